@@ -1,12 +1,14 @@
 /** Builds the published package: one bundle per subpath with shared chunks, and declarations beside them. */
 
 import { spawnSync } from "node:child_process";
-import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { join, resolve } from "node:path";
 import { rolldown } from "rolldown";
+import { minifySync } from "rolldown/utils";
 import { COMMAND, replaceManifest } from "./packed-manifest.ts";
 import { copyPages } from "./packed-pages.ts";
+import { thirdPartyLicenses } from "./third-party-licenses.ts";
 
 const root: string = resolve(import.meta.dirname, "..");
 const source: string = join(root, "packages/sous");
@@ -33,11 +35,19 @@ export async function buildPackage(target: string): Promise<void> {
  * source with everything that it imports at once, and the first takes what the later ones share with it.
  */
 const CHUNKS = [
-  { name: "start", test: /src\/cli\/main\.ts$/, priority: 4 },
-  { name: "help", test: /src\/cli\/table\/help\.ts$/, priority: 3 },
-  { name: "core", test: /src\/core\//, priority: 2 },
-  { name: "runtime", test: /src\/index\.ts$/, priority: 1 },
+  { name: "start", test: /src\/cli\/main\.ts$/, priority: 6 },
+  { name: "help", test: /src\/cli\/table\/help\.ts$/, priority: 5 },
+  { name: "core", test: /src\/core\//, priority: 4 },
+  { name: "runtime", test: /src\/index\.ts$/, priority: 3 },
+  // Loaded by the commands and programs that speak these protocols.
+  { name: "mcp-core", test: /node_modules\/@modelcontextprotocol\/core\//, priority: 2 },
+  { name: "mcp-client-sdk", test: /node_modules\/@modelcontextprotocol\/client\//, priority: 1 },
+  { name: "mcp-server-sdk", test: /node_modules\/@modelcontextprotocol\/server\//, priority: 1 },
+  { name: "acp-sdk", test: /node_modules\/@agentclientprotocol\/sdk\//, priority: 1 },
 ];
+
+const SDKS = ["mcp-core", "mcp-client-sdk", "mcp-server-sdk", "acp-sdk"];
+const LICENSES = "THIRD-PARTY-LICENSES.txt";
 
 /** Only what runs, without declarations: `dist` must be called so. */
 export async function bundles(dist: string): Promise<void> {
@@ -53,7 +63,7 @@ export async function bundles(dist: string): Promise<void> {
       if (level === "warn") throw new Error(`The bundler warns: ${log.message}`);
     },
   });
-  await bundle.write({
+  const { output } = await bundle.write({
     dir: dist,
     format: "esm",
     entryFileNames: "[name].js",
@@ -63,6 +73,10 @@ export async function bundles(dist: string): Promise<void> {
     comments: { legal: true, annotation: true, jsdoc: false },
   });
   await bundle.close();
+  const chunks = output.filter((file) => file.type === "chunk");
+  for (const { name, fileName } of chunks) if (SDKS.includes(name)) minify(join(dist, fileName));
+  const modules = chunks.flatMap(({ moduleIds }) => moduleIds);
+  writeFileSync(join(dist, LICENSES), thirdPartyLicenses(root, modules));
   chmodSync(join(dist, "..", COMMAND), 0o755);
 }
 
@@ -75,6 +89,13 @@ const BUNDLED = ["zod", "@oxc-project/runtime", "@modelcontextprotocol", "@agent
 /** Loaded by the command when the user has installed them, see `telemetry/otlp.ts`. They are not peers: any version may be there. */
 const LOADED_WHEN_FOUND =
   /^@opentelemetry\/(resources|sdk-trace|sdk-metrics|exporter-(trace|metrics)-otlp-(http|proto))$/;
+
+/** Code of others, which no one reads here: two thirds of its bytes are spaces and names. */
+function minify(file: string): void {
+  const keepNames = { class: true, function: false };
+  const { code } = minifySync(file, readFileSync(file, "utf8"), { module: true, mangle: { keepNames } });
+  writeFileSync(file, code);
+}
 
 /** The user's Node resolves what is declared. An import of our sources that is neither declared nor bundled is a mistake. */
 function isExternal(id: string, importer: string | undefined): boolean {

@@ -1,7 +1,6 @@
 /** The package as a stranger gets it: built, packed, installed in an empty folder, on the oldest and the newest Node. */
 
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import {
   copyFileSync,
   existsSync,
@@ -10,13 +9,16 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, dirname, join } from "node:path";
+import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
-import { promisify } from "node:util";
 import { brokenLinks } from "../../../scripts/packed-pages.ts";
+import { EXAMPLE } from "../../../scripts/repository-files.ts";
+import { importsOf } from "./packed-imports.ts";
+import { namesOfLanguage, type Output, speaksWithItself, start } from "./packed-programs.ts";
 import { packedSous } from "./packed-sous.ts";
 import { readManifest, rootFolder } from "./source-files.ts";
 
@@ -37,6 +39,7 @@ const others = [
 ];
 
 const INSTALL_MS = 120_000;
+const COMMAND = { sous: "dist/cli/main.js" };
 
 let tarball: string;
 const folder = join(temporary, "installed");
@@ -55,14 +58,53 @@ test("the package holds what was built, its manifest, documentation and licence"
   const rest = stdout
     .trim()
     .split("\n")
-    .filter((file) => !/^package\/(dist\/.+\.(js|d\.ts)|docs\/.+\.md|docs\/llms\.txt)$/.test(file));
+    .filter((file) => !/^package\/(dist\/.+\.(js|d\.ts)|docs\/.+\.md|docs\/llms\.txt)$/.test(file))
+    .filter((file) => !EXAMPLE.test(file.slice("package/".length)));
   assert.deepEqual(rest.sort(), [
     "package/CHANGELOG.md",
     "package/LICENSE",
     "package/README.md",
     "package/SECURITY.md",
+    "package/dist/THIRD-PARTY-LICENSES.txt",
+    "package/examples/README.md",
     "package/package.json",
   ]);
+  const notForUsers = stdout.split("\n").filter((file) => /decisions|requirements\.md/.test(file));
+  assert.deepEqual(notForUsers, []);
+});
+
+test("the licences of all bundled packages are in the package", () => {
+  const text = readFileSync(join(packed, "dist/THIRD-PARTY-LICENSES.txt"), "utf8");
+  const names = [...text.matchAll(/^-{80}\n(\S+) \S+ \(/gm)].map(([, name]) => name);
+  assert.deepEqual(names, [
+    ...["@agentclientprotocol/sdk", "@modelcontextprotocol/client", "@modelcontextprotocol/core"],
+    ...["@modelcontextprotocol/server", "ajv", "ajv-formats", "content-type", "eventsource", "eventsource-parser"],
+    ...["fast-deep-equal", "fast-uri", "json-schema-traverse", "pkce-challenge", "rolldown", "zod"],
+  ]);
+  assert.ok(text.split("Permission is hereby granted").length > 5 && text.includes("Apache License"));
+});
+
+test("the SDKs of the protocols are in files of their own, of less than 0.7 MB together", () => {
+  const chunks = readdirSync(join(packed, "dist/chunks")).filter((file) => /^(mcp-core|\w+(-\w+)?-sdk)-/.test(file));
+  assert.equal(chunks.length, 4, chunks.join());
+  const bytes = chunks.map((file) => statSync(join(packed, "dist/chunks", file)).size);
+  const total = bytes.reduce((sum, size) => sum + size, 0);
+  assert.ok(total < 700_000, `${total} bytes`);
+});
+
+test("a bundler has to resolve nothing that an install does not bring, but pg for sous/postgres", () => {
+  const { dependencies, peerDependencies, exports } = readPacked();
+  const doors = Object.values<string | Record<string, string>>(exports).flatMap((door) =>
+    typeof door === "string" ? [] : Object.values(door),
+  );
+  const brought = new Set(Object.keys(dependencies));
+  const missing = doors.flatMap((file) =>
+    importsOf(join(packed, file))
+      .filter((name) => !brought.has(name))
+      .map((name) => `${file}: ${name}`),
+  );
+  assert.deepEqual(missing, ["./dist/postgres.js: pg", "./dist/otel.d.ts: @opentelemetry/api"]);
+  assert.deepEqual(peerDependencies, { "@opentelemetry/api": "^1.9.0", pg: ">=8" });
 });
 
 test("no link in a page of the package leads to a file that the package does not have", () => {
@@ -82,7 +124,28 @@ test("the readme and the manifest in the package are for those who install it", 
   const readme = readFileSync(join(packed, "README.md"), "utf8");
   assert.match(readme, /^npm install sous$/m);
   assert.doesNotMatch(readme, /clone|npm ci|<!-- (?:repository|package)|not on npm/);
-  assert.deepEqual(JSON.parse(readFileSync(join(packed, "package.json"), "utf8")).engines, { node: ">=22.18" });
+  const { engines, scripts, bin, keywords, exports } = readPacked();
+  assert.deepEqual({ engines, scripts, bin }, { engines: { node: ">=22.18" }, scripts: undefined, bin: COMMAND });
+  assert.ok(keywords.length > 5);
+  const conditions = new Set(Object.values<object | string>(exports).flatMap((door) => Object.keys(Object(door))));
+  assert.deepEqual(exports["./mcp"], { types: "./dist/mcp.d.ts", default: "./dist/mcp.js" });
+  assert.ok(!conditions.has("sous-source"));
+});
+
+test("the package names nothing of the language that the oldest Node does not have", async () => {
+  const [before = [], now = []] = await Promise.all(Object.values(nodes).map(namesOfLanguage));
+  const known = new Set(before);
+  const files = readdirSync(join(packed, "dist"), { recursive: true, encoding: "utf8" }).filter((file) =>
+    file.endsWith(".js"),
+  );
+  const code = files.map((file) => readFileSync(join(packed, "dist", file), "utf8")).join("\n");
+  const isNamed = (name: string): boolean =>
+    new RegExp(String.raw`(?<![\w$.#"'])${RegExp.escape(name)}(?![\w$"'])`).test(code);
+  // The helper of the bundler for `using` asks whether there is one.
+  assert.deepEqual(
+    now.filter((name) => !known.has(name) && isNamed(name)),
+    process.platform === "linux" ? ["SuppressedError"] : [],
+  );
 });
 
 test("publint has nothing to say about the package", async () => {
@@ -118,6 +181,16 @@ for (const [name, node] of Object.entries(nodes)) {
       assert.equal(stdout.trim(), `UserError: ${sentence}`);
     });
 
+    test("require() gives the same as import", async () => {
+      const line = 'console.log(typeof require("sous").run, typeof require("sous/testing").scriptedModel)';
+      const { stdout } = await start(node, ["--input-type=commonjs", "-e", line], folder, { node });
+      assert.equal(stdout.trim(), "function function");
+    });
+
+    test("it calls tools of an MCP server and an agent over ACP, and is both itself", async () => {
+      await speaksWithItself(join(folder, "node_modules/sous"), mkdtempSync(join(temporary, "home-")), { node });
+    });
+
     test("the readme's lines run", async () => {
       const { stdout } = await runFixture("readme", node);
       assert.notEqual(stdout.trim(), "");
@@ -129,6 +202,18 @@ for (const [name, node] of Object.entries(nodes)) {
     });
   });
 }
+
+test("installed globally, it speaks MCP and ACP, and says where packages for OTLP belong", async () => {
+  const prefix = join(temporary, "global");
+  await install(["--global", `--prefix=${prefix}`, tarball]);
+  const { stderr } = await speaksWithItself(join(prefix, "lib/node_modules/sous"), join(temporary, "global-home"), {
+    extra: { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9" },
+  });
+  assert.match(
+    stderr,
+    /not installed beside sous: npm install --global @opentelemetry\/api@1 @opentelemetry\/resources@3 /,
+  );
+});
 
 test("the readme's lines type-check with nothing else installed, and so does every declaration of the package", async () => {
   await typeCheck({ types: [], lib: ["esnext", "dom"], skipLibCheck: false }, ["readme.ts"]);
@@ -170,6 +255,10 @@ function makeFolder(): void {
   writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, type: "module" }));
   for (const file of readdirSync(fixtures)) copyFileSync(join(fixtures, file), join(folder, file));
   writeFileSync(join(folder, "readme.ts"), readmeExample());
+}
+
+function readPacked() {
+  return JSON.parse(readFileSync(join(packed, "package.json"), "utf8"));
 }
 
 /** npm waits five minutes for an answer that does not come. */
@@ -225,25 +314,4 @@ function binary(name: string, command = name): string {
   const file = join(folder, typeof bin === "string" ? bin : bin[command]);
   assert.ok(existsSync(file));
   return file;
-}
-
-type Output = { stdout: string; stderr: string };
-
-type StartOptions = { node?: string; extra?: Record<string, string>; timeout?: number };
-
-/** Runs a command as if by hand: with one Node first on the path, and nothing left of the test runner or of npm. */
-async function start(file: string, parameters: string[], cwd: string, options: StartOptions = {}): Promise<Output> {
-  const { node = process.execPath, extra = {}, timeout } = options;
-  const isOurs = (name: string): boolean =>
-    /^(npm_(package|lifecycle|command|execpath|node)|NODE_(?!COMPILE_CACHE)|INIT_CWD)/.test(name);
-  const inherited = Object.entries(process.env).filter(([name]) => !isOurs(name) && name !== "npm_config_local_prefix");
-  const PATH = [dirname(node), process.env.PATH].join(delimiter);
-  const env = { ...Object.fromEntries(inherited), PATH, ...extra };
-  try {
-    return await promisify(execFile)(file, parameters, { cwd, env, timeout, killSignal: "SIGKILL", encoding: "utf8" });
-  } catch (error) {
-    const { stdout = "", stderr = "", killed = false } = error as Partial<Output & { killed: boolean }>;
-    const how = killed ? `did not end within ${timeout} ms` : "failed";
-    throw new Error(`${file} ${parameters.join(" ")} ${how}:\n${stdout}${stderr}`, { cause: error });
-  }
 }

@@ -4,7 +4,6 @@ import type { TracerProvider as ApiTracerProvider } from "@opentelemetry/api";
 import type { Resource } from "@opentelemetry/resources";
 import type { PushMetricExporter } from "@opentelemetry/sdk-metrics";
 import type { IdGenerator, Sampler, SpanExporter, TracerProvider } from "@opentelemetry/sdk-trace";
-import { codeOf, UserError } from "../core/errors.ts";
 import type { IsSampled } from "../core/trace-context.ts";
 import {
   countedMetricExporter,
@@ -16,6 +15,7 @@ import {
 } from "./counted-export.ts";
 import type { Meter } from "./meter.ts";
 import { otelMeter } from "./otel-meter.ts";
+import { withOtlpPackages } from "./otlp-packages.ts";
 import type { OtlpSettings, SamplerSettings, SignalSettings } from "./otlp-settings.ts";
 
 export type OtlpOptions = {
@@ -39,14 +39,9 @@ export type Otlp = {
   close(patienceMs: number): Promise<string | undefined>;
 };
 
-/** Throws a `UserError` that names the packages when they are not installed. */
-export async function openOtlp(settings: OtlpSettings, options: OtlpOptions): Promise<Otlp> {
-  try {
-    return await open(settings, options);
-  } catch (error) {
-    if (codeOf(error) !== "ERR_MODULE_NOT_FOUND") throw error;
-    throw new UserError(`OTLP needs packages that are not installed: npm install ${packagesFor(settings).join(" ")}`);
-  }
+/** Throws a `UserError` that says what to install when a package is missing or does not fit. */
+export function openOtlp(settings: OtlpSettings, options: OtlpOptions): Promise<Otlp> {
+  return withOtlpPackages(settings, () => open(settings, options));
 }
 
 async function open(settings: OtlpSettings, options: OtlpOptions): Promise<Otlp> {
@@ -54,6 +49,9 @@ async function open(settings: OtlpSettings, options: OtlpOptions): Promise<Otlp>
     "@opentelemetry/resources"
   );
   const { resourceAttributesEnvDetector, serviceNameEnvDetector } = detectors;
+  // Version 2 has other detectors, and would pass over these in silence.
+  if (serviceNameEnvDetector === undefined)
+    throw new TypeError("@opentelemetry/resources has no serviceNameEnvDetector");
   const own = {
     "service.name": "sous",
     "service.version": options.version,
@@ -204,16 +202,4 @@ async function metricExporter({ protocol, url, timeoutMs }: SignalSettings): Pro
       ? await import("@opentelemetry/exporter-metrics-otlp-http")
       : await import("@opentelemetry/exporter-metrics-otlp-proto");
   return new OTLPMetricExporter({ url, timeoutMillis: timeoutMs });
-}
-
-/** The optional packages that these settings need. */
-function packagesFor({ traces, metrics }: OtlpSettings): string[] {
-  const format = ({ protocol }: SignalSettings): string => (protocol === "http/json" ? "http" : "proto");
-  const names = [
-    "api",
-    "resources",
-    ...(traces === undefined ? [] : ["sdk-trace", `exporter-trace-otlp-${format(traces)}`]),
-    ...(metrics === undefined ? [] : ["sdk-metrics", `exporter-metrics-otlp-${format(metrics)}`]),
-  ];
-  return names.map((name) => `@opentelemetry/${name}`);
 }

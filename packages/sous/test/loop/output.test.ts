@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
+import { toStandardJsonSchema } from "@valibot/to-json-schema";
 import { type } from "arktype";
 import * as v from "valibot";
 import * as z from "zod";
@@ -201,7 +202,7 @@ suite("an answer with a schema", () => {
 
   const schemas: [string, AnySchema][] = [
     ["zod", Hits],
-    ["valibot", v.object({ hits: v.array(v.string()) }) as AnySchema],
+    ["valibot", toStandardJsonSchema(v.object({ hits: v.array(v.string()) }))],
     ["arktype", type({ hits: "string[]" }) as AnySchema],
     ["JSON Schema", { type: "object", properties: { hits: { type: "array", items: { type: "string" } } } }],
   ];

@@ -15,7 +15,8 @@ suite("a schema", () => {
       "of valibot",
       async () => {
         const { object, string, pipe, minLength } = await import("valibot");
-        return object({ word: pipe(string(), minLength(2)) }) as AnySchema;
+        const { toStandardJsonSchema } = await import("@valibot/to-json-schema");
+        return toStandardJsonSchema(object({ word: pipe(string(), minLength(2)) }));
       },
     ],
     ["of arktype", async () => (await import("arktype")).type({ word: "string >= 2" }) as AnySchema],

@@ -16,6 +16,7 @@ import { alsoHide } from "../files/without-secrets.ts";
 import type { RunFlags, RunRights } from "../table/run-flags.ts";
 import { tell } from "../terminal/output.ts";
 import { inertLine } from "../terminal/text.ts";
+import type { Opened } from "./opened.ts";
 
 /** Who could use tools of servers. */
 export type ToolUsers = {
@@ -97,7 +98,7 @@ type ServerGround = {
   /** What a server that is sous itself may still do; unset for one that is only looked at. */
   readonly allowance?: OutsideAllowance | undefined;
   /** They end with it. */
-  readonly opened: AsyncDisposableStack;
+  readonly opened: Opened;
 };
 
 /** Their tools. Warns of what cannot be used, and continues without it. Nothing is loaded when there is no server. */

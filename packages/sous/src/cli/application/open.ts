@@ -29,6 +29,7 @@ import { type ModelSource, modelSource } from "./models.ts";
 import { type RightsMode, rulesByMode } from "./modes.ts";
 import type { NestedNoteBook } from "./nested-notes.ts";
 import { readNotes } from "./notes.ts";
+import { Opened } from "./opened.ts";
 import { lateClient, outsideAgents, serverSecrets } from "./outside.ts";
 import { openProjectPrograms } from "./programs.ts";
 import { knownTrust, readConfiguration, userNotes } from "./project.ts";
@@ -124,7 +125,7 @@ export async function openApplication(asked: ApplicationRequest): Promise<Applic
   const ofFile = chosen === undefined ? narrowed : withModelOf(chosen, narrowed, flags);
   const configuration = { ...ofFile, mcpServers: withEditors(ofFile.mcpServers, request.mcpServers) };
   const storage = storageOf(flags.storage, configuration);
-  await using opened = new AsyncDisposableStack();
+  await using opened = new Opened();
   const store = request.store ?? opened.use(await openForRun(storage));
   const programs = await openProjectPrograms(request, project, opened);
   const guards = await guardPaths(guardRequest(request, configuration), configuration, trust);
@@ -211,7 +212,7 @@ export async function openApplication(asked: ApplicationRequest): Promise<Applic
     remember: (rule, asked) => rules.remember(rule, lineOf(asked)),
     ruleOn: (toolName) =>
       rules.decide({ ...NOT_MADE, path: root.name, agent: root.name, toolName, input: {}, cwd })?.effect,
-    [Symbol.asyncDispose]: () => lives.disposeAsync(),
+    [Symbol.asyncDispose]: () => lives[Symbol.asyncDispose](),
   };
 }
 

@@ -10,13 +10,14 @@ import type { LeftOutFolder } from "../../process/program-folders.ts";
 import { type ProcessContext, userFolderIfAny } from "../files/paths.ts";
 import { inertLine } from "../terminal/text.ts";
 import type { ApplicationRequest } from "./open.ts";
+import { Opened } from "./opened.ts";
 import { findTrust } from "./project.ts";
 
 /** `project` is the one we are in, when it is trusted. They end with `opened`. */
 export async function openProjectPrograms(
   { cwd, env, flags, ask, warn }: ApplicationRequest,
   project: ProjectTrust | undefined,
-  opened: AsyncDisposableStack,
+  opened: Opened,
 ): Promise<Programs> {
   const { openPrograms } = await import("../../process/programs.ts");
   const isTrusted = async (root: string) => !flags.isBare && (await findTrust({ cwd: root, env })).state === "trusted";
@@ -27,7 +28,7 @@ export async function openProjectPrograms(
       isTrusted: index === 0 ? project !== undefined : await isTrusted(root),
     })),
   );
-  const atEnd = opened.use(new DisposableStack());
+  const atEnd = opened.use(new Opened());
   const programs = openPrograms({
     stateFolder: userFolderIfAny("state", env),
     environment: env,

@@ -14,6 +14,7 @@ import { CommandError, EXIT } from "../exit-codes.ts";
 import { tell } from "../terminal/output.ts";
 import { inertLine } from "../terminal/text.ts";
 import { type Application, type ApplicationRequest, openApplication } from "./open.ts";
+import { Opened } from "./opened.ts";
 import { readConfiguration } from "./project.ts";
 
 export type StoredTree = { readonly start: RunStart; readonly events: readonly StoredEvent[]; readonly store: Store };
@@ -44,7 +45,7 @@ export async function assembleStored(
   await checkStoredModel(start.model, { flags, cwd, env });
   // The run names its model, so none has to be chosen.
   const known = { ...flags, model: flags.model ?? start.model };
-  await using opened = new AsyncDisposableStack();
+  await using opened = new Opened();
   const request = { flags: known, rootName: start.agent, cwd, env, ask, store, optionFiles, signal, warn: tell };
   const application = opened.use(await openApplication(request));
   checkAgents(events, application.agents);
@@ -52,7 +53,7 @@ export async function assembleStored(
   const agent = await rootOf(start, application);
   const isLogged = configuration.agent.subagent.telemetryEnabled;
   const lives = opened.move();
-  return { clock, runtime, agent, isLogged, [Symbol.asyncDispose]: () => lives.disposeAsync() };
+  return { clock, runtime, agent, isLogged, [Symbol.asyncDispose]: () => lives[Symbol.asyncDispose]() };
 }
 
 /**

@@ -10,6 +10,7 @@ import type { Registry } from "../../telemetry/registry.ts";
 import { withoutSecrets } from "../files/without-secrets.ts";
 import { tell } from "../terminal/output.ts";
 import { inertLine } from "../terminal/text.ts";
+import { Opened } from "./opened.ts";
 
 /** One for a process. Closing it sends what waits, says in one line what could not be sent, and takes less than a second. */
 export type RunTelemetry = AsyncDisposable & {
@@ -30,7 +31,7 @@ export type TelemetryRequest = {
 const PATIENCE_MS = 700;
 
 export async function openTelemetry(request: TelemetryRequest): Promise<RunTelemetry> {
-  await using opened = new AsyncDisposableStack();
+  await using opened = new Opened();
   const registry = await openEndpoint(request, opened);
   const sent = await openSending(request, registry, opened);
   const listeners = [...(await measured(registry)), ...sent.listeners];
@@ -38,7 +39,7 @@ export async function openTelemetry(request: TelemetryRequest): Promise<RunTelem
   return {
     onEvent: listeners.length === 0 ? undefined : (event) => listeners.forEach((listen) => void listen(event)),
     isSampled: sent.isSampled,
-    [Symbol.asyncDispose]: () => lives.disposeAsync(),
+    [Symbol.asyncDispose]: () => lives[Symbol.asyncDispose](),
   };
 }
 
@@ -51,7 +52,7 @@ async function measured(meter: Registry | undefined): Promise<EventListener[]> {
 /** A port that cannot be had is no reason to end the run. */
 async function openEndpoint(
   { settings: { metricsPort: port }, say }: TelemetryRequest,
-  opened: AsyncDisposableStack,
+  opened: Opened,
 ): Promise<Registry | undefined> {
   if (port === undefined) return undefined;
   const [{ createRegistry }, { serveMetrics }] = await Promise.all([
@@ -77,7 +78,7 @@ const NOT_SENT: Sending = { listeners: [], isSampled: undefined };
 async function openSending(
   request: TelemetryRequest,
   registry: Registry | undefined,
-  opened: AsyncDisposableStack,
+  opened: Opened,
 ): Promise<Sending> {
   const { settings, env, say } = request;
   if (!isAsked(settings, env)) return NOT_SENT;
@@ -103,7 +104,7 @@ async function openOtlpListeners(
   { settings: { capturesContent }, env }: TelemetryRequest,
   found: OtlpSettings,
   registry: Registry | undefined,
-  opened: AsyncDisposableStack,
+  opened: Opened,
 ): Promise<Sending> {
   const [{ openOtlp }, { runIdGenerator }, { default: manifest }] = await Promise.all([
     import("../../telemetry/otlp.ts"),

@@ -1,6 +1,7 @@
 /** What all sessions or calls of a server share: the store and the telemetry of its user. */
 
 import type { Store } from "../../core/store.ts";
+import { Opened } from "../application/opened.ts";
 import { readConfiguration } from "../application/project.ts";
 import { openTelemetry, type RunTelemetry } from "../application/telemetry.ts";
 import { processContext } from "../files/paths.ts";
@@ -40,10 +41,10 @@ export class SharedParts implements AsyncDisposable {
 async function openShared(flags: RunFlags): Promise<Shared & AsyncDisposable> {
   const context = processContext();
   const { configuration } = await readConfiguration({ flags, ...context, project: undefined });
-  await using opened = new AsyncDisposableStack();
+  await using opened = new Opened();
   const store = opened.use(await openForRun(storageOf(flags.storage, configuration)));
   const request = { settings: configuration.telemetry, env: context.env, say: tell };
   const telemetry = opened.use(await openTelemetry(request));
   const lives = opened.move();
-  return { store, telemetry, [Symbol.asyncDispose]: () => lives.disposeAsync() };
+  return { store, telemetry, [Symbol.asyncDispose]: () => lives[Symbol.asyncDispose]() };
 }
