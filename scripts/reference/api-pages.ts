@@ -1,7 +1,7 @@
-/** The pages of the library, by task: every exported name with its sentence, its signature, its defaults and an example. */
+/** The pages of the library, by task: every exported name with its sentence, its signature, its defaults and a link to an example. */
 
 import { readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import { DEFAULT_CONVERSATION } from "../../packages/sous/src/core/conversation.ts";
 import { DEFAULT_LIMITS } from "../../packages/sous/src/core/limits.ts";
 import { exampleFiles } from "../repository-files.ts";
@@ -125,8 +125,7 @@ const PAGES: readonly ApiPage[] = [
   {
     file: "mcp-servers",
     title: "Use tools of MCP servers",
-    intro:
-      "Everything of `sous/mcp`: servers that are started or reached, and their tools. Needs `@modelcontextprotocol/client`.",
+    intro: "Everything of `sous/mcp`: servers that are started or reached, and their tools.",
     names: [],
   },
   {
@@ -167,33 +166,40 @@ export function apiPages(): [file: string, text: string][] {
       PAGES.map(({ file, title, intro }) => [`[${title}](${file}.md)`, intro.split(". ")[0]?.replace(/\.$/, "") ?? ""]),
     ),
     "## Every name",
-    table(
-      ["Name", "From", "Page"],
+    wrap(
       placed
         .toSorted((one, other) => (one.name.toLowerCase() < other.name.toLowerCase() ? -1 : 1))
-        .map(({ name, specifier, page: file }) => [
-          `[${name}](${file}.md#${name.toLowerCase()})`,
-          `\`${specifier}\``,
-          file,
-        ]),
+        .map(({ name, page: file }) => `[${name}](${file}.md#${name.toLowerCase()})`)
+        .join(", "),
     ),
   ]);
   const pages = PAGES.map(({ file, title, intro, names }): [string, string] => {
     const here = placed.filter((entry) => entry.page === file);
     const order = (name: string) => (names.includes(name) ? names.indexOf(name) : names.length);
     here.sort((one, other) => order(one.name) - order(other.name));
-    const values = here.filter(({ isType }) => !isType).map(({ text }) => text);
-    const types = here.filter(({ isType }) => isType).map(({ text }) => text);
-    const sections =
-      values.length === 0 ? ["## Types", ...types] : ["## Functions and classes", ...values, "## Types", ...types];
-    return [`api/${file}.md`, page(`Reference: ${title.toLowerCase()}`, intro, sections)];
+    return [`api/${file}.md`, page(`Reference: ${title.toLowerCase()}`, intro, sectionsOf(here))];
   });
   return [["api/README.md", index], ...pages];
 }
 
+/** Functions and classes before types. On a page of several subpaths, each of them has a section. */
+function sectionsOf(entries: readonly Entry[]): string[] {
+  const texts = (isType: boolean, specifier?: string): string[] =>
+    entries
+      .filter((entry) => entry.isType === isType && (specifier === undefined || entry.specifier === specifier))
+      .map(({ text }) => text);
+  const specifiers = [...new Set(entries.map(({ specifier }) => specifier))];
+  if (specifiers.length > 1)
+    return specifiers.flatMap((each) => [`## From \`${each}\``, ...texts(false, each), ...texts(true, each)]);
+  const values = texts(false);
+  return values.length === 0
+    ? ["## Types", ...texts(true)]
+    : ["## Functions and classes", ...values, "## Types", ...texts(true)];
+}
+
 const INDEX_INTRO =
   "The names that programs can import, by task. Times are in milliseconds and end in `Ms`; only budgets count `seconds`. " +
-  "Options that are unset have the defaults that their comments name.";
+  "Options that are unset have the defaults that their comments name. Signatures leave out `readonly` of fields, and `| undefined` of fields that may be left out.";
 
 /** The page of an exported name; undefined when no door has it. */
 function pageOf(name: string, specifier = "sous"): string {
@@ -216,15 +222,19 @@ function describe(name: string, specifier: string, found: readonly Exported[]): 
   const documented = shown.map(({ source, start }) => docBefore(source, start)).filter((doc) => doc !== "");
   if (documented.length === 0) throw new Error(`${name} of ${specifier} needs a comment that says what it is for`);
   const isType = first.declaration.type === "TSTypeAliasDeclaration";
-  const parts = [`### ${name}`, ...documented.map(wrap)];
-  if (specifier !== "sous") parts.push(`From \`${specifier}\`.`);
-  parts.push(code(signatures.join("\n")));
+  const parts = [`### ${name}`, ...documented.map(wrap), code(simplified(signatures.join("\n")))];
   const defaults = DEFAULTS[name];
   if (defaults !== undefined) parts.push(`Defaults: ${inWords(defaults)}.`);
   const example = isType ? undefined : exampleOf(name);
-  if (example !== undefined) parts.push(`For example, in ${example.file}:`, code(example.text));
-  if (example?.text.includes("await using")) parts.push("`await using` needs Node 24 or a compiler.");
+  if (example !== undefined) parts.push(`Example: [${basename(dirname(example))}](${relative(API_FOLDER, example)})`);
   return { name, specifier, isType, text: parts.join("\n\n") };
+}
+
+/** Without words that every field has and that say nothing about it. */
+function simplified(signature: string): string {
+  return signature
+    .replaceAll(/^(\s+)readonly (?=\w+\??:)/gm, "$1")
+    .replaceAll(/(\w\?: [^;\n]*?) \| undefined(?=[;,)]| \}|$)/gm, "$1");
 }
 
 function inWords(defaults: object): string {
@@ -234,25 +244,21 @@ function inWords(defaults: object): string {
 
 const root: string = resolve(import.meta.dirname, "../..");
 
+const API_FOLDER = "docs/reference/api";
+
 type Region = { file: string; text: string };
 
-const MAX_EXAMPLE_LINES = 16;
-
-/** Short regions of the examples, the shortest first. */
+/** Regions of the examples, the shortest first. */
 const regions: readonly Region[] = exampleFiles(root)
   .filter((file) => file.endsWith(".ts"))
   .flatMap((file) => {
     const source = readFileSync(join(root, file), "utf8");
-    return [...source.matchAll(/^\/\/ #region \S+\n(.*?)^\/\/ #endregion/gms)].map(([, text = ""]) => ({
-      file,
-      text: text.trimEnd(),
-    }));
+    return [...source.matchAll(/^\/\/ #region \S+\n(.*?)^\/\/ #endregion/gms)].map(([, text = ""]) => ({ file, text }));
   })
-  .filter(({ text }) => text.split("\n").length <= MAX_EXAMPLE_LINES)
   .sort((one, other) => one.text.length - other.text.length);
 
-/** The shortest region that calls, makes or tells apart what has this name. */
-function exampleOf(name: string): Region | undefined {
+/** The file with the shortest region that calls, makes or tells apart what has this name. */
+function exampleOf(name: string): string | undefined {
   const isUsed = new RegExp(String.raw`instanceof ${name}\b|(?<![.\w])${name}[(<]`);
-  return regions.find(({ text }) => isUsed.test(text) && !/^import /m.test(text));
+  return regions.find(({ text }) => isUsed.test(text))?.file;
 }
