@@ -6,7 +6,7 @@ import { DEFAULT_CONVERSATION } from "../../packages/sous/src/core/conversation.
 import { DEFAULT_LIMITS } from "../../packages/sous/src/core/limits.ts";
 import { exampleFiles } from "../repository-files.ts";
 import { code, page, table, wrap } from "./markdown.ts";
-import { signatureOf } from "./signature.ts";
+import { signatureOf, simplified } from "./signature.ts";
 import { docBefore, type Exported, exportedNames, findExported } from "./source.ts";
 
 type ApiPage = { file: string; title: string; intro: string; names: readonly string[] };
@@ -153,6 +153,25 @@ const PAGES: readonly ApiPage[] = [
 /** Values that options have when they are unset. */
 const DEFAULTS: Record<string, object> = { DelegationLimits: DEFAULT_LIMITS, ConversationLimits: DEFAULT_CONVERSATION };
 
+/** Types whose fields the page of tools has, each with its meaning. */
+const DESCRIBED_ELSEWHERE: Record<string, string> = {
+  ...Object.fromEntries(
+    ["send", "report", "wait", "cancel", "spawn", "delegate"].map((name) => [
+      `Subagent${name.slice(0, 1).toUpperCase()}${name.slice(1)}Input`,
+      `The input of [\`subagent_${name}\`](../tools.md#subagent_${name}).`,
+    ]),
+  ),
+  SubagentInput: "The input of [`subagent`](../tools.md#subagent).",
+  ParallelSubagentInput: "The input of [`parallel_subagent`](../tools.md#parallel_subagent).",
+  NamedAgentInput: "The input of [`subagent_<name>`](../tools.md#subagent_scout).",
+  NamedAgentResult: "The `data` of a result of [`subagent_<name>`](../tools.md#subagent_scout).",
+  ParallelOutput: "The `data` of a result of [`parallel_subagent`](../tools.md#parallel_subagent).",
+  ParallelResult: "One entry of `results` of [`parallel_subagent`](../tools.md#parallel_subagent).",
+  ReportMetadata: "The `metadata` of a [report](../tools.md#report-of-a-subagent).",
+  StartedMetadata: "The `metadata` of a child that has not reported yet: its id, label, depth and `path`.",
+  RefusalMetadata: "The `metadata` of a call that made no child: `error_type`.",
+};
+
 type Entry = { name: string; specifier: string; isType: boolean; text: string };
 
 export function apiPages(): [file: string, text: string][] {
@@ -222,19 +241,14 @@ function describe(name: string, specifier: string, found: readonly Exported[]): 
   const documented = shown.map(({ source, start }) => docBefore(source, start)).filter((doc) => doc !== "");
   if (documented.length === 0) throw new Error(`${name} of ${specifier} needs a comment that says what it is for`);
   const isType = first.declaration.type === "TSTypeAliasDeclaration";
+  const link = DESCRIBED_ELSEWHERE[name];
+  if (link !== undefined) return { name, specifier, isType, text: `### ${name}\n\n${wrap(link)}` };
   const parts = [`### ${name}`, ...documented.map(wrap), code(simplified(signatures.join("\n")))];
   const defaults = DEFAULTS[name];
   if (defaults !== undefined) parts.push(`Defaults: ${inWords(defaults)}.`);
   const example = isType ? undefined : exampleOf(name);
   if (example !== undefined) parts.push(`Example: [${basename(dirname(example))}](${relative(API_FOLDER, example)})`);
   return { name, specifier, isType, text: parts.join("\n\n") };
-}
-
-/** Without words that every field has and that say nothing about it. */
-function simplified(signature: string): string {
-  return signature
-    .replaceAll(/^(\s+)readonly (?=\w+\??:)/gm, "$1")
-    .replaceAll(/(\w\?: [^;\n]*?) \| undefined(?=[;,)]| \}|$)/gm, "$1");
 }
 
 function inWords(defaults: object): string {

@@ -87,13 +87,7 @@ export function providersPage(): string {
       wrap(
         "A model that is not here has no known price: its cost is shown as `?` and is null in JSON, and where money is limited (`--budget`, `max_total_cost`, `costUsd`) it is refused before it is asked. That holds for local models, too. Set a price in [`prices`](config.md#prices), 0 for one that costs nothing.",
       ),
-      ...Object.entries(PRICES).flatMap(([provider, models]) => [
-        `### Prices of ${provider}`,
-        table(
-          ["model", "input", "output", "cached input", "cache write", "context window"],
-          Object.entries(models).map(([name, row]) => priceCells(name, row)),
-        ),
-      ]),
+      ...Object.entries(PRICES).flatMap(([provider, models]) => [`### Prices of ${provider}`, priceTable(models)]),
     ],
   );
 }
@@ -109,7 +103,17 @@ function rowOf(name: ProviderName, { keys, addresses, defaultAddress, isKeyOptio
   ];
 }
 
-function priceCells(name: string, [input, output, cachedInput, cacheWrite, contextWindow]: PriceRow): string[] {
-  const cell = (price: number | null): string => (price === null ? "–" : String(price));
-  return [`\`${name}\``, ...[input, output, cachedInput, cacheWrite].map(cell), contextWindow.toLocaleString("en")];
+/** Models with the same prices share a row; a column without a price is left out. */
+function priceTable(models: Readonly<Record<string, PriceRow>>): string {
+  const byPrices = Map.groupBy(Object.entries(models), ([, row]) => row.join());
+  const rows = [...byPrices.values()].map((same): string[] => {
+    const [, [input, output, cachedInput, cacheWrite, contextWindow]] = same[0] ?? raise("A group is not empty");
+    const prices = [input, output, cachedInput, cacheWrite].map((price) => (price === null ? "" : String(price)));
+    return [same.map(([name]) => `\`${name}\``).join(", "), ...prices, contextWindow.toLocaleString("en")];
+  });
+  return table(["model", "input", "output", "cached input", "cache write", "context window"], rows);
+}
+
+function raise(message: string): never {
+  throw new Error(message);
 }

@@ -17,6 +17,13 @@ export function signatureOf(source: Source, declaration: Declaration): string {
   }
 }
 
+/** Without words that every field has and that say nothing about it. */
+export function simplified(signature: string): string {
+  return signature
+    .replaceAll(/^(\s+)readonly (?=\w+\??:)/gm, "$1")
+    .replaceAll(/(\w\?: [^;\n]*?) \| undefined(?=[;,)]| \}|$)/gm, "$1");
+}
+
 function classSignature(source: Source, declaration: ClassNode): string {
   const head = source.text.slice(declaration.start, declaration.body.start).trim();
   const members = declaration.body.body.flatMap((member) => {
