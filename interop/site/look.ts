@@ -37,6 +37,15 @@ async function lookInBrowser(look: Look, program: string): Promise<void> {
   await using browser = await openBrowser(program);
   await browser.open(`${server.address}/`);
   await browser.until("the first page", "document.querySelector('h1')?.textContent.includes('Agents that delegate')");
+  const first = await browser.evaluate<Record<string, number>>(
+    `({ lines: document.querySelectorAll("pre .line:not(:empty)").length, doors: document.querySelectorAll(".vp-doc li").length,
+      over: document.documentElement.scrollWidth - document.documentElement.clientWidth })`,
+  );
+  look.at(
+    "site: the first page has eight lines of code and three doors, and is not wider than the window",
+    first.lines === 8 && first.doors === 3 && first.over === 0,
+    first,
+  );
   await search(look, browser);
   // A folder of the site, and a link to a heading of another page.
   await browser.open(`${server.address}/reference/config.html#agentsubagentmax_depth`);

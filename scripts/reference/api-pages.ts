@@ -5,7 +5,7 @@ import { basename, dirname, join, relative, resolve } from "node:path";
 import { DEFAULT_CONVERSATION } from "../../packages/sous/src/core/conversation.ts";
 import { DEFAULT_LIMITS } from "../../packages/sous/src/core/limits.ts";
 import { exampleFiles } from "../repository-files.ts";
-import { code, page, table, wrap } from "./markdown.ts";
+import { code, page, wrap } from "./markdown.ts";
 import { signatureOf, simplified } from "./signature.ts";
 import { docBefore, type Exported, exportedNames, findExported } from "./source.ts";
 
@@ -180,17 +180,11 @@ export function apiPages(): [file: string, text: string][] {
   );
   const placed = entries.map((entry) => ({ ...entry, page: pageOf(entry.name, entry.specifier) }));
   const index = page("Reference: the library", INDEX_INTRO, [
-    table(
-      ["Page", "What it is about"],
-      PAGES.map(({ file, title, intro }) => [`[${title}](${file}.md)`, intro.split(". ")[0]?.replace(/\.$/, "") ?? ""]),
-    ),
-    "## Every name",
-    wrap(
-      placed
-        .toSorted((one, other) => (one.name.toLowerCase() < other.name.toLowerCase() ? -1 : 1))
-        .map(({ name, page: file }) => `[${name}](${file}.md#${name.toLowerCase()})`)
-        .join(", "),
-    ),
+    ...PAGES.map(({ file, title }) => {
+      const names = placed.filter((entry) => entry.page === file).map(({ name }) => name);
+      const links = names.toSorted(byLetters).map((name) => `[${name}](${file}.md#${name.toLowerCase()})`);
+      return wrap(`**[${title}](${file}.md)**: ${links.join(", ")}`);
+    }),
   ]);
   const pages = PAGES.map(({ file, title, intro, names }): [string, string] => {
     const here = placed.filter((entry) => entry.page === file);
@@ -199,6 +193,10 @@ export function apiPages(): [file: string, text: string][] {
     return [`api/${file}.md`, page(`Reference: ${title.toLowerCase()}`, intro, sectionsOf(here))];
   });
   return [["api/README.md", index], ...pages];
+}
+
+function byLetters(one: string, other: string): number {
+  return one.toLowerCase() < other.toLowerCase() ? -1 : 1;
 }
 
 /** Functions and classes before types. On a page of several subpaths, each of them has a section. */

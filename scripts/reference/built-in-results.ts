@@ -23,7 +23,7 @@ export const BUILT_IN_RESULTS: readonly BuiltInResult[] = [
   {
     tool: "read_file",
     when: undefined,
-    text: "one line per line of the file: its number, a tab, its text. At most 2,000 lines and 48 KB; a line of more than 2,000 bytes is cut and says so.",
+    text: "numbered lines, at most 2,000 of them and 48 KB; a line of more than 2,000 bytes is cut and says so.",
     example: "1\texport const retries = 3;\n2\texport const wait = 1;",
     notices: [
       ["[the file is empty]", ""],
@@ -35,7 +35,7 @@ export const BUILT_IN_RESULTS: readonly BuiltInResult[] = [
   {
     tool: "list_files",
     when: undefined,
-    text: "one name a line, sorted: `name/` is a folder, `name@` a link, `name=` a device, pipe or socket. At most 1,000 names.",
+    text: "at most 1,000 names.",
     example: "docs/\npay.ts",
     notices: [
       ["[the folder is empty]", ""],
@@ -50,7 +50,7 @@ export const BUILT_IN_RESULTS: readonly BuiltInResult[] = [
   {
     tool: "glob",
     when: undefined,
-    text: "one path a line, sorted, relative to the top of the workspace. At most 1,000 paths.",
+    text: "at most 1,000 paths, relative to the top of the workspace.",
     example: "pay.ts",
     notices: [
       ["No files match.…", "nothing was found; the rest of the line says what was left out"],
@@ -61,7 +61,7 @@ export const BUILT_IN_RESULTS: readonly BuiltInResult[] = [
   {
     tool: "grep",
     when: undefined,
-    text: "one match a line: `file:line:text`. At most 200 matches unless `limit` says otherwise (1,000 at most) and 48 KB; 400 bytes of a line are shown, around the match.",
+    text: "at most `limit` matches and 48 KB; 400 bytes of a line are shown, around the match.",
     example: "pay.ts:1:export const retries = 3;",
     notices: [
       ["No matches.", ""],
@@ -105,7 +105,7 @@ export const BUILT_IN_RESULTS: readonly BuiltInResult[] = [
   {
     tool: "terminal",
     when: "With `command`",
-    text: "what the command printed, standard output and standard error together, 48 KB at most. An exit code other than 0, a signal or the time limit makes the result a failure: then a sentence about the ending stands in front of the output.",
+    text: "what the command printed, 48 KB at most. An exit code other than 0, a signal or the time limit makes the result a failure: then a sentence about the ending stands in front of the output.",
     example: "hello",
     notices: [
       ["[no output]", ""],

@@ -47,13 +47,13 @@ function describe({ name, doc, fields }: EventType): string[] {
   return [`### ${name}`, ...(doc === "" ? [] : [wrap(doc)]), ...(others.length === 0 ? [] : [fieldList(others)])];
 }
 
-/** A line for each field that has a comment; the others, whose names say it, are one line. */
+/** The fields whose names say it all are one line; each of the others has a line with its comment. */
 function fieldList(fields: readonly Field[]): string {
   const shown = ({ name, type }: Field): string =>
     `\`${name}\` (${inlineCode(name.endsWith("?") ? type.replace(/ \| undefined$/, "") : type)})`;
   const lines = fields.filter(({ doc }) => doc !== "").map((field) => `- ${shown(field)}: ${field.doc}`);
   const plain = fields.filter(({ doc }) => doc === "").map(shown);
-  return [...lines, ...(plain.length === 0 ? [] : [`- ${plain.join(", ")}`])].join("\n");
+  return [...(plain.length === 0 ? [] : [`- ${plain.join(", ")}`]), ...lines].join("\n");
 }
 
 /** The members of a union, each an object type with a literal `type`. */

@@ -17,9 +17,17 @@ export function signatureOf(source: Source, declaration: Declaration): string {
   }
 }
 
-/** Without words that every field has and that say nothing about it. */
+/** Without words that every field has and that say nothing about it, and with comments of one line each. */
 export function simplified(signature: string): string {
   return signature
+    .replaceAll(/^( *)\/\*\*(.*?)\*\/$/gms, (_whole, indent: string, text: string) =>
+      text
+        .split("\n")
+        .map((line) => line.replace(/^ *\* ?/, "").trim())
+        .filter((line) => line !== "")
+        .map((line) => `${indent}// ${line}`)
+        .join("\n"),
+    )
     .replaceAll(/^(\s+)readonly (?=\w+\??:)/gm, "$1")
     .replaceAll(/(\w\?: [^;\n]*?) \| undefined(?=[;,)]| \}|$)/gm, "$1");
 }

@@ -78,6 +78,10 @@ function words(names: readonly string[]): string {
   return names.map((name) => `\`${name}\``).join(", ");
 }
 
-function bucketsOf({ buckets }: Metric): string {
-  return buckets === undefined ? "" : ` Buckets: ${buckets.join(", ")}.`;
+/** The same buckets are listed once. */
+function bucketsOf(metric: Metric): string {
+  const { buckets } = metric;
+  if (buckets === undefined) return "";
+  const first = Object.values(METRICS).find((other: Metric) => other.buckets?.join() === buckets.join()) ?? metric;
+  return first === metric ? ` Buckets: ${buckets.join(", ")}.` : ` Buckets: those of \`${prometheusName(first)}\`.`;
 }

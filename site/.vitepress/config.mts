@@ -6,6 +6,7 @@ import { slugOf } from "../../scripts/site/slug.ts";
 
 /** The first page: a headline, code, and three doors beside each other. */
 const STYLE = `
+.vp-doc .language-text code { font-size: 13px; }
 .VPHome .VPHero .main { max-width: none; text-align: center; }
 .VPHome .VPHero .name, .VPHome .VPHero .text, .VPHome .VPHero .tagline { max-width: none; margin-left: auto; margin-right: auto; }
 .VPHome .VPHero .tagline { max-width: 720px; }
