@@ -1,7 +1,7 @@
 /** The page of the events: the head that all share, then every type with its fields. */
 
 import { linkTo } from "./api-pages.ts";
-import { capitalized, code, inlineCode, page, wrap } from "./markdown.ts";
+import { capitalized, code, inlineCode, item, page, wrap } from "./markdown.ts";
 import { signatureOf, simplified } from "./signature.ts";
 import {
   type Declaration,
@@ -51,9 +51,9 @@ function describe({ name, doc, fields }: EventType): string[] {
 function fieldList(fields: readonly Field[]): string {
   const shown = ({ name, type }: Field): string =>
     `\`${name}\` (${inlineCode(name.endsWith("?") ? type.replace(/ \| undefined$/, "") : type)})`;
-  const lines = fields.filter(({ doc }) => doc !== "").map((field) => `- ${shown(field)}: ${field.doc}`);
+  const lines = fields.filter(({ doc }) => doc !== "").map((field) => item(`${shown(field)}: ${field.doc}`));
   const plain = fields.filter(({ doc }) => doc === "").map(shown);
-  return [...(plain.length === 0 ? [] : [`- ${plain.join(", ")}`]), ...lines].join("\n");
+  return [...(plain.length === 0 ? [] : [item(plain.join(", "))]), ...lines].join("\n");
 }
 
 /** The members of a union, each an object type with a literal `type`. */

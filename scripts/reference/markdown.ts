@@ -44,6 +44,11 @@ export function wrap(text: string): string {
   return [...lines, line].join("\n");
 }
 
+/** An item of a list, broken as other text is. */
+export function item(text: string): string {
+  return `- ${wrap(text).replaceAll("\n", "\n  ")}`;
+}
+
 /** Text of the code on one line, as code. */
 export function inlineCode(text: string): string {
   return `\`${text

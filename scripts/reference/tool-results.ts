@@ -3,7 +3,7 @@
 import { MAX_RESULT_BYTES } from "../../packages/sous/src/core/truncate.ts";
 import { BUILT_IN_FAILURES } from "./built-in-failures.ts";
 import { BUILT_IN_RESULTS, type BuiltInResult, type ResultField } from "./built-in-results.ts";
-import { inlineCode, prose, table, wrap } from "./markdown.ts";
+import { inlineCode, item, prose, table, wrap } from "./markdown.ts";
 import { COMMON, REPORT_METADATA_FIELDS, TOOL_RESULTS } from "./subagent-results.ts";
 
 /** What holds for the results of all tools. */
@@ -30,7 +30,7 @@ export function subagentResult(tool: string): string {
   const own = fields.filter((field) => !shared.has(field.name) && !isReported(field));
   const holders = new Set(fields.filter(isReported).map(({ name }) => name.slice(0, name.lastIndexOf("."))));
   const also = [...holders].map((holder) => `- \`${holder}\`: the facts of a [report](#report-of-a-subagent)`);
-  const lines = own.map(({ name, type, about }) => `- \`${name}\` (${inlineCode(type)}): ${prose(about)}`);
+  const lines = own.map(({ name, type, about }) => item(`\`${name}\` (${inlineCode(type)}): ${prose(about)}`));
   return ["It returns, besides the fields of every such tool:", [...lines, ...also].join("\n")].join("\n\n");
 }
 
@@ -81,5 +81,5 @@ function describe({ when, text, example, notices, metadata }: BuiltInResult): st
 
 /** A sentence that explains itself has no reason beside it. */
 function lineOf([sentence, why]: readonly [sentence: string, why: string]): string {
-  return why === "" ? `- ${inlineCode(sentence)}` : `- ${inlineCode(sentence)}: ${why}`;
+  return item(why === "" ? inlineCode(sentence) : `${inlineCode(sentence)}: ${why}`);
 }
