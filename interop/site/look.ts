@@ -4,6 +4,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { extname, join, normalize, resolve } from "node:path";
+import { readSiteMap } from "../../scripts/site/site-map.ts";
 import type { Look } from "../outside/look.ts";
 import { type Browser, chromium, openBrowser } from "./browser.ts";
 
@@ -55,7 +56,7 @@ async function lookInBrowser(look: Look, program: string): Promise<void> {
   );
   look.at("site: a link to a setting shows that setting", true);
   const groups = await browser.evaluate<number>("document.querySelectorAll('.VPSidebar .group').length");
-  look.at("site: the sidebar has the sections of the list of pages", groups >= 8, groups);
+  look.at("site: the sidebar has the sections of the list of pages", groups === readSiteMap(ROOT).length, groups);
   const foreign = browser.requests.filter((url) => !url.startsWith(server.address) && !/^(data|about|blob):/.test(url));
   look.at("site: pages ask no other host for anything", foreign.length === 0, foreign);
   look.at("site: no page has an error", browser.errors.length === 0, browser.errors);
