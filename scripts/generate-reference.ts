@@ -11,14 +11,13 @@ import { apiPages } from "./reference/api-pages.ts";
 import { chatPage } from "./reference/chat-page.ts";
 import { cliPage } from "./reference/cli-page.ts";
 import { configPage } from "./reference/config-page.ts";
-import { errorPages } from "./reference/error-pages.ts";
+import { errorsPage } from "./reference/errors-page.ts";
 import { eventsPage } from "./reference/events-page.ts";
 import { exitCodesPage } from "./reference/exit-codes-page.ts";
 import { jsonPage } from "./reference/json-page.ts";
 import { limitsPage } from "./reference/limits-page.ts";
 import { providersPage } from "./reference/providers-page.ts";
 import { telemetryPage } from "./reference/telemetry-page.ts";
-import { toolResultsPage } from "./reference/tool-results-page.ts";
 import { toolsPage } from "./reference/tools-page.ts";
 import { LLMS_FILE } from "./site/address.ts";
 import { packedLlms } from "./site/llms.ts";
@@ -35,14 +34,13 @@ export async function referencePages(): Promise<Map<string, string>> {
     ["chat.md", chatPage()],
     ["config.md", configPage()],
     ["exit-codes.md", exitCodesPage()],
-    ...(await errorPages()),
+    ["errors.md", await errorsPage()],
     ["events.md", eventsPage()],
     ["json-output.md", jsonPage()],
     ["providers.md", providersPage()],
     ["stability-and-limits.md", limitsPage()],
     ["telemetry.md", telemetryPage()],
     ["tools.md", await toolsPage()],
-    ["tool-results.md", toolResultsPage()],
   ]);
 }
 

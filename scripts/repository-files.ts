@@ -22,11 +22,11 @@ export function exampleFiles(root: string): string[] {
     .sort();
 }
 
-/** The Markdown that people read: of the root, `docs/`, `examples/` and `ops/`. */
+/** The Markdown that people read: of the root, `docs/`, `examples/` and `ops/`, and the first page of the site. */
 export function pagePaths(root: string): string[] {
   const here = readdirSync(root).filter((name) => name.endsWith(".md"));
   const docs = filesBelow(root, "docs").filter((path) => path.endsWith(".md") && !EXAMPLE.test(path));
-  return [...here, ...docs, "examples/README.md", "ops/README.md"].sort();
+  return [...here, ...docs, "examples/README.md", "ops/README.md", "site/index.md"].sort();
 }
 
 function filesBelow(root: string, folder: string): string[] {

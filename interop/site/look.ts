@@ -4,6 +4,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { extname, join, normalize, resolve } from "node:path";
+import { readSiteMap } from "../../scripts/site/site-map.ts";
 import type { Look } from "../outside/look.ts";
 import { type Browser, chromium, openBrowser } from "./browser.ts";
 
@@ -36,7 +37,16 @@ async function lookInBrowser(look: Look, program: string): Promise<void> {
   await using server = await serve();
   await using browser = await openBrowser(program);
   await browser.open(`${server.address}/`);
-  await browser.until("the first page", "document.querySelector('h1')?.textContent.includes('Documentation')");
+  await browser.until("the first page", "document.querySelector('h1')?.textContent.includes('Agents that delegate')");
+  const first = await browser.evaluate<Record<string, number>>(
+    `({ lines: document.querySelectorAll("pre .line:not(:empty)").length, doors: document.querySelectorAll(".vp-doc li").length,
+      over: document.documentElement.scrollWidth - document.documentElement.clientWidth })`,
+  );
+  look.at(
+    "site: the first page has eight lines of code and three doors, and is not wider than the window",
+    first.lines === 8 && first.doors === 3 && first.over === 0,
+    first,
+  );
   await search(look, browser);
   // A folder of the site, and a link to a heading of another page.
   await browser.open(`${server.address}/reference/config.html#agentsubagentmax_depth`);
@@ -46,7 +56,7 @@ async function lookInBrowser(look: Look, program: string): Promise<void> {
   );
   look.at("site: a link to a setting shows that setting", true);
   const groups = await browser.evaluate<number>("document.querySelectorAll('.VPSidebar .group').length");
-  look.at("site: the sidebar has the sections of the first page", groups >= 8, groups);
+  look.at("site: the sidebar has the sections of the list of pages", groups === readSiteMap(ROOT).length, groups);
   const foreign = browser.requests.filter((url) => !url.startsWith(server.address) && !/^(data|about|blob):/.test(url));
   look.at("site: pages ask no other host for anything", foreign.length === 0, foreign);
   look.at("site: no page has an error", browser.errors.length === 0, browser.errors);
@@ -71,7 +81,7 @@ async function search(look: Look, browser: Browser): Promise<void> {
   await browser.evaluate("document.querySelector('.VPLocalSearchBox .result').click()");
   await browser.until(
     "the page that was found",
-    "!document.querySelector('h1')?.textContent.includes('Documentation')",
+    "!document.querySelector('h1')?.textContent.includes('Agents that delegate')",
   );
   look.at("site: a result of the search opens its page", true);
 }

@@ -1,12 +1,12 @@
-/** The pages of the library, by task: every exported name with its sentence, its signature, its defaults and an example. */
+/** The pages of the library, by task: every exported name with its sentence, its signature, its defaults and a link to an example. */
 
 import { readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import { DEFAULT_CONVERSATION } from "../../packages/sous/src/core/conversation.ts";
 import { DEFAULT_LIMITS } from "../../packages/sous/src/core/limits.ts";
 import { exampleFiles } from "../repository-files.ts";
-import { code, page, table, wrap } from "./markdown.ts";
-import { signatureOf } from "./signature.ts";
+import { code, page, wrap } from "./markdown.ts";
+import { signatureOf, simplified } from "./signature.ts";
 import { docBefore, type Exported, exportedNames, findExported } from "./source.ts";
 
 type ApiPage = { file: string; title: string; intro: string; names: readonly string[] };
@@ -125,8 +125,7 @@ const PAGES: readonly ApiPage[] = [
   {
     file: "mcp-servers",
     title: "Use tools of MCP servers",
-    intro:
-      "Everything of `sous/mcp`: servers that are started or reached, and their tools. Needs `@modelcontextprotocol/client`.",
+    intro: "Everything of `sous/mcp`: servers that are started or reached, and their tools.",
     names: [],
   },
   {
@@ -154,6 +153,25 @@ const PAGES: readonly ApiPage[] = [
 /** Values that options have when they are unset. */
 const DEFAULTS: Record<string, object> = { DelegationLimits: DEFAULT_LIMITS, ConversationLimits: DEFAULT_CONVERSATION };
 
+/** Types whose fields the page of tools has, each with its meaning. */
+const DESCRIBED_ELSEWHERE: Record<string, string> = {
+  ...Object.fromEntries(
+    ["send", "report", "wait", "cancel", "spawn", "delegate"].map((name) => [
+      `Subagent${name.slice(0, 1).toUpperCase()}${name.slice(1)}Input`,
+      `The input of [\`subagent_${name}\`](../tools.md#subagent_${name}).`,
+    ]),
+  ),
+  SubagentInput: "The input of [`subagent`](../tools.md#subagent).",
+  ParallelSubagentInput: "The input of [`parallel_subagent`](../tools.md#parallel_subagent).",
+  NamedAgentInput: "The input of [`subagent_<name>`](../tools.md#subagent_scout).",
+  NamedAgentResult: "The `data` of a result of [`subagent_<name>`](../tools.md#subagent_scout).",
+  ParallelOutput: "The `data` of a result of [`parallel_subagent`](../tools.md#parallel_subagent).",
+  ParallelResult: "One entry of `results` of [`parallel_subagent`](../tools.md#parallel_subagent).",
+  ReportMetadata: "The `metadata` of a [report](../tools.md#report-of-a-subagent).",
+  StartedMetadata: "The `metadata` of a child that has not reported yet: its id, label, depth and `path`.",
+  RefusalMetadata: "The `metadata` of a call that made no child: `error_type`.",
+};
+
 type Entry = { name: string; specifier: string; isType: boolean; text: string };
 
 export function apiPages(): [file: string, text: string][] {
@@ -162,38 +180,43 @@ export function apiPages(): [file: string, text: string][] {
   );
   const placed = entries.map((entry) => ({ ...entry, page: pageOf(entry.name, entry.specifier) }));
   const index = page("Reference: the library", INDEX_INTRO, [
-    table(
-      ["Page", "What it is about"],
-      PAGES.map(({ file, title, intro }) => [`[${title}](${file}.md)`, intro.split(". ")[0]?.replace(/\.$/, "") ?? ""]),
-    ),
-    "## Every name",
-    table(
-      ["Name", "From", "Page"],
-      placed
-        .toSorted((one, other) => (one.name.toLowerCase() < other.name.toLowerCase() ? -1 : 1))
-        .map(({ name, specifier, page: file }) => [
-          `[${name}](${file}.md#${name.toLowerCase()})`,
-          `\`${specifier}\``,
-          file,
-        ]),
-    ),
+    ...PAGES.map(({ file, title }) => {
+      const names = placed.filter((entry) => entry.page === file).map(({ name }) => name);
+      const links = names.toSorted(byLetters).map((name) => `[${name}](${file}.md#${name.toLowerCase()})`);
+      return wrap(`**[${title}](${file}.md)**: ${links.join(", ")}`);
+    }),
   ]);
   const pages = PAGES.map(({ file, title, intro, names }): [string, string] => {
     const here = placed.filter((entry) => entry.page === file);
     const order = (name: string) => (names.includes(name) ? names.indexOf(name) : names.length);
     here.sort((one, other) => order(one.name) - order(other.name));
-    const values = here.filter(({ isType }) => !isType).map(({ text }) => text);
-    const types = here.filter(({ isType }) => isType).map(({ text }) => text);
-    const sections =
-      values.length === 0 ? ["## Types", ...types] : ["## Functions and classes", ...values, "## Types", ...types];
-    return [`api/${file}.md`, page(`Reference: ${title.toLowerCase()}`, intro, sections)];
+    return [`api/${file}.md`, page(`Reference: ${title.toLowerCase()}`, intro, sectionsOf(here))];
   });
   return [["api/README.md", index], ...pages];
 }
 
+function byLetters(one: string, other: string): number {
+  return one.toLowerCase() < other.toLowerCase() ? -1 : 1;
+}
+
+/** Functions and classes before types. On a page of several subpaths, each of them has a section. */
+function sectionsOf(entries: readonly Entry[]): string[] {
+  const texts = (isType: boolean, specifier?: string): string[] =>
+    entries
+      .filter((entry) => entry.isType === isType && (specifier === undefined || entry.specifier === specifier))
+      .map(({ text }) => text);
+  const specifiers = [...new Set(entries.map(({ specifier }) => specifier))];
+  if (specifiers.length > 1)
+    return specifiers.flatMap((each) => [`## From \`${each}\``, ...texts(false, each), ...texts(true, each)]);
+  const values = texts(false);
+  return values.length === 0
+    ? ["## Types", ...texts(true)]
+    : ["## Functions and classes", ...values, "## Types", ...texts(true)];
+}
+
 const INDEX_INTRO =
   "The names that programs can import, by task. Times are in milliseconds and end in `Ms`; only budgets count `seconds`. " +
-  "Options that are unset have the defaults that their comments name.";
+  "Options that are unset have the defaults that their comments name. Signatures leave out `readonly` of fields, and `| undefined` of fields that may be left out.";
 
 /** The page of an exported name; undefined when no door has it. */
 function pageOf(name: string, specifier = "sous"): string {
@@ -216,14 +239,13 @@ function describe(name: string, specifier: string, found: readonly Exported[]): 
   const documented = shown.map(({ source, start }) => docBefore(source, start)).filter((doc) => doc !== "");
   if (documented.length === 0) throw new Error(`${name} of ${specifier} needs a comment that says what it is for`);
   const isType = first.declaration.type === "TSTypeAliasDeclaration";
-  const parts = [`### ${name}`, ...documented.map(wrap)];
-  if (specifier !== "sous") parts.push(`From \`${specifier}\`.`);
-  parts.push(code(signatures.join("\n")));
+  const link = DESCRIBED_ELSEWHERE[name];
+  if (link !== undefined) return { name, specifier, isType, text: `### ${name}\n\n${wrap(link)}` };
+  const parts = [`### ${name}`, ...documented.map(wrap), code(simplified(signatures.join("\n")))];
   const defaults = DEFAULTS[name];
   if (defaults !== undefined) parts.push(`Defaults: ${inWords(defaults)}.`);
   const example = isType ? undefined : exampleOf(name);
-  if (example !== undefined) parts.push(`For example, in ${example.file}:`, code(example.text));
-  if (example?.text.includes("await using")) parts.push("`await using` needs Node 24 or a compiler.");
+  if (example !== undefined) parts.push(`Example: [${basename(dirname(example))}](${relative(API_FOLDER, example)})`);
   return { name, specifier, isType, text: parts.join("\n\n") };
 }
 
@@ -234,25 +256,21 @@ function inWords(defaults: object): string {
 
 const root: string = resolve(import.meta.dirname, "../..");
 
+const API_FOLDER = "docs/reference/api";
+
 type Region = { file: string; text: string };
 
-const MAX_EXAMPLE_LINES = 16;
-
-/** Short regions of the examples, the shortest first. */
+/** Regions of the examples, the shortest first. */
 const regions: readonly Region[] = exampleFiles(root)
   .filter((file) => file.endsWith(".ts"))
   .flatMap((file) => {
     const source = readFileSync(join(root, file), "utf8");
-    return [...source.matchAll(/^\/\/ #region \S+\n(.*?)^\/\/ #endregion/gms)].map(([, text = ""]) => ({
-      file,
-      text: text.trimEnd(),
-    }));
+    return [...source.matchAll(/^\/\/ #region \S+\n(.*?)^\/\/ #endregion/gms)].map(([, text = ""]) => ({ file, text }));
   })
-  .filter(({ text }) => text.split("\n").length <= MAX_EXAMPLE_LINES)
   .sort((one, other) => one.text.length - other.text.length);
 
-/** The shortest region that calls, makes or tells apart what has this name. */
-function exampleOf(name: string): Region | undefined {
+/** The file with the shortest region that calls, makes or tells apart what has this name. */
+function exampleOf(name: string): string | undefined {
   const isUsed = new RegExp(String.raw`instanceof ${name}\b|(?<![.\w])${name}[(<]`);
-  return regions.find(({ text }) => isUsed.test(text) && !/^import /m.test(text));
+  return regions.find(({ text }) => isUsed.test(text))?.file;
 }

@@ -1,6 +1,6 @@
 /** What each built-in tool returns, field by field. A test compares it with real calls. */
 
-/** One field of a result: of `metadata`, or by its path in a `ToolResult`, such as `data.results[].label`. */
+/** One field of a result: of `metadata`, or by its path in a `ToolResult`, such as `data.results[].label`; `about` is empty when the name says it. */
 export type ResultField = { readonly name: string; readonly type: string; readonly about: string };
 
 export type BuiltInResult = {
@@ -16,18 +16,18 @@ export type BuiltInResult = {
   readonly metadata: readonly ResultField[];
 };
 
-const PATH = field("path", "string", "The file, relative to the top of the workspace.");
-const TRUNCATED = field("truncated", "boolean", "Whether something was left out.");
+const PATH = field("path", "string", "");
+const TRUNCATED = field("truncated", "boolean", "whether something was left out");
 
 export const BUILT_IN_RESULTS: readonly BuiltInResult[] = [
   {
     tool: "read_file",
     when: undefined,
-    text: "One line per line of the file: its number, a tab, its text. At most 2,000 lines and 48 KB; a line of more than 2,000 bytes is cut and says so.",
+    text: "numbered lines, at most 2,000 of them and 48 KB; a line of more than 2,000 bytes is cut and says so.",
     example: "1\texport const retries = 3;\n2\texport const wait = 1;",
     notices: [
-      ["[the file is empty]", "the file has no lines"],
-      ["[lines … to … of …, … bytes in all; continue with offset …]", "there is more: call again with this offset"],
+      ["[the file is empty]", ""],
+      ["[lines … to … of …, … bytes in all; continue with offset …]", ""],
       ["… [… more bytes]", "at the end of a line that was cut"],
     ],
     metadata: [PATH, field("lines", "number", "How many lines are shown."), TRUNCATED],
@@ -35,11 +35,11 @@ export const BUILT_IN_RESULTS: readonly BuiltInResult[] = [
   {
     tool: "list_files",
     when: undefined,
-    text: "One name a line, sorted: `name/` is a folder, `name@` a link, `name=` a device, pipe or socket. At most 1,000 names.",
+    text: "at most 1,000 names.",
     example: "docs/\npay.ts",
     notices: [
-      ["[the folder is empty]", "there is nothing in it"],
-      ["[… more names are not shown; use glob with a narrower pattern]", "the folder has more than 1,000 names"],
+      ["[the folder is empty]", ""],
+      ["[… more names are not shown; use glob with a narrower pattern]", ""],
     ],
     metadata: [
       field("path", "string", "The folder, as it was given; `.` is the top of the workspace."),
@@ -50,35 +50,31 @@ export const BUILT_IN_RESULTS: readonly BuiltInResult[] = [
   {
     tool: "glob",
     when: undefined,
-    text: "One path a line, sorted, relative to the top of the workspace. At most 1,000 paths.",
+    text: "at most 1,000 paths, relative to the top of the workspace.",
     example: "pay.ts",
     notices: [
       ["No files match.…", "nothing was found; the rest of the line says what was left out"],
-      ["[only the first … files are shown; use a narrower pattern or a path]", "there are more"],
+      ["[only the first … files are shown; use a narrower pattern or a path]", ""],
     ],
-    metadata: [
-      field("pattern", "string", "As it was given."),
-      field("files", "number", "How many paths are shown."),
-      TRUNCATED,
-    ],
+    metadata: [field("pattern", "string", ""), field("files", "number", "How many paths are shown."), TRUNCATED],
   },
   {
     tool: "grep",
     when: undefined,
-    text: "One match a line: `file:line:text`. At most 200 matches unless `limit` says otherwise (1,000 at most) and 48 KB; 400 bytes of a line are shown, around the match.",
+    text: "at most `limit` matches and 48 KB; 400 bytes of a line are shown, around the match.",
     example: "pay.ts:1:export const retries = 3;",
     notices: [
-      ["No matches.", "nothing was found"],
-      ["[only the first … matches are shown; make the pattern narrower or give a path]", "there are more"],
+      ["No matches.", ""],
+      ["[only the first … matches are shown; make the pattern narrower or give a path]", ""],
       ["[… lines are longer than … bytes; only their beginning was searched]", "16 KB of a line are searched"],
-      ["[… is a binary file and was not searched]", "the file that was named is not text"],
-      ["[hard links not searched, because their files may lie outside: …]", "see the failure about hard links"],
-      ["[the workspace is too large to be searched whole; give a path]", "too many files"],
-      ["[the pattern takes too long to search for; make it simpler, or give a path or a glob]", "too many steps"],
+      ["[… is a binary file and was not searched]", ""],
+      ["[hard links not searched, because their files may lie outside: …]", ""],
+      ["[the workspace is too large to be searched whole; give a path]", ""],
+      ["[the pattern takes too long to search for; make it simpler, or give a path or a glob]", ""],
       ["[only the first … bytes of … were searched]", "64 MB of a file are searched"],
     ],
     metadata: [
-      field("pattern", "string", "As it was given."),
+      field("pattern", "string", ""),
       field("matches", "number", "How many lines are shown."),
       field("files", "number", "In how many files they are."),
       TRUNCATED,
@@ -87,20 +83,20 @@ export const BUILT_IN_RESULTS: readonly BuiltInResult[] = [
   {
     tool: "write_file",
     when: undefined,
-    text: "One sentence: whether the file was created or replaced, and its size. The file is replaced as a whole or not at all.",
+    text: "one sentence: whether the file was created or replaced, and its size. The file is replaced as a whole or not at all.",
     example: "Created new.ts: 1 lines, 6 bytes.",
     notices: [],
     metadata: [
       PATH,
       field("created", "boolean", "False: the file was there and was replaced."),
-      field("lines", "number", "Lines written."),
-      field("bytes", "number", "Bytes written."),
+      field("lines", "number", ""),
+      field("bytes", "number", ""),
     ],
   },
   {
     tool: "edit_file",
     when: undefined,
-    text: "One sentence, then what changed as a unified diff with two lines around it, 8 KB at most.",
+    text: "one sentence, then what changed as a unified diff with two lines around it, 8 KB at most.",
     example:
       "Edited pay.ts in 1 place.\n@@ -1,2 +1,2 @@\n-export const retries = 3;\n+export const retries = 5;\n export const wait = 1;",
     notices: [["[the rest of the change is not shown]", "the diff is longer than 8 KB; the file has all of it"]],
@@ -109,10 +105,10 @@ export const BUILT_IN_RESULTS: readonly BuiltInResult[] = [
   {
     tool: "terminal",
     when: "With `command`",
-    text: "What the command printed, standard output and standard error together, 48 KB at most. An exit code other than 0, a signal or the time limit makes the result a failure: then a sentence about the ending stands in front of the output.",
+    text: "what the command printed, 48 KB at most. An exit code other than 0, a signal or the time limit makes the result a failure: then a sentence about the ending stands in front of the output.",
     example: "hello",
     notices: [
-      ["[no output]", "the command printed nothing"],
+      ["[no output]", ""],
       [
         "[… bytes of output were left out here; write it to a file to look at all of it]",
         "in the middle of long output",
@@ -129,7 +125,7 @@ export const BUILT_IN_RESULTS: readonly BuiltInResult[] = [
   {
     tool: "terminal",
     when: "With `background: true`",
-    text: "The id of the command, and how to read its output and how to stop it.",
+    text: "the id of the command, and how to read its output and how to stop it.",
     example: 'Started in the background as bg1. Use output_of: "bg1" to read its output, stop: "bg1" to end it.',
     notices: [],
     metadata: [field("id", "string", "For `output_of` and `stop`.")],
@@ -137,28 +133,28 @@ export const BUILT_IN_RESULTS: readonly BuiltInResult[] = [
   {
     tool: "terminal",
     when: "With `output_of` or `stop`",
-    text: "In brackets whether the command is still running or how it ended, then its output so far. After `stop` the id is gone.",
+    text: "in brackets whether the command is still running or how it ended, then its output so far. After `stop` the id is gone.",
     example: "[bg1 is still running.]\n[no output]",
     notices: [["[The command has ended.]", "it has ended with exit code 0"]],
     metadata: [
-      field("id", "string", "As it was given."),
-      field("running", "boolean", "Whether the command is still running."),
+      field("id", "string", ""),
+      field("running", "boolean", ""),
       field("exit_code", "number | null", "Null while it runs, and when a signal ended it."),
     ],
   },
   {
     tool: "fetch",
     when: undefined,
-    text: "The address in brackets, the title of an HTML page, then its text, 48 KB at most. A status outside 200 to 299 makes the result a failure with the beginning of the page.",
+    text: "the address in brackets, the title of an HTML page, then its text, 48 KB at most. A status outside 200 to 299 makes the result a failure with the beginning of the page.",
     example: "[http://page.example.com:PORT/]\nTitle: Notes\n\nRead me.",
     notices: [
       ["[the page has no text]", "nothing is left without scripts and markup"],
-      ["[… more bytes of the page are not shown]", "the text is longer than 48 KB"],
-      ["[only the first … bytes of the page were read]", "the page is larger than what is read"],
+      ["[… more bytes of the page are not shown]", ""],
+      ["[only the first … bytes of the page were read]", ""],
     ],
     metadata: [
       field("url", "string", "The address that answered, after redirects."),
-      field("status", "number", "The HTTP status."),
+      field("status", "number", ""),
       field("content_type", "string", "As the server says it; may be empty."),
       field("bytes", "number", "Bytes that were read of the page."),
       TRUNCATED,

@@ -4,7 +4,6 @@ import { OTHER_VARIABLES } from "../../packages/sous/src/config/environment-laye
 import { settingFacts } from "../../packages/sous/src/config/explain.ts";
 import { ALL_SETTINGS } from "../../packages/sous/src/config/settings.ts";
 import type { Setting } from "../../packages/sous/src/config/value-type.ts";
-import { CONFIGURATION_CODES } from "../../packages/sous/src/core/problem.ts";
 import { OTEL_VARIABLES } from "../../packages/sous/src/telemetry/otlp-settings.ts";
 import { page, prose, table, wrap } from "./markdown.ts";
 
@@ -14,7 +13,7 @@ export function configPage(): string {
     "Every setting of `$XDG_CONFIG_HOME/sous/config.yaml` and of a project's `.sous/config.yaml`.",
     [
       wrap(
-        "A setting comes from a flag, else from a variable, else from the file of the project, else from the file of the user, else it has its default. `--config FILE` or `SOUS_CONFIG` stands in for the user's file. The file of a project is read only after `sous trust`, and may only add and narrow: what it may not say is ignored with a warning. A time is a number of seconds, or a text such as `90s`, `5m`, `2h`; `null` unsets what has no default. Unknown keys are mistakes. `sous config explain KEY` says where a value comes from, `sous config check` finds every mistake at once, and `sous config schema` prints a JSON Schema for editors.",
+        "A setting comes from a flag, else from a variable, else from the file of the project, else from the file of the user, else it has its default. `--config FILE` or `SOUS_CONFIG` stands in for the user's file. The file of a project is read only after `sous trust`, and may only add and narrow: what it may not say is ignored with a warning. A time is a number of seconds, or a text such as `90s`, `5m`, `2h`; `null` unsets what has no default. Unknown keys are mistakes, and a command that finds a [mistake](errors.md#the-configuration) starts nothing. `sous config explain KEY` says where a value comes from, `sous config check` finds every mistake at once, and `sous config schema` prints a JSON Schema for editors.",
       ),
       ...[...new Set(ALL_SETTINGS.map(groupOf))].map(groupSection),
       "## `.mcp.json`",
@@ -38,14 +37,6 @@ export function configPage(): string {
         ["variable", "meaning"],
         Object.entries(OTEL_VARIABLES).map(([name, text]) => [`\`${name}\``, text]),
       ),
-      "## Mistakes",
-      wrap(
-        "A command that finds one starts nothing. It ends with 3, or with 2 when the mistake is in a flag of the command line.",
-      ),
-      table(
-        ["code", "meaning"],
-        Object.entries(CONFIGURATION_CODES).map(([code, text]) => [`\`${code}\``, prose(text)]),
-      ),
     ],
   );
 }
@@ -63,10 +54,10 @@ function groupSection(group: string): string {
 function describe(setting: Setting): string {
   const { description, allowed, fallback, variable, project } = settingFacts(setting);
   const facts = [
-    `- allowed: ${prose(allowed)}`,
-    `- default: ${prose(fallback)}`,
-    ...(variable === undefined ? [] : [`- variable: \`${variable}\``]),
-    `- may a project set it: ${project}`,
+    `Allowed: ${prose(allowed)}.`,
+    `Default: ${prose(fallback)}.`,
+    ...(variable === undefined ? [] : [`Variable: \`${variable}\`.`]),
+    `In a project: ${project}.`,
   ];
-  return [`### ${setting.key}`, wrap(prose(description)), facts.join("\n")].join("\n\n");
+  return [`### ${setting.key}`, wrap(prose(description)), wrap(facts.join(" "))].join("\n\n");
 }

@@ -1,8 +1,8 @@
 /** The page of the events: the head that all share, then every type with its fields. */
 
 import { linkTo } from "./api-pages.ts";
-import { capitalized, code, inlineCode, page, table, wrap } from "./markdown.ts";
-import { signatureOf } from "./signature.ts";
+import { capitalized, code, inlineCode, item, page, wrap } from "./markdown.ts";
+import { signatureOf, simplified } from "./signature.ts";
 import {
   type Declaration,
   docBefore,
@@ -28,7 +28,7 @@ export function eventsPage(): string {
   return page("Reference: events", intro, [
     "## Every event",
     "All events begin with these fields. `seq` is missing on deltas.",
-    fieldTable([
+    fieldList([
       { name: "type", type: '"run-start" | …', doc: "Which of the facts below it is." },
       { name: "seq", type: "number", doc: "1, 2, 3 … within the tree." },
       { name: "time", type: "number", doc: "Milliseconds since 1970." },
@@ -44,12 +44,16 @@ export function eventsPage(): string {
 
 function describe({ name, doc, fields }: EventType): string[] {
   const others = fields.filter((field) => field.name !== "type");
-  return [`### ${name}`, ...(doc === "" ? [] : [wrap(doc)]), ...(others.length === 0 ? [] : [fieldTable(others)])];
+  return [`### ${name}`, ...(doc === "" ? [] : [wrap(doc)]), ...(others.length === 0 ? [] : [fieldList(others)])];
 }
 
-function fieldTable(fields: readonly Field[]): string {
-  const rows = fields.map(({ name, type, doc }) => [`\`${name}\``, inlineCode(type), doc]);
-  return table(["field", "type", "meaning"], rows);
+/** The fields whose names say it all are one line; each of the others has a line with its comment. */
+function fieldList(fields: readonly Field[]): string {
+  const shown = ({ name, type }: Field): string =>
+    `\`${name}\` (${inlineCode(name.endsWith("?") ? type.replace(/ \| undefined$/, "") : type)})`;
+  const lines = fields.filter(({ doc }) => doc !== "").map((field) => item(`${shown(field)}: ${field.doc}`));
+  const plain = fields.filter(({ doc }) => doc === "").map(shown);
+  return [...(plain.length === 0 ? [] : [item(plain.join(", "))]), ...lines].join("\n");
 }
 
 /** The members of a union, each an object type with a literal `type`. */
@@ -92,23 +96,25 @@ function fieldsOf(source: Source, node: TypeNode): Field[] {
   }
 }
 
-/** Declarations of the types the fields mention; what the package exports is on the page of its exports. */
+/** Declarations of the types the fields mention; what the package exports is on the pages of the library. */
 function typesUsed(source: Source, events: readonly EventType[]): string[] {
   const isExported = new Set(exportedNames("index.ts").map(({ name }) => name));
   const mentioned = new Set(
     events.flatMap(({ fields }) => fields.flatMap(({ type }) => type.match(/\b[A-Z]\w+/g) ?? [])),
   );
-  const shown = new Map<string, string>();
+  const linked: string[] = [];
+  const shown: string[] = [];
   for (const name of [...mentioned].sort()) {
     const found = findUsed(source, name) ?? findUsed(readSource("core/outcome.ts"), name);
     if (found === undefined) continue;
-    const doc = docBefore(found.source, found.start);
-    const body = isExported.has(name)
-      ? `Exported: see [${name}](${linkTo(name)}).`
-      : code(signatureOf(found.source, found.declaration));
-    shown.set(name, [`### ${name}`, ...(doc === "" ? [] : [wrap(capitalized(doc))]), body].join("\n\n"));
+    if (isExported.has(name)) linked.push(`[${name}](${linkTo(name)})`);
+    else {
+      const doc = docBefore(found.source, found.start);
+      const body = code(simplified(signatureOf(found.source, found.declaration)));
+      shown.push([`### ${name}`, ...(doc === "" ? [] : [wrap(capitalized(doc))]), body].join("\n\n"));
+    }
   }
-  return ["## Types of their fields", ...shown.values()];
+  return ["## Types of their fields", wrap(`Exported types: ${linked.join(", ")}.`), ...shown];
 }
 
 function fieldsOfAlias(source: Source, alias: string): Field[] {

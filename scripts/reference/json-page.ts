@@ -17,7 +17,7 @@ export function jsonPage(): string {
     "What `sous run`, `sous resume` and `sous stats` print for programs, and how commands report errors.",
     [
       wrap(
-        "`--json` prints one object at the end. `--output-format stream-json` prints one object a line while the run works. Names are snake_case. A field that has no value is null and not missing. How to use them is in [Use sous in scripts and CI](../how-to/use-in-scripts-and-ci.md#read-the-result).",
+        "`--json` prints one object at the end. `--output-format stream-json` prints one object a line while the run works. Names are snake_case. A field that has no value is null and not missing. Every `usage` has the fields that the first table names. How to use them is in [Use sous in scripts and CI](../how-to/use-in-scripts-and-ci.md#read-the-result).",
       ),
       "## The result",
       wrap(
@@ -26,7 +26,7 @@ export function jsonPage(): string {
       fields(RESULT_JSON),
       "## The stream",
       wrap(
-        "The first line is `init`, the last is `result`, also after a failure or a signal. What goes wrong before there is a run, such as an unknown option or a mistake in the configuration, is a `result` alone. U+2028 and U+2029 are escaped, so a line ends only where it ends. Every line has these fields:",
+        "The first line is `init`, the last is `result` with the fields above, also after a failure or a signal. What goes wrong before there is a run, such as an unknown option or a mistake in the configuration, is a `result` alone. U+2028 and U+2029 are escaped, so a line ends only where it ends. Every line has these fields:",
       ),
       fields(LINE_JSON),
       "### The line `init`",
@@ -35,8 +35,6 @@ export function jsonPage(): string {
       wrap(
         "Every other line is one of the [events](events.md), with its fields in snake_case. Events that are stored have `seq`, which counts without gaps within the tree. `text-delta`, `reasoning-delta`, `tool-progress`, `budget-wait` and `budget-near` are not stored, have no `seq`, and are dropped for a reader that is too slow. A reader that closes the pipe stops the run at its next event.",
       ),
-      "### The line `result`",
-      wrap("It has the fields of the result."),
       "## The object of `sous stats`",
       wrap(
         "Numbers are not rounded. All lists are complete, whatever `--by` says; after 10,000 names of one kind the others are counted together as `other`. How to use it is in [See what was spent](../how-to/see-what-was-spent.md).",
@@ -53,9 +51,12 @@ export function jsonPage(): string {
   );
 }
 
+/** The fields of tokens are those of the result, wherever they are. */
 function fields(rows: readonly JsonField[]): string {
+  const isTold = ({ name }: JsonField): boolean =>
+    /(?:^|\.)usage\./.test(name) && !(rows === RESULT_JSON && name.startsWith("usage."));
   return table(
     ["field", "type", "meaning"],
-    rows.map(({ name, type, about }) => [`\`${name}\``, inlineCode(type), about]),
+    rows.filter((row) => !isTold(row)).map(({ name, type, about }) => [`\`${name}\``, inlineCode(type), about]),
   );
 }

@@ -83,7 +83,11 @@ function platforms(): string[] {
           "Bun 1.4, Deno 2.9",
           "tried by hand on 2026-11-15 with the packed package, `sous/sqlite` included; not part of the tests",
         ],
-        ["edge runtimes, browsers", "not supported: the library uses files and processes of Node"],
+        [
+          "edge runtimes",
+          "the core of `sous` with the store in memory runs in workerd with `nodejs_compat`; tried by hand, not part of the tests. Tools for files and programs, SQLite and the command line need Node.",
+        ],
+        ["browsers", "not supported"],
         [
           "serverless functions",
           "a run must end within one invocation: what is frozen in between does not work on. Store runs in Postgres and [resume](../how-to/run-in-a-server.md#resume-at-boot) what was cut off.",

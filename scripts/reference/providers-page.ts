@@ -67,7 +67,7 @@ export function providersPage(): string {
       ),
       "## Models of the AI SDK",
       wrap(
-        "In code, `model` also takes a language model of the AI SDK with specification v4: those are the provider packages of AI SDK 7, such as `@ai-sdk/anthropic` 4. Older packages (specification v2 or v3) are refused with a sentence that says so: update the provider package. Settings that an agent does not have, such as headers, are set there, with the AI SDK's own `wrapLanguageModel` and `defaultSettingsMiddleware`.",
+        "In code, `model` also takes a language model of the AI SDK with specification v4: the provider packages of AI SDK 7, such as `@ai-sdk/anthropic` 4. Older packages are refused: update them. Settings that an agent does not have, such as headers, are set there, with the AI SDK's own `wrapLanguageModel` and `defaultSettingsMiddleware`.",
       ),
       "## Options of an agent",
       wrap(
@@ -82,18 +82,12 @@ export function providersPage(): string {
       ),
       "## Prices",
       wrap(
-        `US dollars per million tokens, and the context window in tokens, from public price lists as of ${PRICES_AS_OF}. The table is part of the package and is not updated over the network: prices may have changed since. A version behind the name (\`-20250929\`, \`@20251101\`) has the price of the name. \`openai-chat\` has the prices of \`openai\`. Some providers charge more for long prompts: the table has the plain price.`,
+        `US dollars per million tokens, and the context window in tokens, from public price lists as of ${PRICES_AS_OF}. The table is part of the package: prices may have changed since. A version behind the name (\`-20250929\`, \`@20251101\`) has the price of the name. \`openai-chat\` has the prices of \`openai\`. Some providers charge more for long prompts: the table has the plain price.`,
       ),
       wrap(
         "A model that is not here has no known price: its cost is shown as `?` and is null in JSON, and where money is limited (`--budget`, `max_total_cost`, `costUsd`) it is refused before it is asked. That holds for local models, too. Set a price in [`prices`](config.md#prices), 0 for one that costs nothing.",
       ),
-      ...Object.entries(PRICES).flatMap(([provider, models]) => [
-        `### Prices of ${provider}`,
-        table(
-          ["model", "input", "output", "cached input", "cache write", "context window"],
-          Object.entries(models).map(([name, row]) => priceCells(name, row)),
-        ),
-      ]),
+      ...Object.entries(PRICES).flatMap(([provider, models]) => [`### Prices of ${provider}`, priceTable(models)]),
     ],
   );
 }
@@ -109,7 +103,17 @@ function rowOf(name: ProviderName, { keys, addresses, defaultAddress, isKeyOptio
   ];
 }
 
-function priceCells(name: string, [input, output, cachedInput, cacheWrite, contextWindow]: PriceRow): string[] {
-  const cell = (price: number | null): string => (price === null ? "–" : String(price));
-  return [`\`${name}\``, ...[input, output, cachedInput, cacheWrite].map(cell), contextWindow.toLocaleString("en")];
+/** Models with the same prices share a row; a column without a price is left out. */
+function priceTable(models: Readonly<Record<string, PriceRow>>): string {
+  const byPrices = Map.groupBy(Object.entries(models), ([, row]) => row.join());
+  const rows = [...byPrices.values()].map((same): string[] => {
+    const [, [input, output, cachedInput, cacheWrite, contextWindow]] = same[0] ?? raise("A group is not empty");
+    const prices = [input, output, cachedInput, cacheWrite].map((price) => (price === null ? "" : String(price)));
+    return [same.map(([name]) => `\`${name}\``).join(", "), ...prices, contextWindow.toLocaleString("en")];
+  });
+  return table(["model", "input", "output", "cached input", "cache write", "context window"], rows);
+}
+
+function raise(message: string): never {
+  throw new Error(message);
 }

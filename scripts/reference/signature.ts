@@ -17,6 +17,21 @@ export function signatureOf(source: Source, declaration: Declaration): string {
   }
 }
 
+/** Without words that every field has and that say nothing about it, and with comments of one line each. */
+export function simplified(signature: string): string {
+  return signature
+    .replaceAll(/^( *)\/\*\*(.*?)\*\/$/gms, (_whole, indent: string, text: string) =>
+      text
+        .split("\n")
+        .map((line) => line.replace(/^ *\* ?/, "").trim())
+        .filter((line) => line !== "")
+        .map((line) => `${indent}// ${line}`)
+        .join("\n"),
+    )
+    .replaceAll(/^(\s+)readonly (?=\w+\??:)/gm, "$1")
+    .replaceAll(/(\w\?: [^;\n]*?) \| undefined(?=[;,)]| \}|$)/gm, "$1");
+}
+
 function classSignature(source: Source, declaration: ClassNode): string {
   const head = source.text.slice(declaration.start, declaration.body.start).trim();
   const members = declaration.body.body.flatMap((member) => {

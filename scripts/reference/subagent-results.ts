@@ -69,11 +69,14 @@ const NAMED_RESULT: Described<NamedAgentResult> = {
 };
 
 /** Of every tool. */
-const COMMON: readonly ResultField[] = [
+export const COMMON: readonly ResultField[] = [
   { name: "success", type: "boolean", about: "False for a failed child and for a call that was refused." },
   { name: "error", type: "string", about: "Why it failed. Only when it did." },
   ...fieldsOf("metadata", REFUSAL_METADATA),
 ];
+
+/** Of every report. */
+export const REPORT_METADATA_FIELDS: readonly ResultField[] = fieldsOf("metadata", REPORT_METADATA);
 
 const REPORT_TEXT: ResultField = {
   name: "output",
@@ -84,7 +87,7 @@ const REPORT_TEXT: ResultField = {
 const REPORT: readonly ResultField[] = [
   ...COMMON,
   REPORT_TEXT,
-  ...fieldsOf("metadata", REPORT_METADATA),
+  ...REPORT_METADATA_FIELDS,
   {
     name: "data",
     type: "ChildReport",
@@ -139,7 +142,7 @@ export const TOOL_RESULTS: readonly ToolResultFields[] = [
   },
   {
     tool: "subagent_<name>",
-    fields: [...COMMON, REPORT_TEXT, ...fieldsOf("metadata", REPORT_METADATA), ...fieldsOf("data", NAMED_RESULT)],
+    fields: [...COMMON, REPORT_TEXT, ...REPORT_METADATA_FIELDS, ...fieldsOf("data", NAMED_RESULT)],
   },
   { tool: "subagent_spawn", fields: REPORT },
   { tool: "subagent_delegate", fields: REPORT },

@@ -59,16 +59,16 @@ export function telemetryPage(): string {
     ),
     "## Metrics",
     wrap(
-      "The names are those of Prometheus. Over OTLP a name with dots keeps them, and its unit is a field. Labels have few values: names of agents and models are at most 100, the rest is `other`.",
+      "The names are those of Prometheus. Over OTLP a name with dots keeps them, and its unit is a field. Labels have few values: names of agents and models are at most 100, the rest is `other`. A process knows all of them; `sous metrics` has those that the database can tell.",
     ),
     table(
-      ["Metric", "Kind", "Labels", "Meaning", "From"],
+      ["Metric", "Kind", "Labels", "Meaning", "In the database"],
       Object.values(METRICS).map((metric: Metric) => [
         `\`${prometheusName(metric)}\``,
         metric.kind,
         metric.labels.map((each) => `\`${each.replaceAll(".", "_")}\``).join(", "),
         `${metric.about}${bucketsOf(metric)}`,
-        metric.from === "both" ? "process and database" : "process",
+        metric.from === "both" ? "yes" : "",
       ]),
     ),
   ]);
@@ -78,6 +78,10 @@ function words(names: readonly string[]): string {
   return names.map((name) => `\`${name}\``).join(", ");
 }
 
-function bucketsOf({ buckets }: Metric): string {
-  return buckets === undefined ? "" : ` Buckets: ${buckets.join(", ")}.`;
+/** The same buckets are listed once. */
+function bucketsOf(metric: Metric): string {
+  const { buckets } = metric;
+  if (buckets === undefined) return "";
+  const first = Object.values(METRICS).find((other: Metric) => other.buckets?.join() === buckets.join()) ?? metric;
+  return first === metric ? ` Buckets: ${buckets.join(", ")}.` : ` Buckets: those of \`${prometheusName(first)}\`.`;
 }

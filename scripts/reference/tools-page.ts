@@ -1,4 +1,4 @@
-/** The page of the tools: what a model is told about each of them, and what it may send. */
+/** The page of the tools: what a model is told about each of them, what it may send, what comes back, and how it fails. */
 
 import { agent } from "../../packages/sous/src/core/agent.ts";
 import type { JsonSchema } from "../../packages/sous/src/core/schema.ts";
@@ -11,6 +11,7 @@ import { namedAgentTool } from "../../packages/sous/src/subagents/named-agent.ts
 import { parallelTool } from "../../packages/sous/src/subagents/parallel.ts";
 import { builtInTools } from "../../packages/sous/src/tools/built-in.ts";
 import { inlineCode, page, prose, table, words, wrap } from "./markdown.ts";
+import { builtInResult, resultsIntroduction, sharedFailures, subagentResult } from "./tool-results.ts";
 
 export async function toolsPage(): Promise<string> {
   const groups: [title: string, intro: string, tools: readonly Tool[]][] = [
@@ -39,7 +40,7 @@ export async function toolsPage(): Promise<string> {
     ],
     [
       "Built in",
-      "The command line gives its root agent all of these. The first four look and nothing else: `readOnlyTools` makes them. The others ask first, unless a rule decides. `terminal` is there only where programs may be started; `grep` asks ripgrep which files to read where it is installed, and finds the same without it.",
+      "The command line gives its root agent all of these. The first four only read: `readOnlyTools` makes them. The others ask first, unless a rule decides. `terminal` is there only where programs may be started. `grep` uses ripgrep where it is installed, and finds the same without it. The examples below are from a folder with `pay.ts` and an empty `docs/`.",
       builtIn(),
     ],
   ];
@@ -51,8 +52,8 @@ export async function toolsPage(): Promise<string> {
   );
   return page(
     "Reference: tools",
-    "What models are offered, word for word. Unknown keys are refused. What comes back is in [tool results](tool-results.md).",
-    sections,
+    "Every tool: what models are told about it, word for word, its input, what it returns, and how it fails. `?` marks an input that may be left out. Unknown keys are refused.",
+    [...resultsIntroduction(), ...sections, ...sharedFailures()],
   );
 }
 
@@ -83,19 +84,26 @@ function builtIn(): Tool[] {
 
 async function describe(tool: Tool): Promise<string> {
   const { jsonSchema } = await compileSchema(tool.inputSchema);
-  const facts = `Tier \`${tool.tier}\`, effect \`${tool.effect}\`, category \`${tool.category}\`.`;
+  const isForSubagents = tool.category === "subagent";
+  const category = isForSubagents ? "" : `, category \`${tool.category}\``;
+  const facts = `Tier \`${tool.tier}\`, effect \`${tool.effect}\`${category}.`;
   const rows = rowsOf(jsonSchema, "");
-  const input = rows.length === 0 ? "It takes no input." : table(["input", "type", "needed", "meaning"], rows);
-  return [`### ${tool.name}`, words(tool.description), facts, input].join("\n\n");
+  const input = rows.length === 0 ? "It takes no input." : table(["input", "type", "meaning"], rows);
+  const name = tool.name === "subagent_scout" ? "subagent_<name>" : tool.name;
+  const result = isForSubagents ? [subagentResult(name)] : builtInResult(tool.name);
+  return [`### ${tool.name}`, words(tool.description), facts, input, ...result].join("\n\n");
 }
 
-/** One row per field; the fields of objects in a list follow the list. */
+/** One row per field; the fields of objects in a list follow the list, or are named when they are those of `subagent`. */
 function rowsOf(schema: JsonSchema, prefix: string): string[][] {
   const required = new Set(schema.required as string[] | undefined);
   return Object.entries((schema.properties ?? {}) as Record<string, JsonSchema>).flatMap(([name, field]) => {
-    const need = required.has(name) ? "yes" : "";
-    const row = [`\`${prefix}${name}\``, inlineCode(typeOf(field)), need, prose(String(field.description ?? ""))];
+    const mark = required.has(name) ? "" : "?";
+    const row = [`\`${prefix}${name}${mark}\``, inlineCode(typeOf(field)), prose(String(field.description ?? ""))];
     const items = (field.items ?? {}) as JsonSchema;
+    const isTask = Object.hasOwn((items.properties ?? {}) as object, "task_prompt");
+    if (isTask)
+      return [row, [`\`${name}[]\``, "`object`", "The input of [subagent](#subagent), without `background`."]];
     return [row, ...rowsOf(items, `${prefix}${name}[].`)];
   });
 }

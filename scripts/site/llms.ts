@@ -17,10 +17,17 @@ export function siteLlms(root: string): string {
   return render(root, ({ path }) => addressOf(path));
 }
 
-/** All pages in one file, in the order of the lists. */
+/** What a program is written with: the readme, the tutorials, the guides, and the core of the library. */
+const IN_FULL_TEXT =
+  /^(?:README\.md|docs\/(?:tutorials|how-to)\/.+|docs\/reference\/(?:outcomes|api\/(?:run|agents|tools))\.md)$/;
+/** Messages to look up; the list links to them. */
+const TROUBLESHOOTING = "docs/how-to/troubleshooting.md";
+
+/** The text of these pages in one file, in the order of the lists; the others are linked from `llms.txt`. */
 export function fullText(root: string, pages: readonly SitePage[]): string {
-  const order = new Set([HOME, ...entriesOf(readSiteMap(root)).map(({ path }) => path)]);
+  const order = new Set(entriesOf(readSiteMap(root)).map(({ path }) => path));
   return [...order]
+    .filter((path) => IN_FULL_TEXT.test(path) && path !== TROUBLESHOOTING)
     .flatMap((path) => pages.filter(({ source }) => source === path))
     .map(({ address, text }) => `<!-- ${address} -->\n\n${text.trim()}\n`)
     .join("\n");

@@ -43,9 +43,8 @@ export type McpToolSet = AsyncDisposable & {
 };
 
 /**
- * Starts the servers and returns their tools, named `mcp__server__tool`. Needs the package `@modelcontextprotocol/client`. Rejects
- * with a `UserError` for options that are wrong, and for a server that cannot be started unless `optional`. Open it with
- * `await using`, or call `dispose()`.
+ * Starts the servers and returns their tools, named `mcp__server__tool`. Rejects with a `UserError` for options that are
+ * wrong, and for a server that cannot be started unless `optional`. Open it with `await using`, or call `dispose()`.
  */
 export async function mcpTools(
   servers: Readonly<Record<string, McpServerOptions>>,

@@ -220,7 +220,8 @@ export class RunError extends Error {
  * A live run: await it, iterate it, talk to it. The first iteration begins with the first event of the run, also when the
  * run is over by then: earlier events are read from the store. Deltas are not stored, so it has those from its own
  * beginning on; the whole text is in `message-end`. Further iterations begin with the next event. All end with the run's
- * `run-end`, or with its `park`. Leaving the loop does not stop the run. What is said cannot be empty.
+ * `run-end`, or with its `park`. A run that cannot begin ends the loop at once without an event, and awaiting it rejects.
+ * Leaving the loop does not stop the run. What is said cannot be empty.
  */
 export type RunHandle<Output = unknown> = PromiseLike<RunResult<Output>> &
   AsyncIterable<SousEvent> & {

@@ -1,4 +1,4 @@
-/** The picture at the top of the readme and of the first page of the documentation is how `sous demo` ends, apart from its figures. UPDATE_SNAPSHOTS=1 draws it again. */
+/** The picture at the top of the readme is how `sous demo` ends, apart from its figures. UPDATE_SNAPSHOTS=1 draws it again. */
 
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -9,18 +9,17 @@ import { rootFolder } from "../source-files.ts";
 import { temporaryTree } from "../tools/temporary-tree.ts";
 import { comparable } from "./transcript-text.ts";
 
-test("the readme and the first page of the documentation show the tree that sous demo ends with", async () => {
+test("the readme shows the tree that sous demo ends with", async () => {
   await using place = await temporaryTree({ "one.py": "def first():\n  pass\n", "notes.txt": "Nothing to see.\n" });
   const { code, stdout, stderr } = await sous(["demo", "--ephemeral"], { cwd: place.path });
   assert.equal(code, 0, stderr);
   const output = `${stdout}\n${stderr}`;
   const printed = pictureIn(output.slice(output.indexOf("\nlead   ") + 1));
-  for (const file of ["README.md", "docs/README.md"].map((page) => join(rootFolder, page))) {
-    const page = readFileSync(file, "utf8");
-    const shown = PICTURE.exec(page)?.[1] ?? "";
-    if (process.env.UPDATE_SNAPSHOTS === "1") writeFileSync(file, page.replace(shown, printed));
-    else assert.equal(comparable(shown), comparable(printed), file);
-  }
+  const file = join(rootFolder, "README.md");
+  const page = readFileSync(file, "utf8");
+  const shown = PICTURE.exec(page)?.[1] ?? "";
+  if (process.env.UPDATE_SNAPSHOTS === "1") writeFileSync(file, page.replace(shown, printed));
+  else assert.equal(comparable(shown), comparable(printed), file);
 });
 
 const PICTURE = /```text\n(lead .*?)```/s;

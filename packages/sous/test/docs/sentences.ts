@@ -1,4 +1,4 @@
-/** The sentences in which sous tells people what is wrong, as the sources have them. */
+/** The sentences in which sous says what is wrong, as the sources have them. */
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,16 +7,6 @@ import { sourceFolder } from "../source-files.ts";
 
 /** The fixed pieces of a sentence, in their order; what is filled in lies between them. */
 export type Sentence = { file: string; pieces: string[] };
-
-/** What a person can get to see from these; what is wrong with a command line says itself what is right. */
-const THROWN = ["CommandError", "UserError", "MissingKey", "StoreError", "ModelError"];
-/** What the command line is made of. */
-const FOLDERS = ["cli", "config", "model", "process", "rights", "store"];
-const NOT_ON_THE_COMMAND_LINE = /^store\/(postgres|conversations|memory|shared-budget|purse-row)/;
-
-export function sentencesInSources(): Sentence[] {
-  return sentencesThrown(THROWN, FOLDERS).filter(({ file }) => !NOT_ON_THE_COMMAND_LINE.test(file));
-}
 
 /** What the files below these folders throw as one of these classes. */
 export function sentencesThrown(classes: readonly string[], folders: readonly string[]): Sentence[] {
@@ -39,8 +29,7 @@ function sentencesOf(file: string, classes: readonly string[]): Sentence[] {
   new Visitor({
     NewExpression(node) {
       if (node.callee.type !== "Identifier" || !classes.includes(node.callee.name)) return;
-      // The first argument of a `ModelError` is its kind.
-      const message = node.arguments[node.callee.name === "ModelError" ? 1 : 0];
+      const message = node.arguments[0];
       if (message !== undefined) for (const pieces of piecesOf(message)) found.push({ file, pieces });
     },
   }).visit(program);

@@ -6,12 +6,12 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, test } from "node:test";
 import { isPacked, packedText, rewriteLinks, targetOf } from "../../../../scripts/packed-pages.ts";
-import { addressOf } from "../../../../scripts/site/address.ts";
+import { addressOf, FIRST_PAGE } from "../../../../scripts/site/address.ts";
 import { deadTargets } from "../../../../scripts/site/built-site.ts";
 import { fullText, packedLlms, siteLlms } from "../../../../scripts/site/llms.ts";
 import { type SidebarItem, sidebarOf } from "../../../../scripts/site/sidebar.ts";
-import { entriesOf, parseSiteMap, readSiteMap } from "../../../../scripts/site/site-map.ts";
-import { sitePages, siteText } from "../../../../scripts/site/site-pages.ts";
+import { entriesOf, HOME, parseSiteMap, readSiteMap } from "../../../../scripts/site/site-map.ts";
+import { type SitePage, sitePages, siteText } from "../../../../scripts/site/site-pages.ts";
 import { rootFolder } from "../source-files.ts";
 
 const pages = sitePages(rootFolder);
@@ -19,11 +19,26 @@ const sections = readSiteMap(rootFolder);
 const temporary = mkdtempSync(join(tmpdir(), "sous-site-"));
 after(() => rmSync(temporary, { recursive: true, force: true, maxRetries: 5 }));
 
-test("every page of the site is in its sidebar, and the sidebar leads to pages only", () => {
+/** The first page and the list itself are reached from everywhere; a snippet from the page that shows it. */
+const LISTED = pages.filter(({ source }) => ![FIRST_PAGE, HOME].includes(source) && !isSnippet(source));
+
+test("every page of the site but snippets is in its sidebar once, and the sidebar leads to pages only", () => {
   const listed = linksOf(sidebarOf(sections)).map((link) => link.split("#", 1)[0]);
-  const addresses = pages.map(({ address }) => `/${address.replace(/index\.md$|\.md$/, "")}`);
-  assert.deepEqual(differences(["/", ...listed], addresses), NONE);
-  assert.equal(new Set(addresses).size, pages.length, "two pages have one address");
+  const addresses = LISTED.map(({ address }) => `/${address.replace(/index\.md$|\.md$/, "")}`);
+  assert.deepEqual(differences(listed, addresses), NONE);
+  assert.deepEqual(repeated(listed), []);
+  assert.equal(new Set(pages.map(({ address }) => address)).size, pages.length, "two pages have one address");
+});
+
+test("every snippet is linked or shown by a page of the site", () => {
+  const all = pages.filter(({ source }) => source.endsWith(".md"));
+  const isNamed = ({ source, address }: SitePage): boolean =>
+    all.some(({ text }) => text.includes(`${dirname(source)}/`) || text.includes(address));
+  const unnamed = pages.filter(({ source }) => isSnippet(source)).filter((page) => !isNamed(page));
+  assert.deepEqual(
+    unnamed.map(({ source }) => source),
+    [],
+  );
 });
 
 test("every link of a page of the site leads to a page of the site", () => {
@@ -43,14 +58,14 @@ test("a link to a file that is no page becomes text, a link to nothing stays, an
   const text = [
     "[a](../../LICENSE) [b](no-such-page.md) [c](../snippets/how-to-server/server.ts) [d](../../README.md#install)",
     "[e](../snippets/how-to-server/no-such.ts) [f](../snippets/how-to-server/expected.txt)",
-    "[g](../reference/errors/README.md) [h](https://example.org/x.md) [i](#here)",
+    "[g](../reference/api/README.md) [h](https://example.org/x.md) [i](#here) [j](../README.md)",
   ].join("\n");
   assert.equal(
     siteText(text, "docs/how-to/patterns.md", site),
     [
       "a [b](no-such-page.md) [c](../examples/how-to-server.md#serverts) [d](../overview.md#install)",
       "[e](../snippets/how-to-server/no-such.ts) [f](../examples/how-to-server.md#what-it-prints)",
-      "[g](../reference/errors/index.md) [h](https://example.org/x.md) [i](#here)",
+      "[g](../reference/api/index.md) [h](https://example.org/x.md) [i](#here) [j](../documentation.md)",
     ].join("\n"),
   );
 });
@@ -61,7 +76,7 @@ test("links of the packed readme lead to the site when the manifest has its addr
   const site = "https://example.org/sous/";
   assert.equal(
     packedText(text, "README.md", site),
-    `[a](${site}) [b](${site}how-to/patterns.html#x) [c](${site}security.html) [d](LICENSE) e`,
+    `[a](${site}documentation.html) [b](${site}how-to/patterns.html#x) [c](${site}security.html) [d](LICENSE) e`,
   );
   assert.equal(packedText("[a](patterns.md)", "docs/how-to/x.md", site), "[a](patterns.md)");
 });
@@ -103,21 +118,32 @@ test("docs/llms.txt is current, and lists every page of the package once", () =>
     listed.filter((path) => !existsSync(join(rootFolder, path))),
     [],
   );
-  const packed = pages.map(({ source }) => source).filter((path) => isPacked(path) && path !== "docs/README.md");
+  const packed = LISTED.map(({ source }) => source).filter(isPacked);
   assert.deepEqual(differences(listed, packed), NONE);
   assert.equal(listed.length, new Set(listed).size);
 });
 
-test("llms.txt of the site lists every page with its address, and llms-full.txt has the text of all", () => {
+test("llms.txt of the site lists every page with its address", () => {
   const listed = [...siteLlms(rootFolder).matchAll(/^- \[[^\]]+\]\(([^)#]+)/gm)].map(([, address = ""]) => address);
-  const others = pages.map(({ address }) => address).filter((address) => address !== "index.md");
-  assert.deepEqual(differences(listed, others), NONE);
-  const full = fullText(rootFolder, pages);
   assert.deepEqual(
-    pages.filter(({ address }) => !full.includes(`<!-- ${address} -->`)),
-    [],
+    differences(
+      listed,
+      LISTED.map(({ address }) => address),
+    ),
+    NONE,
   );
   assert.ok(entriesOf(sections).every(({ path }) => addressOf(path).endsWith(".md")));
+});
+
+test("llms-full.txt has the readme, tutorials, guides and the core of the library, in less than 300 KB", () => {
+  const full = fullText(rootFolder, pages);
+  const whole = [...full.matchAll(/^<!-- (\S+\.md) -->$/gm)].map(([, address = ""]) => address);
+  const guides = LISTED.map(({ address }) => address).filter((address) => /^(?:tutorials|how-to)\//.test(address));
+  const core = ["reference/outcomes.md", ...["run", "agents", "tools"].map((name) => `reference/api/${name}.md`)];
+  const expected = ["overview.md", ...guides.filter((address) => address !== "how-to/troubleshooting.md"), ...core];
+  assert.deepEqual(whole.toSorted(), expected.toSorted());
+  const bytes = Buffer.byteLength(full);
+  assert.ok(bytes < MAX_FULL_TEXT_BYTES, `${bytes} bytes`);
 });
 
 test("a link of a built page to a missing page, file or heading is found", () => {
@@ -130,6 +156,16 @@ test("a link of a built page to a missing page, file or heading is found", () =>
   assert.ok(deadTargets(temporary, "/base/").includes("a.html: /index.html"));
   assert.ok(!deadTargets(temporary, "/base/").includes("a.html: /base/index.html#x"));
 });
+
+const MAX_FULL_TEXT_BYTES = 300_000;
+
+function isSnippet(path: string): boolean {
+  return path.startsWith("docs/snippets/");
+}
+
+function repeated(values: readonly (string | undefined)[]): (string | undefined)[] {
+  return values.filter((value, index) => values.indexOf(value) !== index);
+}
 
 const NONE = { notListed: [], notPages: [] };
 

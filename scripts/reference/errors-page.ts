@@ -1,4 +1,4 @@
-/** One page for each code of a mistake: what it means, the mistake as people see it, and what to do. */
+/** The page of errors: for each code what it means, the mistake as people see it, and what to do. */
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,8 +13,8 @@ import {
   type ConfigurationCode,
   ConfigurationError,
 } from "../../packages/sous/src/core/problem.ts";
-import { AGENT_FILES_EXPLAINED, agentPictureOf } from "./agent-error-pages.ts";
-import { capitalized, page, table, wrap } from "./markdown.ts";
+import { AGENT_FILES_EXPLAINED, agentPictureOf } from "./agent-errors.ts";
+import { capitalized, page, wrap } from "./markdown.ts";
 
 export type Explained = {
   /** A file that has the mistake; undefined for one that is not there. */
@@ -30,8 +30,7 @@ type Entry = {
   picture(): Promise<string[]>;
 };
 
-/** The pages by file name, in a folder of their own. */
-export async function errorPages(): Promise<[name: string, text: string][]> {
+export async function errorsPage(): Promise<string> {
   const configuration = (Object.keys(CONFIGURATION_CODES) as ConfigurationCode[]).map(
     (code): Entry => ({
       code,
@@ -48,47 +47,30 @@ export async function errorPages(): Promise<[name: string, text: string][]> {
       picture: () => agentPictureOf(code),
     }),
   );
-  const pages = await Promise.all(
-    [...configuration, ...agentFiles].map(
-      async (entry) => [`errors/${entry.code}.md`, await errorPage(entry)] as [string, string],
-    ),
-  );
-  const sections = [
+  const intro =
+    "Mistakes in the configuration and in agent files have a code that never changes. Messages without a code are in [troubleshooting](../how-to/troubleshooting.md).";
+  return page("Reference: errors", intro, [
     "## The configuration",
     wrap(
       "All mistakes are told at once, and nothing is started. The command ends with 3, or with 2 when the mistake is in a flag of the command line.",
     ),
-    indexOf(configuration),
+    ...(await Promise.all(configuration.map(section))),
     "## Agent files",
     wrap(
       "`sous agents check` tells all of them, and ends with 3 when an agent is not loaded. Other commands warn, and continue without that agent.",
     ),
-    indexOf(agentFiles),
-    wrap(
-      "Messages without a code are in [troubleshooting](../../how-to/troubleshooting.md): all of the command line, and the common ones of the library.",
-    ),
-  ];
-  const intro = "Mistakes in the configuration and in agent files have a code that never changes.";
-  return [["errors/README.md", page("Reference: errors", intro, sections)], ...pages];
-}
-
-function indexOf(entries: readonly Entry[]): string {
-  return table(
-    ["code", "meaning"],
-    entries.map(({ code, about }) => [`[${code}](${code}.md)`, capitalized(about)]),
-  );
-}
-
-async function errorPage({ code, about, explained, picture }: Entry): Promise<string> {
-  return page(code, `${capitalized(about)}.`, [
-    "## What it looks like",
-    `\`\`\`text\n${(await picture()).join("\n")}\n\`\`\``,
-    "## Why",
-    explained.causes.map((cause) => `- ${cause}`).join("\n"),
-    "## What to do",
-    wrap(explained.remedy),
-    "[All errors](README.md)",
+    ...(await Promise.all(agentFiles.map(section))),
   ]);
+}
+
+async function section({ code, about, explained, picture }: Entry): Promise<string> {
+  return [
+    `### ${code}`,
+    `${capitalized(about)}.`,
+    `\`\`\`text\n${(await picture()).join("\n")}\n\`\`\``,
+    explained.causes.map((cause) => `- ${cause}`).join("\n"),
+    wrap(explained.remedy),
+  ].join("\n\n");
 }
 
 /** Made by making the mistake. */

@@ -1,4 +1,4 @@
-/** What a page says about each code of a mistake in an agent file, with a file that has the mistake. */
+/** What the page says about each code of a mistake in an agent file, with a file that has the mistake. */
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,7 +8,7 @@ import { chooseStyle } from "../../packages/sous/src/cli/terminal/style.ts";
 import { loadAgentFiles } from "../../packages/sous/src/config/agents/load.ts";
 import { checkCallSize } from "../../packages/sous/src/config/agents/rights.ts";
 import type { AgentFileCode } from "../../packages/sous/src/core/problem.ts";
-import type { Explained } from "./error-pages.ts";
+import type { Explained } from "./errors-page.ts";
 
 /** Made by making the mistake. */
 export async function agentPictureOf(code: AgentFileCode): Promise<string[]> {
@@ -91,7 +91,7 @@ export const AGENT_FILES_EXPLAINED: Record<AgentFileCode, Explained> = {
       "A rule has a pattern that is not understood, or is about a tool whose calls have none.",
     ],
     remedy:
-      "Use the names of the [tools](../tools.md); in files of other programs theirs are understood too. A tool that is granted and not known is left out; one that is denied and not known keeps the agent from being loaded.",
+      "Use the names of the [tools](tools.md); in files of other programs theirs are understood too. A tool that is granted and not known is left out; one that is denied and not known keeps the agent from being loaded.",
   },
   "SOUS-A007": {
     example: file("isolation: worktree"),

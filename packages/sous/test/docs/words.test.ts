@@ -1,0 +1,18 @@
+/** The documentation stays short enough to be finished. */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { pages } from "./markdown-files.ts";
+
+const MAX_WORDS = 95_000;
+const SHOWN = 15;
+
+test("the pages of docs/ have at most 95,000 words in all", () => {
+  const counted = pages()
+    .filter(({ path }) => path.startsWith("docs/"))
+    .map(({ path, text }) => ({ path, words: text.split(/\s+/).filter((word) => word !== "").length }))
+    .sort((one, other) => other.words - one.words);
+  const total = counted.reduce((sum, { words }) => sum + words, 0);
+  const largest = counted.slice(0, SHOWN).map(({ path, words }) => `${words} ${path}`);
+  assert.ok(total <= MAX_WORDS, `${total} words; the largest pages:\n${largest.join("\n")}`);
+});
