@@ -1,4 +1,4 @@
-/** Runs the attacks of the tests and counts them by boundary. Fails when there are fewer than SECURITY.md says. */
+/** Runs the attacks of the tests and counts them by boundary. Fails when there are fewer than the page says. */
 
 import { globSync, readFileSync } from "node:fs";
 import { basename } from "node:path";
@@ -46,7 +46,8 @@ stream.on("test:pass", ({ name, nesting, file = "", details }) => {
 for await (const _event of stream);
 
 let isShort = false;
-for (const [, id = "", promised] of readFileSync("SECURITY.md", "utf8").matchAll(/^\| (B\d) \| (\d+) \|/gm)) {
+const page = readFileSync("docs/explanation/how-security-is-tested.md", "utf8");
+for (const [, id = "", promised] of page.matchAll(/^\| (B\d) \| (\d+) \|/gm)) {
   const { attempts, files } = counts.get(id) ?? { attempts: 0, files: new Set() };
   isShort ||= attempts < Number(promised);
   console.log(`${id}: ${attempts} attempts, at least ${promised} promised, in ${[...files].sort().join(", ")}`);

@@ -9,7 +9,8 @@ const PAGES = ["README.md", "SECURITY.md", "CHANGELOG.md", "examples/README.md"]
 const ALSO_PACKED = ["LICENSE", "package.json", LLMS_FILE];
 
 /** For those who change sous; what is not for its users is neither in the package nor in the text for models. */
-const FOR_CONTRIBUTORS = /^docs\/(?:explanation\/decisions\/|reference\/requirements\.md)/;
+const FOR_CONTRIBUTORS =
+  /^docs\/(?:explanation\/decisions\/|explanation\/how-security-is-tested\.md|reference\/requirements\.md)/;
 
 /** Whether a page or a file of an example is for people who use sous. */
 export function isForUsers(path: string): boolean {
