@@ -1,6 +1,5 @@
 /** Subagent tools in a program of your own: callbacks for a panel, and a log for operators. */
 
-// #region imports
 import {
   agent,
   registerSubagentTools,
@@ -21,7 +20,6 @@ import {
 } from "sous/embed";
 import { calls, fails, says, scriptedModel } from "sous/testing";
 
-// #endregion
 
 const search = tool({
   name: "search",

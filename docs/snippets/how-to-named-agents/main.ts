@@ -1,11 +1,9 @@
 /** Specialists in `subagents`, and the same as tools of a factory, with what code learns of their work. */
 
-// #region imports
 import { agent, run, subagentFactory, ToolRegistry, tool } from "sous";
 import type { NamedAgentResult } from "sous/embed";
 import { calls, says, scriptedModel, uses } from "sous/testing";
 
-// #endregion
 
 const grep = tool({
   name: "grep",
