@@ -1,0 +1,23 @@
+/** A route handler as Next.js calls it: a request in, a streamed response out. */
+
+// #region route
+import { agent, run } from "sous";
+import { says, scriptedModel } from "sous/testing";
+
+// With a key in ANTHROPIC_API_KEY: const model = "anthropic/claude-sonnet-4-5";
+const model = scriptedModel(says("Bring an umbrella."));
+const guide = agent({ name: "guide", model });
+
+export async function POST(request: Request): Promise<Response> {
+  const { task } = (await request.json()) as { task: string };
+  const handle = run(guide, task, { signal: request.signal, budget: { seconds: 60 } });
+  async function* texts() {
+    for await (const event of handle) if (event.type === "text-delta") yield event.text;
+  }
+  return new Response(ReadableStream.from(texts()).pipeThrough(new TextEncoderStream()));
+}
+// #endregion
+
+const body = JSON.stringify({ task: "What is the weather in Oslo?" });
+const response = await POST(new Request("http://localhost/api/ask", { method: "POST", body }));
+console.log(response.status, await response.text());
