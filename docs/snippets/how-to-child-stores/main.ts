@@ -4,7 +4,6 @@ import { agent, type Message, run, type StoredEvent, subagentFactory, ToolRegist
 import type { ChildState, ChildStores } from "sous/embed";
 import { calls, says, scriptedModel, uses } from "sous/testing";
 
-
 const look = tool({
   name: "look",
   description: "Looks around.",

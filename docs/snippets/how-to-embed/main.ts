@@ -20,7 +20,6 @@ import {
 } from "sous/embed";
 import { calls, fails, says, scriptedModel } from "sous/testing";
 
-
 const search = tool({
   name: "search",
   description: "Finds files.",

@@ -4,7 +4,6 @@ import { agent, run, subagentFactory, ToolRegistry, tool } from "sous";
 import type { NamedAgentResult } from "sous/embed";
 import { calls, says, scriptedModel, uses } from "sous/testing";
 
-
 const grep = tool({
   name: "grep",
   displayName: "Search in files",

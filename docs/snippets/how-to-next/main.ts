@@ -5,16 +5,22 @@ import { agent, run } from "sous";
 import { says, scriptedModel } from "sous/testing";
 
 // With a key in ANTHROPIC_API_KEY: const model = "anthropic/claude-sonnet-4-5";
-const model = scriptedModel(says("Bring an umbrella."));
+const model = scriptedModel({ guide: () => says("Bring an umbrella.") });
 const guide = agent({ name: "guide", model });
 
 export async function POST(request: Request): Promise<Response> {
   const { task } = (await request.json()) as { task: string };
   const handle = run(guide, task, { signal: request.signal, budget: { seconds: 60 } });
-  async function* texts() {
-    for await (const event of handle) if (event.type === "text-delta") yield event.text;
-  }
-  return new Response(ReadableStream.from(texts()).pipeThrough(new TextEncoderStream()));
+  const encoder = new TextEncoder();
+  const body = new ReadableStream<Uint8Array>({
+    async start(controller) {
+      for await (const event of handle) {
+        if (event.type === "text-delta") controller.enqueue(encoder.encode(event.text));
+      }
+      controller.close();
+    },
+  });
+  return new Response(body);
 }
 // #endregion
 

@@ -17,7 +17,6 @@ import {
   StaleOwner,
 } from "sous/store";
 
-// #region changes
 /** One line of the file. */
 type Change =
   | { type: "events"; rootId: string; fence: number; events: readonly StoredEvent[] }
@@ -27,7 +26,6 @@ type Change =
   | { type: "delete"; rootId: string };
 
 type Tree = { events: StoredEvent[]; fence: number; isOwned: boolean; lost: string | undefined };
-// #endregion
 
 class JournalStore implements Store {
   /** `append` writes before it returns. */
