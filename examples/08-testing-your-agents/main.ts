@@ -4,7 +4,6 @@ import { createRuntime, type StoredEvent } from "sous";
 import { after, calls, checkHistory, createWorld, fails, says, scriptedModel } from "sous/testing";
 import { reviewLead } from "./review.ts";
 
-// #region seeds
 async function runSeed(seed: number): Promise<{ problems: string[]; order: string }> {
   const world = createWorld({ seed });
   const events: StoredEvent[] = [];
@@ -28,7 +27,6 @@ async function runSeed(seed: number): Promise<{ problems: string[]; order: strin
   const problems = checkHistory(events, { providerUsage: model.reported, resultUsage: usage });
   return { problems, order: events.map(({ path, type }) => `${path} ${type}`).join("\n") };
 }
-// #endregion
 
 const runs = await Promise.all(Array.from({ length: 50 }, (_, index) => runSeed(index + 1)));
 const again = await runSeed(7);

@@ -30,11 +30,9 @@ for (const tools of [record, list]) {
   console.log(text, model.requests[0]?.tools.join(", "));
 }
 
-// #region nameless
 try {
   // @ts-expect-error: a tool in a list needs a name.
   agent({ name: "guide", tools: [weather] });
 } catch (error) {
   console.log(String(error));
 }
-// #endregion

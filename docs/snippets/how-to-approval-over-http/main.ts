@@ -48,6 +48,7 @@ const server = createServer(async (request, response) => {
     reply(409, { error: error.message });
   }
 });
+// #endregion
 
 function summary({ runId, status, text, questions }: RunResult) {
   return { runId, status, text, questions };
@@ -56,7 +57,6 @@ function summary({ runId, status, text, questions }: RunResult) {
 async function body<T>(request: IncomingMessage): Promise<T> {
   return (await json(request)) as T;
 }
-// #endregion
 
 await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
 const { port } = server.address() as AddressInfo;

@@ -1,11 +1,8 @@
 /** Stores of a child's own: its messages, its state and its events, copied while it works. */
 
-// #region imports
 import { agent, type Message, run, type StoredEvent, subagentFactory, ToolRegistry, tool } from "sous";
 import type { ChildState, ChildStores } from "sous/embed";
 import { calls, says, scriptedModel, uses } from "sous/testing";
-
-// #endregion
 
 const look = tool({
   name: "look",

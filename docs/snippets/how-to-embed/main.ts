@@ -1,6 +1,5 @@
 /** Subagent tools in a program of your own: callbacks for a panel, and a log for operators. */
 
-// #region imports
 import {
   agent,
   registerSubagentTools,
@@ -20,8 +19,6 @@ import {
   trackSubagents,
 } from "sous/embed";
 import { calls, fails, says, scriptedModel } from "sous/testing";
-
-// #endregion
 
 const search = tool({
   name: "search",

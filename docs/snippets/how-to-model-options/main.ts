@@ -46,7 +46,6 @@ const scout = agent({
 const { text } = await run(scout, "Where do we retry?");
 console.log(text);
 
-// #region wrong
 try {
   // @ts-expect-error: a compiler says so too.
   agent({ name: "scout", temparature: 0.2 });
@@ -54,4 +53,3 @@ try {
   if (!(error instanceof UserError)) throw error;
   console.log(error.message);
 }
-// #endregion

@@ -1,11 +1,8 @@
-/** Specialists as tools, made by one factory from one model and one registry, and what code learns of their work. */
+/** Specialists in `subagents`, and the same as tools of a factory, with what code learns of their work. */
 
-// #region imports
 import { agent, run, subagentFactory, ToolRegistry, tool } from "sous";
 import type { NamedAgentResult } from "sous/embed";
 import { calls, says, scriptedModel, uses } from "sous/testing";
-
-// #endregion
 
 const grep = tool({
   name: "grep",
@@ -23,12 +20,24 @@ const write = tool({
 });
 
 const model = scriptedModel({
+  editor: [calls("subagent_finder", { task: "Where do we retry?" }), says("In login.ts and queue.ts.")],
+  "editor/finder": [calls("grep", { pattern: "retry" }), says("login.ts:3, queue.ts:9")],
   lead: [calls("subagent_scout", { task: "Where do we retry?" }), says("In two files.")],
   "lead/scout": [
     [calls("grep", { pattern: "retry" }), uses({ input: 200, output: 20 })],
     [says("In login.ts and queue.ts."), uses({ input: 260, output: 12 })],
   ],
 });
+
+// #region subagents
+const finder = agent({ name: "finder", description: "Finds code.", tools: [grep], maxTurns: 8 });
+const author = agent({ name: "author", description: "Writes notes.", tools: [write] });
+const editor = agent({ name: "editor", model, subagents: [finder, author] });
+
+const { text: answer, agents } = await run(editor, "Where do we retry?");
+console.log(answer);
+for (const { path, turns } of agents) console.log(`${path}: ${turns} turns`);
+// #endregion
 
 // #region factory
 // With a key in ANTHROPIC_API_KEY: const model = "anthropic/claude-sonnet-4-5";

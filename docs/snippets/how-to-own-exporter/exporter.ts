@@ -41,7 +41,6 @@ export function openExporter(url: string): Exporter {
 }
 // #endregion
 
-// #region post
 async function post(url: string, batch: readonly object[]): Promise<boolean> {
   for (const pauseMs of [100, 400, undefined]) {
     try {
@@ -56,7 +55,6 @@ async function post(url: string, batch: readonly object[]): Promise<boolean> {
   }
   return false;
 }
-// #endregion
 
 // #region line
 /** Names and numbers. What people, models and tools wrote stays here. */

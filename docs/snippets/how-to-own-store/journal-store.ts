@@ -17,7 +17,6 @@ import {
   StaleOwner,
 } from "sous/store";
 
-// #region changes
 /** One line of the file. */
 type Change =
   | { type: "events"; rootId: string; fence: number; events: readonly StoredEvent[] }
@@ -27,7 +26,6 @@ type Change =
   | { type: "delete"; rootId: string };
 
 type Tree = { events: StoredEvent[]; fence: number; isOwned: boolean; lost: string | undefined };
-// #endregion
 
 class JournalStore implements Store {
   /** `append` writes before it returns. */
@@ -37,7 +35,6 @@ class JournalStore implements Store {
   readonly #tallies: Tally[] = [];
   #size = 0;
 
-  // #region open
   constructor(path: string) {
     this.#file = openSync(path, "a+");
     const text = readFileSync(this.#file, "utf8");
@@ -49,9 +46,7 @@ class JournalStore implements Store {
     // The process that worked on these trees is gone.
     for (const tree of this.#trees.values()) tree.isOwned = false;
   }
-  // #endregion
 
-  // #region write
   /** Writes the line and then applies it. A throw means that neither happened. */
   #write(change: Change): void {
     const line = Buffer.from(`${JSON.stringify(change)}\n`);
@@ -77,7 +72,6 @@ class JournalStore implements Store {
       if (tree.isOwned) tree.fence += 1;
     }
   }
-  // #endregion
 
   // #region append
   append(rootId: string, events: readonly StoredEvent[], fence = FIRST_FENCE): void {
@@ -126,7 +120,6 @@ class JournalStore implements Store {
   }
   // #endregion
 
-  // #region read
   async read(rootId: string, { after = 0, runId, limit }: ReadOptions = {}): Promise<readonly StoredEvent[]> {
     const events = this.#trees.get(rootId)?.events ?? [];
     const wanted = events.filter((event) => event.seq > after && (runId === undefined || event.runId === runId));
@@ -176,9 +169,7 @@ class JournalStore implements Store {
     found.sort((one, other) => other.startedAt - one.startedAt || (other.id < one.id ? -1 : 1));
     return found.slice(offset, limit === undefined ? undefined : offset + limit);
   }
-  // #endregion
 
-  // #region totals
   /** A line for every run that ends and every child that is refused. */
   #tally({ events }: Tree, event: StoredEvent): void {
     if (event.type === "spawn-refused") this.#tallies.push(refusalTally(event, projectOf(events)));
@@ -204,9 +195,7 @@ class JournalStore implements Store {
   #isOpen({ rootId, endedAt, startedAt }: RunRecord, since: number): boolean {
     return endedAt === undefined && startedAt >= since && this.#trees.get(rootId)?.fence !== NO_OWNER;
   }
-  // #endregion
 
-  // #region delete
   async delete(rootId: string): Promise<boolean> {
     if (!this.#trees.has(rootId)) return false;
     this.#checkFree(rootId);
@@ -226,7 +215,6 @@ class JournalStore implements Store {
         this.#tallies.push(interruptedTally(record, projectOf(events)));
     this.#trees.delete(rootId);
   }
-  // #endregion
 
   async [Symbol.asyncDispose](): Promise<void> {
     closeSync(this.#file);

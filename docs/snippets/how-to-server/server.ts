@@ -79,7 +79,6 @@ function fail(error: unknown, response: ServerResponse): void {
 }
 // #endregion
 
-// #region routes
 const server = createServer((request, response) => void handle(request, response).catch((e) => fail(e, response)));
 
 async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -96,7 +95,6 @@ async function handle(request: IncomingMessage, response: ServerResponse): Promi
   }
   return route === "POST /ask" ? ask(task, response) : startJob(task, response);
 }
-// #endregion
 
 // #region boot
 async function resumeInterrupted(): Promise<void> {

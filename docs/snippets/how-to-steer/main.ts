@@ -115,10 +115,10 @@ const index = tool({
     return `${files.length} files`;
   },
 });
+// #endregion
 const builder = agent({ name: "builder", model: scriptedModel(calls("index"), says("Indexed.")), tools: [index] });
 await run(builder, "Build the index.", {
   onEvent(event) {
     if (event.type === "tool-progress") console.log(`${event.toolName}: ${event.text} (${event.done}/${event.total})`);
   },
 });
-// #endregion

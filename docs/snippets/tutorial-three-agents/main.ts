@@ -3,12 +3,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-// #region imports
 import { agent, createRuntime, readOnlyTools, registerSubagentTools, ToolRegistry, tool } from "sous";
 import { createAcpClient } from "sous/acp";
 import { calls, says, scriptedModel } from "sous/testing";
-
-// #endregion
 
 const cwd = mkdtempSync(join(tmpdir(), "sous-example-"));
 process.on("exit", () => rmSync(cwd, { recursive: true }));
@@ -18,7 +15,6 @@ writeFileSync(
 );
 const script = join(import.meta.dirname, "agent.mjs");
 
-// #region main
 // What the scribe may be granted: it asks in the words of this tool, and the person or a rule decides.
 const writeFile = tool({
   name: "write_file",
@@ -29,12 +25,14 @@ const writeFile = tool({
   execute: () => "written",
 });
 
+// #region client
 await using servers = createAcpClient({
   servers: {
     counter: { command: process.execPath, args: [script, "counter"] },
     scribe: { command: process.execPath, args: [script, "scribe"], timeoutMs: 60_000 },
   },
 });
+// #endregion
 const model = scriptedModel({
   lead: [
     calls("subagent_reader", { task: "Does payments.js retry?" }),
@@ -46,6 +44,7 @@ const model = scriptedModel({
   "lead/reader": [calls("read_file", { path: "payments.js" }), says("Yes, five times.")],
 });
 
+// #region runtime
 const reader = agent({ name: "reader", description: "Reads.", model, tools: readOnlyTools() });
 const counter = agent({ name: "counter", description: "Counts.", model: "external/counter", tools: readOnlyTools() });
 const scribe = agent({ name: "scribe", description: "Writes.", model: "external/scribe", tools: [writeFile] });
@@ -59,6 +58,7 @@ const runtime = createRuntime({
   },
   host: { cwd },
 });
+// #endregion
 const { text, agents } = await runtime.run(lead, "Look at payments.js.", {
   onEvent(event) {
     if (event.type !== "outside-call" || event.phase === "start") return;
@@ -67,7 +67,6 @@ const { text, agents } = await runtime.run(lead, "Look at payments.js.", {
 });
 console.log(text);
 for (const { path, status } of agents) console.log(`${path}: ${status}`);
-// #endregion
 
 // #region embed
 const registry = new ToolRegistry();

@@ -33,7 +33,7 @@ suite("K1: a tutorial of the command line shows what happens", { concurrency: tr
   test("fan-out", () => follow(FAN_OUT, ["folder", "run", "tree"]));
   // It begins where the other one has begun.
   test("limits", () => follow(LIMITS, ["agents", "turns", "tokens"], FAN_OUT));
-  test("three agents", () => follow(THREE_AGENTS, ["servers", "refused", "allowed", "money", "inner"]));
+  test("three agents", () => follow(THREE_AGENTS, ["servers", "refused", "allowed", "money"]));
 });
 
 /** `start` is the page whose files and folder this one begins with; its own when unset. */
