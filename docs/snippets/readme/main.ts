@@ -1,18 +1,13 @@
-/** The example of the README: a lead that hands three tasks to three children. */
+/** The example of the README and of the site's first page: a lead, a subagent that can read files, and a limit for both. */
 
-// #region readme
-import { agent, run } from "sous";
+// #region all
+import { agent, readOnlyTools, run } from "sous";
 import { calls, says, scriptedModel } from "sous/testing";
 
-const tasks = ["security", "tests", "docs"].map((label) => ({ label, task_prompt: `Review the ${label}.` }));
-const model = scriptedModel({
-  lead: [calls("parallel_subagent", { tasks }), says("Merge it, but test partial refunds first.")],
-  "lead/tests": [says("refund_partial has no test.")],
-  "lead/*": [says("Nothing found.")],
-}); // or with a key: const model = "anthropic/claude-sonnet-4-5";
-
-const lead = agent({ name: "lead", model, delegate: true });
-const { text, agents } = await run(lead, "Review this change.");
-console.log(text);
-for (const { path, status } of agents) console.log(`${path}: ${status}`);
+const steps = [calls("subagent_scout", { task: "Find the tests." }), says("Refunds have no test.")];
+const model = scriptedModel({ lead: steps, "lead/scout": [says("test/pay.test.ts")] });
+const scout = agent({ name: "scout", description: "Finds code.", tools: readOnlyTools() });
+const lead = agent({ name: "lead", model, subagents: [scout] });
+const { text, agents } = await run(lead, "What is not tested?", { budget: { tokens: 50_000 } });
+console.log(`${agents.length} agents: ${text}`);
 // #endregion
