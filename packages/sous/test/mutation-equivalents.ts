@@ -136,7 +136,7 @@ export const EQUIVALENTS: readonly Equivalent[] = [
   },
   {
     path: "cli/application/open.ts",
-    line: "await using opened = new AsyncDisposableStack();",
+    line: "await using opened = new Opened();",
     before: "await using",
     after: "const",
     why: "what was opened is given up only when the process ends with an error, which closes it",

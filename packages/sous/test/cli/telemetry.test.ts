@@ -263,7 +263,7 @@ registerHooks({ resolve(name, context, next) {
     assert.deepEqual([code, stdout], [0, "It is done.\n"], stderr);
     assert.match(
       stderr,
-      /^warning: no traces and no metrics are sent: OTLP needs [^\n]* npm install @opentelemetry\/api [^\n]*sdk-trace @opentelemetry\/exporter-trace-otlp-proto [^\n]*exporter-metrics-otlp-proto\n$/,
+      /^warning: no traces and no metrics are sent: OTLP needs [^\n]* npm install @opentelemetry\/api@1 [^\n]*sdk-trace@3 @opentelemetry\/exporter-trace-otlp-proto@0.301 [^\n]*exporter-metrics-otlp-proto@0.301\n$/,
     );
   });
 });
