@@ -85,7 +85,7 @@ function platforms(): string[] {
         ],
         [
           "edge runtimes",
-          "the core of `sous` with the store in memory runs in workerd with `nodejs_compat`; tried by hand, not part of the tests. Tools for files and programs, SQLite and the command line need Node.",
+          "the core of `sous` with the store in memory runs in workerd with `nodejs_compat`; `npm run interop -- install` tries it. Tools for files and programs, SQLite and the command line need Node.",
         ],
         ["browsers", "not supported"],
         [
