@@ -13,7 +13,7 @@ export async function lookAtCommand(look: Look, tarball: string): Promise<void> 
   using project = new Project();
   const prefix = join(project.alone, "global");
   mkdirSync(prefix);
-  const usual = warningsOf(await npm(["ls", "--global", "--prefix", prefix], project.alone));
+  const usual = warningsOf(await npm(["prefix", "--global"], project.alone));
   const ended = await npm(["install", "--global", "--prefix", prefix, tarball], project.alone);
   const own = warningsOf(ended).filter((line) => !usual.includes(line));
   const main = join(prefix, "lib/node_modules/sous/dist/cli/main.js");

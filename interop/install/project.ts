@@ -135,9 +135,14 @@ export function npm(parameters: readonly string[], cwd: string): Promise<Ended> 
   return execute(program, [...first, ...parameters, "--no-audit", "--no-fund"], { cwd, env, timeout: NPM_MS });
 }
 
-/** All that was printed when npm failed. */
+/** All that was printed when npm failed. How many packages more want another one is not counted: sous may be one of them. */
 export function warningsOf({ code, output }: Ended): string[] {
-  return code === 0 ? output.split("\n").filter((line) => /^npm warn/i.test(line)) : [output];
+  return code === 0
+    ? output
+        .split("\n")
+        .filter((line) => /^npm warn/i.test(line))
+        .map((line) => line.replace(/\d+ more/, "more"))
+    : [output];
 }
 
 type Options = { cwd: string; env: NodeJS.ProcessEnv; timeout: number };
@@ -145,11 +150,17 @@ type Options = { cwd: string; env: NodeJS.ProcessEnv; timeout: number };
 /** Never rejects: a program that cannot be started or takes too long has no code. */
 function execute(program: string, parameters: readonly string[], options: Options): Promise<Ended> {
   const { promise, resolve } = Promise.withResolvers<Ended>();
-  execFile(program, parameters, { ...options, maxBuffer: Infinity, killSignal: "SIGKILL" }, (error, stdout, stderr) => {
-    const output = stdout + stderr;
-    if (error === null) resolve({ code: 0, output });
-    else resolve({ code: typeof error.code === "number" ? error.code : null, output: output || error.message });
-  });
+  const child = execFile(
+    program,
+    parameters,
+    { ...options, maxBuffer: Infinity, killSignal: "SIGKILL" },
+    (error, stdout, stderr) => {
+      const output = stdout + stderr;
+      if (error === null) resolve({ code: 0, output });
+      else resolve({ code: typeof error.code === "number" ? error.code : null, output: output || error.message });
+    },
+  );
+  child.stdin?.end();
   return promise;
 }
 

@@ -7,8 +7,11 @@ import { says, scriptedModel } from "sous/testing";
 import { start } from "./register.mjs";
 
 const exporter = new InMemorySpanExporter();
-start([new SimpleSpanProcessor(exporter)]);
+const processor = new SimpleSpanProcessor(exporter);
+start([processor]);
 const lead = agent({ name: "lead", model: scriptedModel({ lead: [says("Traced.")] }) });
 await run(lead, "Go.", { onEvent: traceRuns() });
+// It waits until the attributes of the machine are known.
+await processor.forceFlush();
 console.log(JSON.stringify(exporter.getFinishedSpans().map(({ name }) => name)));
 process.exit();
