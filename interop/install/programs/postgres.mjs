@@ -8,5 +8,5 @@ const store = await openPostgresStore({ connectionString: process.env.DATABASE_U
 const lead = agent({ name: "lead", model: scriptedModel({ lead: [says("Stored.")] }) });
 const { runId } = await run(lead, "Go.", { store });
 const [stored] = await store.list();
-console.log(JSON.stringify([stored?.runId === runId, stored?.status]));
+console.log(JSON.stringify([stored?.id === runId, stored?.status]));
 await store[Symbol.asyncDispose]();
