@@ -16,14 +16,14 @@ export async function lookAtCommand(look: Look, tarball: string): Promise<void> 
   const usual = warningsOf(await npm(["prefix", "--global"], project.alone));
   const ended = await npm(["install", "--global", "--prefix", prefix, tarball], project.alone);
   const own = warningsOf(ended).filter((line) => !usual.includes(line));
-  const main = join(prefix, "lib/node_modules/sous/dist/cli/main.js");
-  look.at("install --global: npm warns of nothing", own.length === 0 && existsSync(main), ended);
-  await look.during("install --global: .mcp.json", () => lookAtMcpFile(look, project, main));
-  await look.during("install --global: serve", () => lookAtServe(look, project, main));
+  const command = join(prefix, "bin/sous");
+  look.at("install --global: npm warns of nothing", own.length === 0 && existsSync(command), ended);
+  await look.during("install --global: .mcp.json", () => lookAtMcpFile(look, project, command));
+  await look.during("install --global: serve", () => lookAtServe(look, project, command));
 }
 
 /** A project's file of servers, after `sous trust`, and a rule of the user for the tool. */
-async function lookAtMcpFile(look: Look, project: Project, main: string): Promise<void> {
+async function lookAtMcpFile(look: Look, project: Project, command: string): Promise<void> {
   project.take("mcp-server.mjs");
   project.write(
     ".mcp.json",
@@ -34,27 +34,27 @@ async function lookAtMcpFile(look: Look, project: Project, main: string): Promis
   const settings = join(project.home, ".config/sous");
   mkdirSync(settings, { recursive: true });
   writeFileSync(join(settings, "config.yaml"), JSON.stringify({ permissions: [{ allow: "mcp__toy__look" }] }));
-  const trusted = await project.node(main, ["trust", "--yes"]);
+  const trusted = await project.node(command, ["trust", "--yes"]);
   const run = ["run", "Go.", "--model", "script/script.json", "--output-format", "stream-json"];
-  const { output } = await project.node(main, run);
+  const { output } = await project.node(command, run);
   const isCalled = output.includes('"A toy.') && !output.includes('"is_error":true');
   look.at("install --global: an agent calls a tool of .mcp.json", isCalled, [trusted, output]);
 }
 
-async function lookAtServe(look: Look, project: Project, main: string): Promise<void> {
+async function lookAtServe(look: Look, project: Project, command: string): Promise<void> {
   const agents = join(project.home, ".config/sous/agents");
   mkdirSync(agents, { recursive: true });
   writeFileSync(join(agents, "scout.md"), "---\nname: scout\ndescription: Scouts.\n---\nLook around.\n");
   const info = { name: "interop", version: "1" };
   const acp = await converse(
     project,
-    [main, "acp", "serve"],
+    [command, "acp", "serve"],
     [{ id: 1, method: "initialize", params: { protocolVersion: 1, clientCapabilities: {}, clientInfo: info } }],
   );
   look.at("install --global: sous acp serve answers initialize", acp[0]?.result?.protocolVersion === 1, acp);
   const mcp = await converse(
     project,
-    [main, "mcp", "serve", "--agents", "scout", "--model", "script/script.json"],
+    [command, "mcp", "serve", "--agents", "scout", "--model", "script/script.json"],
     [
       { id: 1, method: "initialize", params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: info } },
       { method: "notifications/initialized" },
