@@ -1,12 +1,13 @@
 /**
  * What needs programs of others to be seen: `strace` for R14, `rg` for grep, Prometheus for metrics, VitePress and a browser for
- * the site of the documentation, agents of others in trees of ours, a client of others on `sous acp serve`, and for MCP the
- * conformance suite, a server, and programs that call agents of ours. Each line says what was looked at; a miss fails, and what
- * cannot be looked at for lack of a program is said.
+ * the site of the documentation, npm and bundlers for the packed package, agents of others in trees of ours, a client of others on
+ * `sous acp serve`, and for MCP the conformance suite, a server, and programs that call agents of ours. Each line says what was
+ * looked at; a miss fails, and what cannot be looked at for lack of a program is said.
  */
 
 import { spawnSync } from "node:child_process";
 import { compareWithRipgrep } from "./compare-grep.ts";
+import { lookAtInstall } from "./install/look.ts";
 import { lookAtMcp } from "./mcp/parts.ts";
 import { Look } from "./outside/look.ts";
 import { isOutsidePart, lookOutside, OUTSIDE_PARTS } from "./outside/parts.ts";
@@ -14,7 +15,7 @@ import { lookAtPrometheus } from "./prometheus/look.ts";
 import { lookAtSite } from "./site/look.ts";
 import { traceBeginnings, traceHostilePath } from "./trace-beginnings.ts";
 
-const PARTS = ["trace", "grep", "prometheus", "site", "mcp", ...OUTSIDE_PARTS] as const;
+const PARTS = ["trace", "grep", "prometheus", "site", "install", "mcp", ...OUTSIDE_PARTS] as const;
 type Part = (typeof PARTS)[number];
 
 /** Only the parts that are named: `npm run interop -- grep claude`. */
@@ -29,6 +30,7 @@ if (isWanted("trace") && isThere("strace", "strace")) missed.push(...traceBeginn
 if (isWanted("grep") && isThere("rg", "ripgrep")) for await (const line of compareWithRipgrep()) missed.push(line);
 if (isWanted("prometheus")) await lookAtPrometheus(look);
 if (isWanted("site")) await lookAtSite(look);
+if (isWanted("install")) await lookAtInstall(look);
 if (isWanted("mcp")) await lookAtMcp(look);
 await lookOutside(look, parts.filter(isOutsidePart));
 for (const line of missed) console.log(`MISSED  ${line}`);

@@ -31,7 +31,7 @@ export function peerFile(...parts: string[]): string {
 }
 
 /** The variables of `npm run` would make the inner npm work on the outer project. */
-function ownEnvironment(): NodeJS.ProcessEnv {
+export function ownEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.toLowerCase().startsWith("npm_")));
 }
 

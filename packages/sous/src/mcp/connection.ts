@@ -143,14 +143,15 @@ export class McpConnection {
   }
 
   async #noteChange(): Promise<void> {
-    using limit = new TimeLimit(this.#ground.clock, this.#server.startTimeoutMs, NEVER);
+    // Made here: some runtimes allow none while a module is loaded.
+    const never = new AbortController().signal;
+    using limit = new TimeLimit(this.#ground.clock, this.#server.startTimeoutMs, never);
     const { checkSchema = ignore } = this.#ground;
     const { definitions } = await listTools(this.#client, this.#server, checkSchema, limit.signal);
     await this.#ground.pins.noteSeen(this.#server, definitions);
   }
 }
 
-const NEVER = new AbortController().signal;
 const GOODBYE_MS = 1000;
 
 /** A server that could not be started or reached, or has no list of tools. */

@@ -24,7 +24,6 @@ export type McpTools = AsyncDisposable & {
   readonly failed: readonly string[];
 };
 
-const NEVER = new AbortController().signal;
 /** A person who sees nothing for longer believes that it hangs. */
 export const SLOW_START_MS = 3000;
 
@@ -42,7 +41,7 @@ export type OpenOptions = {
 export async function openMcpTools(
   servers: readonly McpServer[],
   ground: McpGround,
-  { signal = NEVER, onSlow }: OpenOptions = {},
+  { signal = new AbortController().signal, onSlow }: OpenOptions = {},
 ): Promise<McpTools> {
   const lives = servers
     .filter(({ isDisabled }) => !isDisabled)
@@ -162,7 +161,7 @@ export type CheckedMcpServer = {
 export async function checkMcpServer(
   given: McpServer,
   ground: McpGround,
-  signal: AbortSignal = NEVER,
+  signal: AbortSignal = new AbortController().signal,
 ): Promise<CheckedMcpServer> {
   const server = located(given, ground);
   const transport = server.transport.type;

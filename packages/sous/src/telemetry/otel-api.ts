@@ -1,18 +1,6 @@
-/** The API of OpenTelemetry, which users install beside sous. */
+/**
+ * The API of OpenTelemetry, which users install beside sous. A static import: a bundler finds it, and `require("sous/otel")` works.
+ * Copies of the API share what is registered.
+ */
 
-import { createRequire } from "node:module";
-import { codeOf, UserError } from "../core/errors.ts";
-
-const NO_API =
-  "Traces and metrics need the package @opentelemetry/api: install it beside sous, npm install @opentelemetry/api";
-
-/** Without `await`, so that `require("sous/otel")` works. Copies of the API share what is registered. */
-function loadApi(): typeof import("@opentelemetry/api") {
-  try {
-    return createRequire(import.meta.url)("@opentelemetry/api");
-  } catch (error) {
-    throw codeOf(error) === "MODULE_NOT_FOUND" ? new UserError(NO_API) : error;
-  }
-}
-
-export const { context, diag, metrics, propagation, SpanKind, SpanStatusCode, trace } = loadApi();
+export { context, diag, metrics, propagation, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";

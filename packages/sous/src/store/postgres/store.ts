@@ -134,9 +134,10 @@ async function connect({ connectionString, pool, maxConnections = 4 }: PostgresS
   }
 }
 
-async function loadPg(): Promise<typeof import("pg")> {
+async function loadPg(): Promise<typeof import("pg")["default"]> {
   try {
-    return await import("pg");
+    // Up to 8.14 it is CommonJS, and Node finds none of its names.
+    return (await import("pg")).default;
   } catch (error) {
     if (codeOf(error) !== "ERR_MODULE_NOT_FOUND") throw error;
     throw new UserError("Runs are stored in Postgres with the package pg, which is not installed: npm install pg");

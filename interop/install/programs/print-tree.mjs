@@ -1,0 +1,3 @@
+import { answer } from "./tree.mjs";
+
+console.log(JSON.stringify(await answer()));

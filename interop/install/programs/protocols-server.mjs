@@ -1,0 +1,4 @@
+import { answer } from "./protocols.mjs";
+import { serve } from "./serve.mjs";
+
+serve(answer);

@@ -1,0 +1,4 @@
+import { serve } from "./serve.mjs";
+import { answer } from "./tree.mjs";
+
+serve(answer);
