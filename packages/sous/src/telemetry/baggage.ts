@@ -1,7 +1,6 @@
 /** Baggage as attributes: what a caller says about everything that happens in its trace. */
 
-import type { Attributes, Context } from "@opentelemetry/api";
-import { propagation } from "./otel-api.ts";
+import { type Attributes, type Context, propagation } from "@opentelemetry/api";
 import { ATTRIBUTES } from "./span-names.ts";
 
 const MAX_ENTRIES = 16;

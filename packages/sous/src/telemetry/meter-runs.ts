@@ -1,10 +1,9 @@
 /** Metrics of runs in a program of the user's own, by the instruments of OpenTelemetry. */
 
-import type { MeterProvider } from "@opentelemetry/api";
+import { type MeterProvider, metrics } from "@opentelemetry/api";
 import type { EventListener } from "../core/event.ts";
 import { checkOptions, type OptionNames } from "../core/options.ts";
 import { measureRuns } from "./metrics.ts";
-import { metrics } from "./otel-api.ts";
 import { otelMeter } from "./otel-meter.ts";
 
 /** How runs are measured. */

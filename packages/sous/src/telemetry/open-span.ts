@@ -1,8 +1,14 @@
 /** A span that has not ended, with a bounded number of events. */
 
-import type { Attributes, HrTime, Link, Span, SpanContext } from "@opentelemetry/api";
+import {
+  type Attributes,
+  type HrTime,
+  type Link,
+  type Span,
+  type SpanContext,
+  SpanStatusCode,
+} from "@opentelemetry/api";
 import type { Usage } from "../core/usage.ts";
-import { SpanStatusCode } from "./otel-api.ts";
 import { cutText } from "./span-content.ts";
 import type { EventAttributes, SpanAttributes, SpanEventName } from "./span-names.ts";
 

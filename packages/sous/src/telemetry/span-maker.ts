@@ -1,14 +1,17 @@
 /** Starts spans: under which one, with which ids, and with the attributes that all have. */
 
-import type {
-  Attributes,
-  Context,
-  SpanKind as Kind,
-  Link,
-  Span,
-  SpanContext,
-  Tracer,
-  TracerProvider,
+import {
+  type Attributes,
+  type Context,
+  context,
+  type SpanKind as Kind,
+  type Link,
+  type Span,
+  type SpanContext,
+  SpanKind,
+  type Tracer,
+  type TracerProvider,
+  trace,
 } from "@opentelemetry/api";
 import type { RunIdentity } from "../core/event.ts";
 import { isOutsideModel } from "../core/model.ts";
@@ -17,7 +20,6 @@ import { noUsage } from "../core/usage.ts";
 import { baggageAttributes } from "./baggage.ts";
 import { providerName, requestModel } from "./names.ts";
 import { hrTime, OpenSpan } from "./open-span.ts";
-import { context, SpanKind, trace } from "./otel-api.ts";
 import { withIds } from "./run-ids.ts";
 import { cutText } from "./span-content.ts";
 import type { SpanAttributes, SpanName } from "./span-names.ts";

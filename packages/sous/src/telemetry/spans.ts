@@ -1,13 +1,12 @@
 /** Traces: one span per run, turn and tool call, made from the events of trees. */
 
-import type { Context, Link, SpanContext, TracerProvider } from "@opentelemetry/api";
+import { type Context, diag, type Link, type SpanContext, SpanKind, type TracerProvider } from "@opentelemetry/api";
 import type { EventListener, EventOf, ResumedRun, RunIdentity, RunOrigin } from "../core/event.ts";
 import { isOutsideModel } from "../core/model.ts";
 import { checkOptions, type OptionNames } from "../core/options.ts";
 import { completionStatus, errorTypeOf } from "../core/outcome.ts";
 import { spanIdOf, traceIdOf } from "../core/trace-context.ts";
 import { noUsage, usageWithout } from "../core/usage.ts";
-import { diag, SpanKind } from "./otel-api.ts";
 import { rememberIn } from "./remember-in.ts";
 import { answered, ContentWriter, contentOf, PendingInput, resultMessage, said, textPart } from "./span-content.ts";
 import { type NotedEvent, noteOnSpan } from "./span-events.ts";
