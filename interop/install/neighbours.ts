@@ -13,6 +13,9 @@ const SPANS = JSON.stringify(["chat model", "invoke_agent lead"]);
 /** What the model of `sous acp serve` says in programs. */
 export const SCRIPT: string = JSON.stringify({ sous: [{ text: "Served." }] });
 
+/** Those whose declarations need no package of others. */
+const DOORS = ["", "/acp", "/embed", "/mcp", "/postgres", "/replay", "/sqlite", "/store", "/testing", "/tools"];
+
 /** Looks at what works with the packages, in a project that has them and sous. */
 type Works = (project: Project, look: Look, where: string) => Promise<void>;
 
@@ -112,4 +115,9 @@ async function haveOneZod(project: Project, look: Look, where: string): Promise<
   const all = readdirSync(join(project.folder, "node_modules"), { recursive: true, encoding: "utf8" });
   const copies = all.filter((path) => /(^|node_modules\/)zod\/package\.json$/.test(path));
   look.at(`${where}: there is one zod`, copies.length === 1, copies);
+  await project.install("typescript", "@types/node");
+  project.write("doors.ts", DOORS.map((door) => `import "sous${door}";\n`).join(""));
+  const flags = ["--strict", "--noEmit", "--target", "esnext", "--module", "nodenext", "--types", "node"];
+  const { output } = await project.node("node_modules/typescript/bin/tsc", ["doors.ts", ...flags]);
+  look.at(`${where}: every declaration of sous type-checks`, !output.includes("node_modules/sous/"), output);
 }

@@ -11,6 +11,7 @@ const VERSIONS = {
   "@opentelemetry/sdk-trace-node": "2.12.0",
   "@traceloop/node-server-sdk": "0.27.0",
   "@vercel/otel": "2.1.3",
+  "@types/node": "24.19.2",
   esbuild: "0.28.2",
   inngest: "4.24.0",
   miniflare: "4.20260730.0",
@@ -18,6 +19,7 @@ const VERSIONS = {
   pg: "8.11.5",
   react: "19.3.1",
   "react-dom": "19.3.1",
+  typescript: "7.0.2",
   vite: "8.3.8",
   // The oldest that sous takes.
   zod: "4.2.0",

@@ -49,7 +49,12 @@ const cassetteSchema = once(() => {
   });
 });
 
-export type Cassette = Omit<z.infer<ReturnType<typeof cassetteSchema>>, "agents"> & {
+export type Cassette = {
+  format: "sous-cassette";
+  version: 1;
+  agent: string;
+  model: string;
+  task: string;
   agents: Record<string, CassetteRequest[]>;
 };
 

@@ -37,7 +37,7 @@ export const TREE_FORMAT = "sous-tree";
 /** What the file holds when it is read. */
 export type TreeFile = {
   format: typeof TREE_FORMAT;
-  version: typeof EVENT_SCHEMA_VERSION;
+  version: number;
   /** Why not everything that happened in the tree was kept. */
   lost?: string | undefined;
   events: readonly StoredEvent[];
