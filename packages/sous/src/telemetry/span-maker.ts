@@ -4,7 +4,6 @@ import {
   type Attributes,
   type Context,
   context,
-  type SpanKind as Kind,
   type Link,
   type Span,
   type SpanContext,
@@ -80,7 +79,7 @@ export class SpanMaker {
     this.#baggage = baggageAttributes(baggage, this.#parent);
   }
 
-  start({ operation, of, who, part, parent, time, attributes }: NewSpan, kind: Kind, links: Link[] = []): OpenSpan {
+  start({ operation, of, who, part, parent, time, attributes }: NewSpan, kind: SpanKind, links: Link[] = []): OpenSpan {
     // A span below another is in its trace, and the provider does not ask for one.
     const traceId = parent?.traceId ?? traceIdOf(who.runId);
     const ids = { traceId, spanId: spanIdOf(who.runId, part) };
