@@ -44,8 +44,9 @@ const server = createServer(async (request, response) => {
     } else reply(405, { error: "Method not allowed" });
   } catch (error) {
     // An id that is unknown, or a question that has its answer already.
-    if (!(error instanceof UserError)) throw error;
-    reply(409, { error: error.message });
+    if (error instanceof UserError) reply(409, { error: error.message });
+    else if (error instanceof SyntaxError) reply(400, { error: "The body is not JSON" });
+    else reply(500, { error: "Internal error" });
   }
 });
 // #endregion

@@ -17,7 +17,9 @@ export async function POST(request: Request): Promise<Response> {
       for await (const event of handle) {
         if (event.type === "text-delta") controller.enqueue(encoder.encode(event.text));
       }
-      controller.close();
+      const { status } = await handle.result;
+      if (status === "completed") controller.close();
+      else controller.error(new Error(`The run ended as ${status}.`));
     },
   });
   return new Response(body);

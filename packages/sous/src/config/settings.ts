@@ -133,7 +133,7 @@ export const SETTINGS = {
     whole({ least: 1, most: 1000 }),
     10,
     "lower",
-    "How many turns a child may take when neither the call nor its definition says.",
+    "How many turns a child may take when neither the call nor its definition says; called as `subagent_NAME` it has 100 then.",
   ),
   outputMaxSize: given(
     "agent.subagent.output_max_size",

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { suite, test } from "node:test";
 import { EXAMPLE } from "../../../../scripts/repository-files.ts";
 import { rootFolder } from "../source-files.ts";
@@ -24,6 +24,18 @@ suite("K1: the code in the docs is code that runs; UPDATE_SNAPSHOTS=1 copies it 
 
 test("every marker of a snippet has its block", () => {
   assert.deepEqual(pages().flatMap(markersWithoutBlock), []);
+});
+
+test("a page that shows code without its imports links to the program", () => {
+  const lonely = pages().flatMap((page) => {
+    const cut = codeBlocks(page).filter(({ code }) => !/^import /m.test(code));
+    const folders = new Set(cut.flatMap(({ snippet }) => (snippet === undefined ? [] : [dirname(snippet)])));
+    const linked = [...page.text.matchAll(/\]\(([^)\s#]+)/g)].map(([, link = ""]) => join(dirname(page.path), link));
+    return [...folders]
+      .filter((folder) => !linked.some((file) => file.startsWith(`${folder}/`)))
+      .map((folder) => `${page.path}: ${folder}`);
+  });
+  assert.deepEqual(lonely, []);
 });
 
 test("the example of the readme has at most 20 lines and is the one that the pack test runs", () => {
