@@ -1,0 +1,55 @@
+/** The files of `golden/` for tests: read in place, except the database, of which each test opens a copy. */
+
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { StoredEvent } from "../../src/index.ts";
+import { openSqliteStore, type SqliteStore } from "../../src/sqlite.ts";
+import type { StoreSummary } from "./summary.ts";
+
+const GOLDEN = join(import.meta.dirname, "golden");
+
+/** The commits whose stored data is checked in. */
+export const COMMITS: readonly string[] = readdirSync(GOLDEN);
+
+/** What one commit has stored. */
+export type GoldenFiles = {
+  /** As the commit saw its own database. */
+  readonly summary: StoreSummary;
+  path(name: string): string;
+  rootId(tree: string): string;
+  /** The events of a tree as it was exported, and the text of that file. */
+  exported(tree: string): { text: string; events: StoredEvent[] };
+};
+
+export type DatabaseCopy = AsyncDisposable & { readonly file: string; readonly store: SqliteStore };
+
+export function goldenFiles(commit: string): GoldenFiles {
+  const path = (name: string): string => join(GOLDEN, commit, name);
+  const summary: StoreSummary = JSON.parse(readFileSync(path("summary.json"), "utf8"));
+  return {
+    summary,
+    path,
+    rootId: (tree) => summary.trees[tree]?.rootId ?? "",
+    exported(tree) {
+      const text = readFileSync(path(`${tree}.export.json`), "utf8");
+      return { text, events: JSON.parse(text).events };
+    },
+  };
+}
+
+/** A copy in a folder of its own, removed with everything in it when it is disposed. */
+export async function openCopy(files: GoldenFiles): Promise<DatabaseCopy> {
+  const folder = mkdtempSync(join(tmpdir(), "sous-stored-"));
+  const file = join(folder, "runs.db");
+  copyFileSync(files.path("runs.db"), file);
+  const store = await openSqliteStore(file);
+  return {
+    file,
+    store,
+    async [Symbol.asyncDispose]() {
+      await store[Symbol.asyncDispose]();
+      rmSync(folder, { recursive: true, maxRetries: 5 });
+    },
+  };
+}

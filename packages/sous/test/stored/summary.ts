@@ -1,0 +1,62 @@
+/** What a store says of its trees, without the time of day: `make-golden.ts` wrote it down, and the tests ask again. */
+
+import type { RunRecord, Store, StoredEvent } from "../../src/index.ts";
+import { rerun } from "../../src/replay.ts";
+
+/** A run without dates. */
+export type RunSummary = Omit<RunRecord, "startedAt" | "endedAt">;
+
+/** The runs of one tree, the number of its events by type, and for one that is over how its rerun ends. */
+export type TreeSummary = {
+  rootId: string;
+  events: Record<string, number>;
+  rerun?: undefined | { matches: boolean; status: string; text: string };
+  runs: RunSummary[];
+};
+
+/** Everything that is in a store: the roots as `list` gives them, and the lines of the totals without dates. */
+export type StoreSummary = { roots: string[]; tallies: object[]; trees: Record<string, TreeSummary> };
+
+/** `names` are the trees by their root ids. */
+export async function summarize(store: Store, names: Readonly<Record<string, string>>): Promise<StoreSummary> {
+  const trees: Record<string, TreeSummary> = {};
+  for (const [name, rootId] of Object.entries(names)) trees[name] = await summarizeTree(store, rootId);
+  return { ...(await summarizeStore(store)), trees };
+}
+
+export async function summarizeStore(store: Store): Promise<Omit<StoreSummary, "trees">> {
+  const roots = (await store.list({ rootsOnly: true, limit: 100 })).map(({ id }) => id);
+  const { tallies } = await store.totals();
+  return plain({ roots, tallies: tallies.map(({ startedAt: _, ...tally }) => tally) });
+}
+
+export async function summarizeTree(store: Store, rootId: string): Promise<TreeSummary> {
+  const runs = await store.tree(rootId);
+  const isOver = runs.every(({ depth, endedAt }) => depth > 0 || endedAt !== undefined);
+  return plain({
+    rootId,
+    events: countTypes(await store.read(rootId)),
+    ...(isOver && { rerun: await rerunOf(store, rootId) }),
+    runs: runs.map(withoutDates),
+  });
+}
+
+async function rerunOf(store: Store, rootId: string): Promise<TreeSummary["rerun"]> {
+  const { matches, result } = await rerun(rootId, { store });
+  return { matches, status: result.status, text: result.text };
+}
+
+function countTypes(events: readonly StoredEvent[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { type } of events) counts[type] = (counts[type] ?? 0) + 1;
+  return Object.fromEntries(Object.entries(counts).sort());
+}
+
+function withoutDates({ startedAt: _startedAt, endedAt: _endedAt, ...record }: RunRecord): RunSummary {
+  return record;
+}
+
+/** As it is in a file: without fields that have no value. */
+function plain<T>(value: T): T {
+  return JSON.parse(JSON.stringify(value));
+}
