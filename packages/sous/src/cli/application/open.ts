@@ -9,14 +9,13 @@ import type { Configuration, McpServer, PermissionRule } from "../../core/config
 import { UnpricedModel } from "../../core/errors.ts";
 import { isOutsideModel } from "../../core/model.ts";
 import type { Programs } from "../../core/process.ts";
-import type { RunOptions, RunResult, RuntimeOptions } from "../../core/runtime.ts";
+import type { RunOptions, RuntimeOptions } from "../../core/runtime.ts";
 import type { Store } from "../../core/store.ts";
 import type { Tool } from "../../core/tool.ts";
 import { createConsent, type Policy } from "../../rights/policy.ts";
 import type { Runtime } from "../../runtime.ts";
 import type { ProcessContext } from "../files/paths.ts";
 import { alsoHide, withoutValuesIn } from "../files/without-secrets.ts";
-import { overheard } from "../run/log.ts";
 import { openForRun, storageOf } from "../stored/database.ts";
 import type { RunFlags } from "../table/run-flags.ts";
 import { inertLine } from "../terminal/text.ts";
@@ -79,8 +78,6 @@ export type Application = AsyncDisposable & {
   /** For the lines a person runs with `!`. */
   readonly programs: Programs;
   readonly commands: ConversationCommands;
-  /** Is given the result of every run of a conversation, before anything else is done with it. */
-  readonly onEnded?: ((result: RunResult) => void) | undefined;
   /** Rejects in one sentence when there is no such model, or no key for it. */
   checkModel(name: string): Promise<void>;
   /** What a call would do, exactly and in words that are harmless to show. */
@@ -175,15 +172,13 @@ export async function openApplication(asked: ApplicationRequest): Promise<Applic
     requireStore: storage.isRequired,
     approve: createConsent(rules, ask),
     maxConcurrentCalls: configuration.provider.maxConcurrentCalls,
+    onEvent: [...(nested === undefined ? [] : [nested.onEvent]), ...telemetry.listeners],
     models: { allow: configuration.models.allow, prices: configuration.prices, outside },
   };
   const lives = opened.move();
   return {
     configuration,
-    runtime: withinOuter(
-      overheard(overheard(runtimeOn(models.resolve, options), telemetry.onEvent), nested?.onEvent),
-      outer,
-    ),
+    runtime: withinOuter(runtimeOn(models.resolve, options), outer),
     clock: host.clock,
     agent: root,
     tools,
