@@ -14,10 +14,10 @@ import { userNotes } from "./project.ts";
 import { rootAndAgents } from "./root.ts";
 import type { Settings } from "./settings.ts";
 import { openTelemetry } from "./telemetry.ts";
-import type { ToolSet } from "./tools.ts";
+import type { CommandTools } from "./tools.ts";
 import { withinOuter } from "./within.ts";
 
-export type RuntimeParts = Settings & Machine & ToolSet;
+export type RuntimeParts = Settings & Machine & CommandTools;
 
 export type OpenedRuntime = {
   readonly runtime: Runtime;

@@ -16,7 +16,7 @@ import { commandReading, policyFor, withAgentRules } from "./rules.ts";
 import type { Settings } from "./settings.ts";
 import { allowanceInside } from "./within.ts";
 
-export type ToolSet = {
+export type CommandTools = {
   readonly models: ModelSource;
   /** All that the command line has, those of MCP servers included. */
   readonly tools: readonly Tool[];
@@ -25,7 +25,7 @@ export type ToolSet = {
   readonly rules: Policy;
 };
 
-export async function openTools(settings: Settings, machine: Machine, opened: Opened): Promise<ToolSet> {
+export async function openTools(settings: Settings, machine: Machine, opened: Opened): Promise<CommandTools> {
   const { request, outer, configuration, files, chosen } = settings;
   const { cwd, env, flags } = request;
   const { programs } = machine;

@@ -34,9 +34,9 @@ export class ChatConversation {
   agent: AgentDefinition;
   readonly #application: Application;
   readonly #log: RunLog | undefined;
-  readonly #onEvent: EventListener;
+  readonly #onEvent: readonly EventListener[];
   /** For runs of the conversation itself. */
-  readonly #onOwnEvent: EventListener;
+  readonly #onOwnEvent: readonly EventListener[];
   /** The id of the root of a new conversation, where it was given away before the first message. */
   readonly #reservedId: string | undefined;
   #start: Start = { kind: "new" };
@@ -57,16 +57,11 @@ export class ChatConversation {
     this.#application = application;
     this.#log = log;
     this.#reservedId = reservedId;
-    this.#onEvent = (event) => {
-      log?.onEvent(event);
-      const isBeginning = event.type === "run-start" || event.type === "resume";
-      onEvent(event);
-      if (isBeginning && event.parentId === null) this.#begun.resolve(event.path);
+    const begin: EventListener = ({ type, parentId, path }) => {
+      if ((type === "run-start" || type === "resume") && parentId === null) this.#begun.resolve(path);
     };
-    this.#onOwnEvent = (event) => {
-      this.#note(event);
-      this.#onEvent(event);
-    };
+    this.#onEvent = log === undefined ? [onEvent, begin] : [log.onEvent, onEvent, begin];
+    this.#onOwnEvent = [(event) => this.#note(event), ...this.#onEvent];
     this.agent = application.agent;
   }
 
