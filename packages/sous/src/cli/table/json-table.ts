@@ -1,8 +1,10 @@
 /** What `--json` and `stream-json` print, field by field: the reference is made from it, and a test compares it with real output. */
 
 import { RECORD_STATUSES } from "../../core/store.ts";
-import { oneOf, STOP_REASON_WORDS } from "../../core/words/outcomes.ts";
-import { ENDED_STATUSES } from "./statuses.ts";
+import { OUTCOMES, oneOf, STOP_REASON_WORDS } from "../../core/words/outcomes.ts";
+import { LISTED_STATUSES } from "./statuses.ts";
+
+const ENDED_STATUSES = LISTED_STATUSES.filter((status) => status in OUTCOMES);
 
 /** `name` is a path: `agents[].id`. */
 export type JsonField = { readonly name: string; readonly type: string; readonly about: string };

@@ -1,6 +1,5 @@
 /** The description of `sous replay`. */
 
-import { oneOf } from "../../core/words/outcomes.ts";
 import { CONFIG, type CommandEntry, DB_PATH, DISPLAY, JSON_OPTION } from "./entry.ts";
 import { LISTED_STATUSES } from "./statuses.ts";
 
@@ -39,7 +38,7 @@ export const REPLAY = {
           name: "status",
           value: "S",
           words: LISTED_STATUSES,
-          about: oneOf(LISTED_STATUSES),
+          about: `${LISTED_STATUSES.slice(0, -1).join(", ")} or ${LISTED_STATUSES.at(-1)}`,
         },
         { name: "since", value: "WHEN", about: "started since then: 45m, 12h, 7d, 2w or a date" },
         { name: "limit", value: "N", default: "10", about: "at most N runs (default 10)" },

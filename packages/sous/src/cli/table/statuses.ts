@@ -1,7 +1,6 @@
-/** The statuses of runs in the order of help and reference: frequent endings first, runs without an end last. */
+/** The statuses of runs in the order of help and reference: frequent endings first, runs without an end last. Help loads nothing else. */
 
 import type { RunRecord } from "../../core/store.ts";
-import { OUTCOMES } from "../../core/words/outcomes.ts";
 
 /** A record, so that the compiler finds a status that is missing. */
 const LISTED: Readonly<Record<RunRecord["status"], true>> = {
@@ -17,4 +16,3 @@ const LISTED: Readonly<Record<RunRecord["status"], true>> = {
 };
 
 export const LISTED_STATUSES = Object.keys(LISTED) as readonly RunRecord["status"][];
-export const ENDED_STATUSES = LISTED_STATUSES.filter((status) => status in OUTCOMES);
