@@ -1,10 +1,10 @@
-/** How a run ends. Every ending is a value; docs/reference/outcomes.md lists them. */
+/** How a run ends. Every ending is a value: docs/reference/outcomes.md lists them, `words/outcomes.ts` says what follows from each. */
 
 import type { ErrorType } from "./errors.ts";
 import type { Usage } from "./usage.ts";
 import { OUTCOMES } from "./words/outcomes.ts";
 
-/** How a run ended. `words/outcomes.ts` says what follows from each. */
+/** How a run ended. */
 export type RunStatus = "completed" | "incomplete" | "budget_exceeded" | "timeout" | "cancelled" | "refused" | "failed";
 
 /** Why a run is `incomplete`. */

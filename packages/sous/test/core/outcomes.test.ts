@@ -101,10 +101,7 @@ test("a row of the table is all that the doors need for a new stop reason", asyn
     stopReason: "patience" as StopReason,
   });
   assert.deepEqual([exit, words, editor, outOfTurns], [5, "out of patience", "refusal", [false, false]]);
-  assert.equal(
-    person,
-    "warning: the run is out of patience, so its answer is not complete: --max-patience allows more",
-  );
+  assert.equal(person, "warning: nobody waited for the run");
   assert.equal(model, " | [Notice: patience ran out in turn 4] Part. (subagent_id: a1)");
   assert.equal(page, '<span class="badge half">incomplete</span> (nobody waited)');
   const listed = "Why it is incomplete: `patience`, `turns` or `consent`.";
@@ -125,7 +122,7 @@ const PATIENCE = `patience: {
     lacksConsent: false,
     exit: "budget",
     words: "out of patience",
-    option: "--max-patience",
+    warning: "nobody waited for the run",
     editor: "refusal",
     notice: (turns) => \`patience ran out in turn \${turns}\`,
     aside: "nobody waited",

@@ -2,7 +2,7 @@
 
 import { readMcpName } from "../../core/mcp-names.ts";
 import type { RunResult } from "../../core/runtime.ts";
-import { endingRow, lacksConsent, OUTCOMES } from "../../core/words/outcomes.ts";
+import { endingRow, OUTCOMES } from "../../core/words/outcomes.ts";
 import { kindOf, readAction } from "../../rights/action.ts";
 import { EXIT, exitCodeOf } from "../exit-codes.ts";
 import { type DatabaseFlags, sameDatabase } from "../stored/database.ts";
@@ -34,7 +34,7 @@ export function endingSentence(result: RunResult, facts: EndingFacts): string | 
       return undefined;
     case "partial":
       if (result.questions.length > 0) return questionsSentence(result.questions, result.runId, flags);
-      return lacksConsent(result) ? consentSentence(result.denied) : partialSentence(result);
+      return partialSentence(result);
     case "stopped": {
       const command = `sous resume ${result.runId}${sameDatabase(flags)}`;
       const resume = isStored && result.runId !== "" ? ` Continue it: ${command}` : "";
@@ -62,9 +62,8 @@ function moreOf(message: string, runId: string, { isStored, flags }: EndingFacts
 }
 
 function partialSentence(result: RunResult): string {
-  const { words, option } = endingRow(result);
-  const more = option === undefined ? "" : `: ${option} allows more`;
-  return `warning: the run is ${words}, so its answer is not complete${more}`;
+  const { warning } = endingRow(result);
+  return warning === undefined ? consentSentence(result.denied) : `warning: ${warning}`;
 }
 
 const MAX_SHOWN = 5;

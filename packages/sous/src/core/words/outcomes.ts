@@ -14,8 +14,8 @@ type EndingRow = {
   readonly words: string;
   /** The stop reason that an editor reads over ACP; undefined when its request fails. */
   readonly editor: "end_turn" | "max_tokens" | "max_turn_requests" | "refusal" | "cancelled" | undefined;
-  /** The option of the command line that allows more, where the ending alone decides it. */
-  readonly option?: string;
+  /** For a person at the command line, of an incomplete run; without it the denied actions are listed. */
+  readonly warning?: string;
 };
 
 /** What came between the run and its task. Colours, symbols and sentences for a person depend on it. */
@@ -33,6 +33,13 @@ type StatusRow = EndingRow & {
   readonly sentence?: (message: string, label: string) => string;
 };
 
+/** Also what is said of an incomplete run without a known reason. */
+const OUT_OF_TURNS = {
+  exit: "limit",
+  words: "out of turns",
+  warning: "the run is out of turns, so its answer is not complete: --max-turns allows more",
+} as const;
+
 export const OUTCOMES: Readonly<Record<RunStatus, StatusRow>> = {
   completed: {
     kind: "done",
@@ -47,9 +54,7 @@ export const OUTCOMES: Readonly<Record<RunStatus, StatusRow>> = {
     kind: "partial",
     success: true,
     errorType: undefined,
-    exit: "limit",
-    words: "out of turns",
-    option: "--max-turns",
+    ...OUT_OF_TURNS,
     reported: "incomplete",
     editor: "end_turn",
   },
@@ -122,9 +127,7 @@ export const STOP_REASONS: Readonly<Record<StopReason, StopReasonRow>> = {
   turns: {
     isOutOfTurns: true,
     lacksConsent: false,
-    exit: "limit",
-    words: "out of turns",
-    option: "--max-turns",
+    ...OUT_OF_TURNS,
     editor: "max_turn_requests",
     notice: (turns) => `the subagent ran out of turns after ${turns}; the result is incomplete`,
     aside: "out of turns",
