@@ -5,6 +5,7 @@ import { textOf } from "./message.ts";
 import type { RunStatus } from "./outcome.ts";
 import type { Totals, TotalsQuery } from "./totals.ts";
 import { addCost, addUsage, noUsage, type Usage } from "./usage.ts";
+import { RUN_STATUSES } from "./words/outcomes.ts";
 
 /** One run as a row, folded from its events. */
 export type RunRecord = {
@@ -39,17 +40,7 @@ export type RunRecord = {
 };
 
 /** Every status that a stored run can have. */
-export const RECORD_STATUSES = [
-  "running",
-  "interrupted",
-  "completed",
-  "incomplete",
-  "budget_exceeded",
-  "timeout",
-  "cancelled",
-  "refused",
-  "failed",
-] as const satisfies readonly RunRecord["status"][];
+export const RECORD_STATUSES: readonly RunRecord["status"][] = ["running", "interrupted", ...RUN_STATUSES];
 
 /** Which runs to list. */
 export type RunQuery = {
