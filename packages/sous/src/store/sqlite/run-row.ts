@@ -1,13 +1,12 @@
 /** One run as a row of a database: written when it starts and when it ends, and not trusted when it is read. */
 
-import type { SQLInputValue, SQLOutputValue } from "node:sqlite";
+import type { SQLInputValue } from "node:sqlite";
 import { StoreError } from "../../core/errors.ts";
 import type { EventOf, RunIdentity } from "../../core/event.ts";
-import { textOf } from "../../core/message.ts";
-import { RECORD_STATUSES, type RunRecord } from "../../core/store.ts";
-import { noUsage, type Usage } from "../../core/usage.ts";
-import { type Blob, fromColumn, hashOf, isForBlobs, toColumn } from "../event-row.ts";
-import { checkedRecord, damagedRun } from "../event-schema.ts";
+import { endOfRecord, type RunRecord } from "../../core/store.ts";
+import { type Blob, hashOf, isForBlobs, toColumn } from "../event-row.ts";
+import { checkedRecord, type EndField, RUN_COLUMNS } from "../run-columns.ts";
+import { damaged, type ReadBlob, type Row, SQLITE_KINDS, whole, words } from "./column-kinds.ts";
 import type { SqliteConnection } from "./connection.ts";
 import { MAX_VALUE_BYTES } from "./schema.ts";
 
@@ -21,67 +20,69 @@ export type SqliteRunRow = {
 };
 
 /** Where a run stands among the others of a database. */
-type RunNumbers = { readonly number: number; readonly tree: number; readonly parent: number | null };
+type RunNumbers = Pick<SqliteRunRow, "number" | "tree" | "firstSeq"> & { readonly parent: number | null };
+
+/** A column of the list as SQLite holds it. */
+type Column = {
+  readonly name: string;
+  readonly field: keyof RunRecord;
+  readonly from: "run-start" | "run-end";
+  readonly type: string;
+  readonly write: (value: unknown, longText: (text: string) => SQLInputValue) => SQLInputValue;
+  readonly read: (row: Row, column: string, blob: ReadBlob) => unknown;
+};
+
+const COLUMNS = RUN_COLUMNS.map(({ kind, ...column }) => ({ ...column, ...SQLITE_KINDS[kind] }) as Column);
+const OF_START = COLUMNS.filter(({ from }) => from === "run-start");
+const OF_END = COLUMNS.filter(({ from }) => from === "run-end");
 
 /** Part of a transaction that is open. */
-export function insertRun(connection: SqliteConnection, numbers: RunNumbers, start: EventOf<"run-start">): void {
-  const column = (text: string): SQLInputValue => {
-    if (!isForBlobs(text)) return toColumn(text);
-    const hash = hashOf(text);
-    storeBlob(connection, { hash, text });
-    return Buffer.from(hash, "hex");
-  };
-  connection
-    .prepare(INSERT)
-    .run(
-      numbers.number,
-      toColumn(start.runId),
-      numbers.tree,
-      numbers.parent,
-      toColumn(start.agentId),
-      toColumn(start.path),
-      start.depth,
-      toColumn(start.agent),
-      toColumn(start.label),
-      toColumn(start.model),
-      column(textOf(start.task)),
-      start.summaryPrompt === undefined ? null : column(start.summaryPrompt),
-      JSON.stringify(start.rights.use),
-      start.seq,
-      start.time,
-      start.cwd === undefined ? null : toColumn(start.cwd),
-    );
+export function insertRun(connection: SqliteConnection, numbers: RunNumbers, record: RunRecord): void {
+  const longText = (text: string) => columnOf(connection, text);
+  const values: SQLInputValue[] = [numbers.number, numbers.tree, numbers.parent, numbers.firstSeq];
+  for (const { field, write } of OF_START) values.push(write(record[field], longText));
+  connection.prepare(INSERT).run(...values);
 }
+
+const INSERT = `INSERT INTO runs (number, root, parent, first_seq, ${namesOf(OF_START).join(", ")}, status)
+VALUES (?, ?, ?, ?, ${OF_START.map(() => "?").join(", ")}, 'running')`;
 
 /** Part of a transaction that is open. */
 export function endRun(connection: SqliteConnection, number: number, end: EventOf<"run-end">): void {
-  connection
-    .prepare(END)
-    .run(
-      end.status,
-      end.stopReason ?? null,
-      end.seq,
-      end.time,
-      end.durationMs,
-      end.turns,
-      end.toolCount,
-      JSON.stringify(end.usage),
-      end.costUsd,
-      number,
-    );
+  const record: Partial<RunRecord> = endOfRecord(end) satisfies Pick<RunRecord, EndField>;
+  const longText = (text: string) => columnOf(connection, text);
+  const values: SQLInputValue[] = [end.seq];
+  for (const { field, write } of OF_END) values.push(write(record[field], longText));
+  connection.prepare(END).run(...values, number);
 }
 
-/** What `parseIdentity` wants to see of the run `r` and its parent; no text may be too long to be one of ours. */
-const IDENTITY_COLUMNS = `r.number, r.root, r.parent, r.depth, ${capped("id", "agent_id", "path")}, substr(p.id, 1, 1000) AS parent_id`;
+const END = `UPDATE runs SET last_seq = ?, ${namesOf(OF_END)
+  .map((name) => `${name} = ?`)
+  .join(", ")} WHERE number = ?`;
 
-export const SELECT_IDENTITY: string = `SELECT ${IDENTITY_COLUMNS}
+/** A task or prompt: the text itself, or the hash of a long one. */
+function columnOf(connection: SqliteConnection, text: string): SQLInputValue {
+  if (!isForBlobs(text)) return toColumn(text);
+  const hash = hashOf(text);
+  storeBlob(connection, { hash, text });
+  return Buffer.from(hash, "hex");
+}
+
+/** What `parseIdentity` wants to see of the run `r` and its parent `p`. */
+export const SELECT_IDENTITY: string = `SELECT r.number, r.root, r.parent, r.depth, ${["id", "agent_id", "path"].map(capped).join(", ")},
+  substr(p.id, 1, 1000) AS parent_id
 FROM runs r LEFT JOIN runs p ON p.number = r.parent WHERE r.number = ? AND r.root = ?`;
 
 /** What `parseRunRow` wants to see. */
-export const SELECT_RUNS: string = `SELECT ${IDENTITY_COLUMNS}, r.first_seq, r.started_at, r.ended_at, r.duration_ms, r.turns, r.tool_count,
-  r.cost_usd, ${capped("agent", "label", "model", "task", "summary_prompt", "allowed_tools", "status", "stop_reason", "usage", "cwd", "lost")},
-  substr(t.id, 1, 1000) AS root_id
+export const SELECT_RUNS: string = `SELECT r.number, r.root, r.parent, r.first_seq,
+  ${COLUMNS.map(({ name, type }) => (type === "TEXT" ? capped(name) : `r.${name}`)).join(", ")}, ${capped("lost")},
+  substr(p.id, 1, 1000) AS parent_id, substr(t.id, 1, 1000) AS root_id
 FROM runs r LEFT JOIN runs p ON p.number = r.parent LEFT JOIN runs t ON t.number = r.root`;
+
+/** The hashes of the long texts in the columns of a tree, each as often as it occurs. */
+export const FIND_COLUMN_BLOBS: string = RUN_COLUMNS.filter(({ kind }) => kind === "long" || kind === "long?")
+  .map(({ name }) => `SELECT hex(${name}) AS hash FROM runs WHERE root = ?1 AND typeof(${name}) = 'blob'`)
+  .join("\nUNION ALL ");
 
 export function parseIdentity(row: Row): RunIdentity {
   const number = whole(row, "number");
@@ -99,124 +100,23 @@ export function parseIdentity(row: Row): RunIdentity {
 }
 
 /** Whatever the row holds, this returns a run or throws a `StoreError`. */
-export function parseRunRow(row: Row, blob: (hash: string) => string | undefined): SqliteRunRow {
-  const identity = parseIdentity(row);
-  const status = statusOf(row);
-  const lost = row.lost === null ? {} : { lost: words(row, "lost") };
-  const record: RunRecord = {
-    id: identity.runId,
-    agentId: identity.agentId,
-    parentId: identity.parentId,
-    rootId: words(row, "root_id"),
-    path: identity.path,
-    agent: words(row, "agent"),
-    label: words(row, "label"),
-    depth: identity.depth,
-    status,
-    stopReason: row.stop_reason === null ? undefined : text(row, "stop_reason"),
-    startedAt: amount(row, "started_at"),
-    endedAt: row.ended_at === null ? undefined : amount(row, "ended_at"),
-    durationMs: row.duration_ms === null ? undefined : amount(row, "duration_ms"),
-    turns: row.turns === null ? 0 : amount(row, "turns"),
-    toolCount: row.tool_count === null ? 0 : amount(row, "tool_count"),
-    usage: row.usage === null ? noUsage() : usageOf(row),
-    costUsd: costOf(row, status),
-    model: words(row, "model"),
-    task: longText(row, "task", blob),
-    summaryPrompt: row.summary_prompt === null ? undefined : longText(row, "summary_prompt", blob),
-    allowedTools: toolsOf(row),
-    cwd: row.cwd === null ? undefined : words(row, "cwd"),
-    ...lost,
-  };
-  checkedRecord(record);
+export function parseRunRow(row: Row, blob: ReadBlob): SqliteRunRow {
+  const { runId, agentId, parentId } = parseIdentity(row);
+  const fields: Record<string, unknown> = { id: runId, agentId, parentId, rootId: words(row, "root_id") };
+  for (const { name, field, read } of COLUMNS) fields[field] = read(row, name, blob);
+  if (row.lost !== null) fields.lost = words(row, "lost");
+  const record = checkedRecord(fields as RunRecord);
   return { tree: whole(row, "root"), number: whole(row, "number"), firstSeq: whole(row, "first_seq"), record };
 }
 
-function capped(...columns: string[]): string {
-  return columns.map((column) => `iif(octet_length(r.${column}) > 1000000, x'', r.${column}) AS ${column}`).join(", ");
+/** No text may be too long to be one of ours. */
+function capped(column: string): string {
+  return `iif(octet_length(r.${column}) > 1000000, x'', r.${column}) AS ${column}`;
 }
 
-type Row = Readonly<Record<string, SQLOutputValue>>;
-
-function text(row: Row, column: string): string {
-  const value = row[column];
-  if (typeof value !== "string") throw damaged(row, column);
-  return value;
+function namesOf(columns: readonly Column[]): string[] {
+  return columns.map(({ name }) => name);
 }
-
-/** A text with characters that a column may not be able to hold. */
-function words(row: Row, column: string): string {
-  return fromColumn(text(row, column));
-}
-
-function longText(row: Row, column: string, blob: (hash: string) => string | undefined): string {
-  const value = row[column];
-  if (!(value instanceof Uint8Array)) return words(row, column);
-  const found = blob(Buffer.from(value).toString("hex"));
-  if (found === undefined) throw damaged(row, column);
-  return found;
-}
-
-function amount(row: Row, column: string): number {
-  const value = row[column];
-  if (typeof value !== "number" || !Number.isFinite(value)) throw damaged(row, column);
-  return value;
-}
-
-function whole(row: Row, column: string): number {
-  const value = amount(row, column);
-  if (!Number.isSafeInteger(value) || value < 0) throw damaged(row, column);
-  return value;
-}
-
-function statusOf(row: Row): RunRecord["status"] {
-  const found = STATUSES.find((status) => status === row.status);
-  if (found === undefined) throw damaged(row, "status");
-  return found;
-}
-
-/** Nothing is spent at the start; after the end, null says that a price was unknown. */
-function costOf(row: Row, status: RunRecord["status"]): number | null {
-  if (status === "running") return 0;
-  return row.cost_usd === null ? null : amount(row, "cost_usd");
-}
-
-function usageOf(row: Row): Usage {
-  const found = json(row, "usage");
-  const usage = noUsage();
-  if (typeof found !== "object" || found === null) throw damaged(row, "usage");
-  for (const [name, value] of Object.entries(found)) {
-    if (!Object.hasOwn(usage, name) || typeof value !== typeof usage[name as keyof Usage]) throw damaged(row, "usage");
-  }
-  return { ...usage, ...found };
-}
-
-function toolsOf(row: Row): readonly string[] {
-  const found = json(row, "allowed_tools");
-  if (!Array.isArray(found) || !found.every((name) => typeof name === "string")) throw damaged(row, "allowed_tools");
-  return found;
-}
-
-function json(row: Row, column: string): unknown {
-  try {
-    return JSON.parse(text(row, column));
-  } catch (error) {
-    if (error instanceof SyntaxError) throw damaged(row, column);
-    throw error;
-  }
-}
-
-function damaged({ id, number }: Row, column: string): StoreError {
-  return damagedRun(typeof id === "string" ? id : `number ${number}`, column);
-}
-
-/** A run is stored as running, or as it ended; whether it was interrupted is found out when it is read. */
-const STATUSES = RECORD_STATUSES.filter((status) => status !== "interrupted");
-
-const INSERT = `INSERT INTO runs (number, id, root, parent, agent_id, path, depth, agent, label, model, task, summary_prompt,
-  allowed_tools, first_seq, started_at, cwd, status) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'running')`;
-const END = `UPDATE runs SET status = ?, stop_reason = ?, last_seq = ?, ended_at = ?, duration_ms = ?, turns = ?, tool_count = ?, usage = ?,
-  cost_usd = ? WHERE number = ?`;
 
 /** Keeps the text, or counts one more use of it; part of a transaction that is open. */
 export function storeBlob(connection: SqliteConnection, { hash, text }: Blob): void {
