@@ -79,6 +79,21 @@ export const RUN_COLUMNS: readonly RunColumn[] = Object.entries(COLUMNS).map(([f
   field: field as Field,
 }));
 
+/** The steps that make a schema, by version, with a step for each column that a later version adds. */
+export function withAddedColumns<Step>(
+  store: "sqlite" | "postgres",
+  versions: readonly (readonly Step[])[],
+  add: (column: RunColumn) => Step,
+): readonly (readonly Step[])[] {
+  const all = versions.map((steps) => [...steps]);
+  for (const column of RUN_COLUMNS) {
+    if (column.added === undefined) continue;
+    const index = column.added[store] - 1;
+    all[index] = [...(all[index] ?? []), add(column)];
+  }
+  return all;
+}
+
 /** The parts of `usage`, for a store with a column for each. */
 export const USAGE_COLUMNS = {
   inputTokens: "input_tokens",

@@ -138,11 +138,19 @@ export function identityOf(row: Row): RunIdentity {
   };
 }
 
+/** A step of a migration. */
+export function addColumn(column: RunColumn): string {
+  const columns = columnsOf(column).map(({ name, type }) => `add column ${name} ${type}`);
+  return `alter table SCHEMA.runs ${columns.join(", ")}`;
+}
+
 function columnsFrom(event: RunColumn["from"]): Column[] {
-  return RUN_COLUMNS.filter(({ from }) => from === event).flatMap(({ name, field, kind }) => {
-    const { columns } = KINDS[kind] as PostgresKind<unknown>;
-    return columns(name, ({ record }) => record[field]);
-  });
+  return RUN_COLUMNS.filter(({ from }) => from === event).flatMap(columnsOf);
+}
+
+function columnsOf({ name, field, kind }: RunColumn): readonly Column[] {
+  const { columns } = KINDS[kind] as PostgresKind<unknown>;
+  return columns(name, ({ record }) => record[field]);
 }
 
 function textColumn(name: string, value: (row: PostgresRunRow) => string | null | undefined): Column[] {
