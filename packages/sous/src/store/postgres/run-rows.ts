@@ -5,7 +5,14 @@ import type { RunIdentity } from "../../core/event.ts";
 import type { RunRecord } from "../../core/store.ts";
 import { noUsage, type Usage } from "../../core/usage.ts";
 import { type Blob, blobsOf, fromColumn, toColumn } from "../event-row.ts";
-import { type ColumnKind, type ColumnValues, RUN_COLUMNS, type RunColumn, USAGE_COLUMNS } from "../run-columns.ts";
+import {
+  type ColumnKind,
+  type ColumnValues,
+  emptyFields,
+  RUN_COLUMNS,
+  type RunColumn,
+  USAGE_COLUMNS,
+} from "../run-columns.ts";
 import { type Query, type Row, statement } from "./connection.ts";
 
 export type PostgresRunRow = {
@@ -114,12 +121,9 @@ export function updateValues(rows: readonly PostgresRunRow[]): unknown[] {
 
 /** What a row says. What was not asked for is empty. `isAlive` knows whether a process works on its tree. */
 export function recordOf(row: Row, isAlive: (row: Row) => boolean): RunRecord {
-  const fields: Record<string, unknown> = {
-    id: "",
-    agentId: "",
-    parentId: textAt(row.parent_id) ?? null,
-    rootId: textAt(row.root_id) ?? "",
-  };
+  const fields = emptyFields();
+  fields.parentId = textAt(row.parent_id) ?? null;
+  fields.rootId = textAt(row.root_id) ?? "";
   for (const { name, field, kind } of RUN_COLUMNS) fields[field] = KINDS[kind].read(row, name);
   if (row.lost !== null && row.lost !== undefined) fields.lost = textAt(row.lost);
   const record = fields as RunRecord;

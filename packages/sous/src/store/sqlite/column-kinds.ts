@@ -14,14 +14,15 @@ export type ReadBlob = (hash: string) => string | undefined;
 
 type SqliteKind<Value> = {
   readonly type: "TEXT" | "INTEGER" | "REAL";
-  /** `longText` stores a long text apart, and returns what the column holds. */
-  readonly write: (value: Value, longText: (text: string) => SQLInputValue) => SQLInputValue;
+  /** A text over 64 KB is stored apart, and the column holds its hash: then this writes the text as it is. */
+  readonly isLong?: boolean;
+  readonly write: (value: Value) => SQLInputValue;
   /** Throws a `StoreError` when the row holds no such value. */
   readonly read: (row: Row, column: string, blob: ReadBlob) => Value;
 };
 
-const text: SqliteKind<string> = { type: "TEXT", write: (value) => toColumn(value), read: words };
-const long: SqliteKind<string> = { type: "TEXT", write: (value, longText) => longText(value), read: longWords };
+const text: SqliteKind<string> = { type: "TEXT", write: toColumn, read: words };
+const long: SqliteKind<string> = { type: "TEXT", isLong: true, write: (value) => value, read: longWords };
 const time: SqliteKind<number> = { type: "INTEGER", write: (value) => value, read: amount };
 
 /** Before the end of a run, the columns that its end fills are null. */
@@ -49,11 +50,11 @@ export const SQLITE_KINDS: { readonly [Kind in ColumnKind]: SqliteKind<ColumnVal
   cost: { type: "REAL", write: (cost) => cost, read: costIn },
 };
 
-function maybe<Value>({ type, write, read }: SqliteKind<Value>): SqliteKind<Value | undefined> {
+function maybe<Value>(kind: SqliteKind<Value>): SqliteKind<Value | undefined> {
   return {
-    type,
-    write: (value, longText) => (value === undefined ? null : write(value, longText)),
-    read: (row, column, blob) => (row[column] === null ? undefined : read(row, column, blob)),
+    ...kind,
+    write: (value) => (value === undefined ? null : kind.write(value)),
+    read: (row, column, blob) => (row[column] === null ? undefined : kind.read(row, column, blob)),
   };
 }
 

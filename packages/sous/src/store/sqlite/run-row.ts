@@ -5,7 +5,7 @@ import { StoreError } from "../../core/errors.ts";
 import type { EventOf, RunIdentity } from "../../core/event.ts";
 import { endOfRecord, type RunRecord } from "../../core/store.ts";
 import { type Blob, hashOf, isForBlobs, toColumn } from "../event-row.ts";
-import { checkedRecord, type EndField, RUN_COLUMNS } from "../run-columns.ts";
+import { checkedRecord, type EndField, emptyFields, RUN_COLUMNS, type RunColumn } from "../run-columns.ts";
 import { damaged, type ReadBlob, type Row, SQLITE_KINDS, whole, words } from "./column-kinds.ts";
 import type { SqliteConnection } from "./connection.ts";
 import { MAX_VALUE_BYTES } from "./schema.ts";
@@ -23,12 +23,10 @@ export type SqliteRunRow = {
 type RunNumbers = Pick<SqliteRunRow, "number" | "tree" | "firstSeq"> & { readonly parent: number | null };
 
 /** A column of the list as SQLite holds it. */
-type Column = {
-  readonly name: string;
-  readonly field: keyof RunRecord;
-  readonly from: "run-start" | "run-end";
+type Column = Pick<RunColumn, "name" | "field" | "from"> & {
   readonly type: string;
-  readonly write: (value: unknown, longText: (text: string) => SQLInputValue) => SQLInputValue;
+  readonly isLong?: boolean;
+  readonly write: (value: unknown) => SQLInputValue;
   readonly read: (row: Row, column: string, blob: ReadBlob) => unknown;
 };
 
@@ -38,33 +36,31 @@ const OF_END = COLUMNS.filter(({ from }) => from === "run-end");
 
 /** Part of a transaction that is open. */
 export function insertRun(connection: SqliteConnection, numbers: RunNumbers, record: RunRecord): void {
-  const longText = (text: string) => columnOf(connection, text);
   const values: SQLInputValue[] = [numbers.number, numbers.tree, numbers.parent, numbers.firstSeq];
-  for (const { field, write } of OF_START) values.push(write(record[field], longText));
+  for (const column of OF_START) values.push(valueFor(connection, column, record));
   connection.prepare(INSERT).run(...values);
 }
 
-const INSERT = `INSERT INTO runs (number, root, parent, first_seq, ${namesOf(OF_START).join(", ")}, status)
+const INSERT = `INSERT INTO runs (number, root, parent, first_seq, ${OF_START.map(({ name }) => name).join(", ")}, status)
 VALUES (?, ?, ?, ?, ${OF_START.map(() => "?").join(", ")}, 'running')`;
 
 /** Part of a transaction that is open. */
 export function endRun(connection: SqliteConnection, number: number, end: EventOf<"run-end">): void {
-  const record: Partial<RunRecord> = endOfRecord(end) satisfies Pick<RunRecord, EndField>;
-  const longText = (text: string) => columnOf(connection, text);
+  const record: Pick<RunRecord, EndField> = endOfRecord(end);
   const values: SQLInputValue[] = [end.seq];
-  for (const { field, write } of OF_END) values.push(write(record[field], longText));
-  connection.prepare(END).run(...values, number);
+  for (const column of OF_END) values.push(valueFor(connection, column, record));
+  values.push(number);
+  connection.prepare(END).run(...values);
 }
 
-const END = `UPDATE runs SET last_seq = ?, ${namesOf(OF_END)
-  .map((name) => `${name} = ?`)
-  .join(", ")} WHERE number = ?`;
+const END = `UPDATE runs SET last_seq = ?, ${OF_END.map(({ name }) => `${name} = ?`).join(", ")} WHERE number = ?`;
 
-/** A task or prompt: the text itself, or the hash of a long one. */
-function columnOf(connection: SqliteConnection, text: string): SQLInputValue {
-  if (!isForBlobs(text)) return toColumn(text);
-  const hash = hashOf(text);
-  storeBlob(connection, { hash, text });
+function valueFor(connection: SqliteConnection, column: Column, record: Partial<RunRecord>): SQLInputValue {
+  const value = column.write(record[column.field]);
+  if (column.isLong !== true || typeof value !== "string") return value;
+  if (!isForBlobs(value)) return toColumn(value);
+  const hash = hashOf(value);
+  storeBlob(connection, { hash, text: value });
   return Buffer.from(hash, "hex");
 }
 
@@ -80,20 +76,15 @@ export const SELECT_RUNS: string = `SELECT r.number, r.root, r.parent, r.first_s
 FROM runs r LEFT JOIN runs p ON p.number = r.parent LEFT JOIN runs t ON t.number = r.root`;
 
 /** The hashes of the long texts in the columns of a tree, each as often as it occurs. */
-export const FIND_COLUMN_BLOBS: string = RUN_COLUMNS.filter(({ kind }) => kind === "long" || kind === "long?")
+export const FIND_COLUMN_BLOBS: string = COLUMNS.filter(({ isLong }) => isLong === true)
   .map(({ name }) => `SELECT hex(${name}) AS hash FROM runs WHERE root = ?1 AND typeof(${name}) = 'blob'`)
   .join("\nUNION ALL ");
 
 export function parseIdentity(row: Row): RunIdentity {
-  const number = whole(row, "number");
-  const tree = whole(row, "root");
-  const parent = row.parent === null ? null : whole(row, "parent");
-  // A parent comes before its children, so there can be no circle among them.
-  if (number < tree || (parent !== null && (parent < tree || parent >= number))) throw damaged(row, "parent");
   return {
     runId: words(row, "id"),
     agentId: words(row, "agent_id"),
-    parentId: parent === null ? null : words(row, "parent_id"),
+    parentId: parentOf(row),
     path: words(row, "path"),
     depth: whole(row, "depth"),
   };
@@ -101,21 +92,27 @@ export function parseIdentity(row: Row): RunIdentity {
 
 /** Whatever the row holds, this returns a run or throws a `StoreError`. */
 export function parseRunRow(row: Row, blob: ReadBlob): SqliteRunRow {
-  const { runId, agentId, parentId } = parseIdentity(row);
-  const fields: Record<string, unknown> = { id: runId, agentId, parentId, rootId: words(row, "root_id") };
+  const fields = emptyFields();
+  fields.parentId = parentOf(row);
+  fields.rootId = words(row, "root_id");
   for (const { name, field, read } of COLUMNS) fields[field] = read(row, name, blob);
   if (row.lost !== null) fields.lost = words(row, "lost");
   const record = checkedRecord(fields as RunRecord);
   return { tree: whole(row, "root"), number: whole(row, "number"), firstSeq: whole(row, "first_seq"), record };
 }
 
+/** The id of the parent. It comes before its children, so there can be no circle among them. */
+function parentOf(row: Row): string | null {
+  const number = whole(row, "number");
+  const tree = whole(row, "root");
+  const parent = row.parent === null ? null : whole(row, "parent");
+  if (number < tree || (parent !== null && (parent < tree || parent >= number))) throw damaged(row, "parent");
+  return parent === null ? null : words(row, "parent_id");
+}
+
 /** No text may be too long to be one of ours. */
 function capped(column: string): string {
   return `iif(octet_length(r.${column}) > 1000000, x'', r.${column}) AS ${column}`;
-}
-
-function namesOf(columns: readonly Column[]): string[] {
-  return columns.map(({ name }) => name);
 }
 
 /** Keeps the text, or counts one more use of it; part of a transaction that is open. */
