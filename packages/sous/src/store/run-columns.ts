@@ -132,7 +132,7 @@ export function damagedRun(id: string, column: string): StoreError {
 const TOKENS = (Object.keys(USAGE_COLUMNS) as (keyof Usage)[]).filter((name) => name !== "estimated");
 const STATUSES: ReadonlySet<string> = new Set(RECORD_STATUSES);
 
-/** What a store cannot tell when it reads a value of these kinds. Texts and lists are right once they are read. */
+/** Rules for values that a store has read. Texts and lists have none: any of them is usable. */
 const CHECKS: { readonly [Kind in ColumnKind]?: (value: ColumnValues[Kind]) => boolean } = {
   status: (status) => STATUSES.has(status),
   depth: (depth) => Number.isInteger(depth) && isWithin(depth, MAX_RUN_DEPTH),

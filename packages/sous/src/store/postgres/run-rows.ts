@@ -29,7 +29,7 @@ type Column = {
   readonly value: (row: PostgresRunRow) => string | number | boolean | undefined | null;
 };
 
-/** How Postgres holds a kind of column. What was not asked for is read as empty. */
+/** How Postgres holds a kind of column: one column, or several. */
 type PostgresKind<Value> = {
   readonly columns: (name: string, value: (row: PostgresRunRow) => Value) => readonly Column[];
   readonly read: (row: Row, name: string) => Value;
@@ -119,7 +119,7 @@ export function updateValues(rows: readonly PostgresRunRow[]): unknown[] {
   return [SEQ, ...CHANGING].map(({ value }) => rows.map(value));
 }
 
-/** What a row says. What was not asked for is empty. `isAlive` knows whether a process works on its tree. */
+/** Makes the record of a row. Columns that were not selected are empty. `isAlive` knows whether a process works on its tree. */
 export function recordOf(row: Row, isAlive: (row: Row) => boolean): RunRecord {
   const fields = emptyFields();
   fields.parentId = textAt(row.parent_id) ?? null;

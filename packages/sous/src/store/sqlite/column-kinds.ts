@@ -7,7 +7,7 @@ import { noUsage, type Usage } from "../../core/usage.ts";
 import { fromColumn, toColumn } from "../event-row.ts";
 import { type ColumnKind, type ColumnValues, damagedRun } from "../run-columns.ts";
 
-export type Row = Readonly<Record<string, SQLOutputValue>>;
+export type SqliteRow = Readonly<Record<string, SQLOutputValue>>;
 
 /** Finds a long text by the hash that is in its column. */
 export type ReadBlob = (hash: string) => string | undefined;
@@ -18,7 +18,7 @@ type SqliteKind<Value> = {
   readonly isLong?: boolean;
   readonly write: (value: Value) => SQLInputValue;
   /** Throws a `StoreError` when the row holds no such value. */
-  readonly read: (row: Row, column: string, blob: ReadBlob) => Value;
+  readonly read: (row: SqliteRow, column: string, blob: ReadBlob) => Value;
 };
 
 const text: SqliteKind<string> = { type: "TEXT", write: toColumn, read: words };
@@ -59,13 +59,13 @@ function maybe<Value>(kind: SqliteKind<Value>): SqliteKind<Value | undefined> {
 }
 
 /** A text with characters that a column may not be able to hold. */
-export function words(row: Row, column: string): string {
+export function words(row: SqliteRow, column: string): string {
   const value = row[column];
   if (typeof value !== "string") throw damaged(row, column);
   return fromColumn(value);
 }
 
-function longWords(row: Row, column: string, blob: ReadBlob): string {
+function longWords(row: SqliteRow, column: string, blob: ReadBlob): string {
   const value = row[column];
   if (!(value instanceof Uint8Array)) return words(row, column);
   const found = blob(Buffer.from(value).toString("hex"));
@@ -73,31 +73,31 @@ function longWords(row: Row, column: string, blob: ReadBlob): string {
   return found;
 }
 
-function amount(row: Row, column: string): number {
+function amount(row: SqliteRow, column: string): number {
   const value = row[column];
   if (typeof value !== "number" || !Number.isFinite(value)) throw damaged(row, column);
   return value;
 }
 
-export function whole(row: Row, column: string): number {
+export function whole(row: SqliteRow, column: string): number {
   const value = amount(row, column);
   if (!Number.isSafeInteger(value) || value < 0) throw damaged(row, column);
   return value;
 }
 
-function statusIn(row: Row, column: string): RunRecord["status"] {
+function statusIn(row: SqliteRow, column: string): RunRecord["status"] {
   const found = STATUSES.find((status) => status === row[column]);
   if (found === undefined) throw damaged(row, column);
   return found;
 }
 
 /** Nothing is spent at the start; after the end, null says that a price was unknown. */
-function costIn(row: Row, column: string): number | null {
+function costIn(row: SqliteRow, column: string): number | null {
   if (row.status === "running") return 0;
   return row[column] === null ? null : amount(row, column);
 }
 
-function usageIn(row: Row, column: string): Usage {
+function usageIn(row: SqliteRow, column: string): Usage {
   const found = json(row, column);
   const usage = noUsage();
   if (typeof found !== "object" || found === null) throw damaged(row, column);
@@ -107,13 +107,13 @@ function usageIn(row: Row, column: string): Usage {
   return { ...usage, ...found };
 }
 
-function namesIn(row: Row, column: string): readonly string[] {
+function namesIn(row: SqliteRow, column: string): readonly string[] {
   const found = json(row, column);
   if (!Array.isArray(found) || !found.every((name) => typeof name === "string")) throw damaged(row, column);
   return found;
 }
 
-function json(row: Row, column: string): unknown {
+function json(row: SqliteRow, column: string): unknown {
   const value = row[column];
   if (typeof value !== "string") throw damaged(row, column);
   try {
@@ -124,7 +124,7 @@ function json(row: Row, column: string): unknown {
   }
 }
 
-export function damaged({ id, number }: Row, column: string): StoreError {
+export function damaged({ id, number }: SqliteRow, column: string): StoreError {
   return damagedRun(typeof id === "string" ? id : `number ${number}`, column);
 }
 

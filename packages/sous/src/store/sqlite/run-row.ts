@@ -6,7 +6,7 @@ import type { EventOf, RunIdentity } from "../../core/event.ts";
 import { endOfRecord, type RunRecord } from "../../core/store.ts";
 import { type Blob, hashOf, isForBlobs, toColumn } from "../event-row.ts";
 import { checkedRecord, type EndField, emptyFields, RUN_COLUMNS, type RunColumn } from "../run-columns.ts";
-import { damaged, type ReadBlob, type Row, SQLITE_KINDS, whole, words } from "./column-kinds.ts";
+import { damaged, type ReadBlob, SQLITE_KINDS, type SqliteRow, whole, words } from "./column-kinds.ts";
 import type { SqliteConnection } from "./connection.ts";
 import { MAX_VALUE_BYTES } from "./schema.ts";
 
@@ -27,7 +27,7 @@ type Column = Pick<RunColumn, "name" | "field" | "from"> & {
   readonly type: string;
   readonly isLong?: boolean;
   readonly write: (value: unknown) => SQLInputValue;
-  readonly read: (row: Row, column: string, blob: ReadBlob) => unknown;
+  readonly read: (row: SqliteRow, column: string, blob: ReadBlob) => unknown;
 };
 
 const COLUMNS = RUN_COLUMNS.map(({ kind, ...column }) => ({ ...column, ...SQLITE_KINDS[kind] }) as Column);
@@ -64,12 +64,12 @@ function valueFor(connection: SqliteConnection, column: Column, record: Partial<
   return Buffer.from(hash, "hex");
 }
 
-/** What `parseIdentity` wants to see of the run `r` and its parent `p`. */
+/** Selects the columns that `parseIdentity` reads. */
 export const SELECT_IDENTITY: string = `SELECT r.number, r.root, r.parent, r.depth, ${["id", "agent_id", "path"].map(capped).join(", ")},
   substr(p.id, 1, 1000) AS parent_id
 FROM runs r LEFT JOIN runs p ON p.number = r.parent WHERE r.number = ? AND r.root = ?`;
 
-/** What `parseRunRow` wants to see. */
+/** Selects the columns that `parseRunRow` reads, of the run `r`, its parent `p` and the root `t` of its tree. */
 export const SELECT_RUNS: string = `SELECT r.number, r.root, r.parent, r.first_seq,
   ${COLUMNS.map(({ name, type }) => (type === "TEXT" ? capped(name) : `r.${name}`)).join(", ")}, ${capped("lost")},
   substr(p.id, 1, 1000) AS parent_id, substr(t.id, 1, 1000) AS root_id
@@ -80,7 +80,7 @@ export const FIND_COLUMN_BLOBS: string = COLUMNS.filter(({ isLong }) => isLong =
   .map(({ name }) => `SELECT hex(${name}) AS hash FROM runs WHERE root = ?1 AND typeof(${name}) = 'blob'`)
   .join("\nUNION ALL ");
 
-export function parseIdentity(row: Row): RunIdentity {
+export function parseIdentity(row: SqliteRow): RunIdentity {
   return {
     runId: words(row, "id"),
     agentId: words(row, "agent_id"),
@@ -91,7 +91,7 @@ export function parseIdentity(row: Row): RunIdentity {
 }
 
 /** Whatever the row holds, this returns a run or throws a `StoreError`. */
-export function parseRunRow(row: Row, blob: ReadBlob): SqliteRunRow {
+export function parseRunRow(row: SqliteRow, blob: ReadBlob): SqliteRunRow {
   const fields = emptyFields();
   fields.parentId = parentOf(row);
   fields.rootId = words(row, "root_id");
@@ -102,7 +102,7 @@ export function parseRunRow(row: Row, blob: ReadBlob): SqliteRunRow {
 }
 
 /** The id of the parent. It comes before its children, so there can be no circle among them. */
-function parentOf(row: Row): string | null {
+function parentOf(row: SqliteRow): string | null {
   const number = whole(row, "number");
   const tree = whole(row, "root");
   const parent = row.parent === null ? null : whole(row, "parent");
