@@ -44,26 +44,19 @@ export function openStage({ mock, place, servers, answer = () => true }: StageOp
   const runtime = createRuntime({
     agents: [lead, ...names.map((name) => agent({ name, model: `external/${name}` }))],
     models: { outside: client, prices: { [model]: { input: 1, output: 1 } } },
+    onEvent: (event) => void events.push(event),
     host: { cwd: place.cwd, environment: { OPENAI_COMPATIBLE_BASE_URL: `${mock.url}/v1` } },
     approve: (request) => {
       asked.push(request);
       return answer(request) ? { allow: true } : { allow: false, reason: "not this one" };
     },
   });
-  const onEvent = (event: SousEvent) => void events.push(event);
   return {
     runtime,
     events,
     asked,
-    run(task, options = {}) {
-      const { onEvent: also } = options;
-      const both = (event: SousEvent) => {
-        onEvent(event);
-        also?.(event);
-      };
-      return runtime.run(lead, task, { ...options, onEvent: both });
-    },
-    resume: (runId, message) => runtime.resume(runId, { message, onEvent }).result,
+    run: (task, options) => runtime.run(lead, task, options),
+    resume: (runId, message) => runtime.resume(runId, { message }).result,
     async [Symbol.asyncDispose]() {
       await client.dispose();
       await programs[Symbol.asyncDispose]();

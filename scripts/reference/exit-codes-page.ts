@@ -1,23 +1,22 @@
 /** The page of the codes that commands end with, and how they belong to the status of a run. */
 
-import { EXIT_CODE_TABLE, exitCodeOf } from "../../packages/sous/src/cli/exit-codes.ts";
+import { EXIT, EXIT_CODE_TABLE, exitCodeOf } from "../../packages/sous/src/cli/exit-codes.ts";
+import type { RunStatus } from "../../packages/sous/src/core/outcome.ts";
 import type { RunResult } from "../../packages/sous/src/core/runtime.ts";
+import { OUTCOMES, STOP_REASON_WORDS } from "../../packages/sous/src/core/words/outcomes.ts";
 import { page, table, wrap } from "./markdown.ts";
 
 type Ending = Pick<RunResult, "status" | "stopReason">;
 
-/** Every way a run can end; one that is not here does not compile. */
-const ENDINGS: Record<RunResult["status"], readonly Ending[]> = {
-  completed: [{ status: "completed", stopReason: undefined }],
-  incomplete: [
-    { status: "incomplete", stopReason: "turns" },
-    { status: "incomplete", stopReason: "consent" },
-  ],
-  timeout: [{ status: "timeout", stopReason: undefined }],
-  budget_exceeded: [{ status: "budget_exceeded", stopReason: undefined }],
-  refused: [{ status: "refused", stopReason: undefined }],
-  failed: [{ status: "failed", stopReason: undefined }],
-  cancelled: [{ status: "cancelled", stopReason: undefined }],
+/** In the order of the page, with what is said behind the code; a status that is not here does not compile. */
+const ASIDES: Record<RunStatus, string> = {
+  completed: "",
+  incomplete: "",
+  timeout: "",
+  budget_exceeded: "",
+  refused: "",
+  failed: ", or 4 for a key",
+  cancelled: "",
 };
 
 export function exitCodesPage(): string {
@@ -27,8 +26,8 @@ export function exitCodesPage(): string {
   );
   const endings = table(
     ["`status`", "`stop_reason`", "code"],
-    Object.values(ENDINGS)
-      .flat()
+    (Object.keys(ASIDES) as RunStatus[])
+      .flatMap(endingsOf)
       .map((ending) => [
         `\`${ending.status}\``,
         ending.stopReason === undefined ? "" : `\`${ending.stopReason}\``,
@@ -45,8 +44,13 @@ export function exitCodesPage(): string {
   ]);
 }
 
+/** One line for each stop reason, where the status has them. */
+function endingsOf(status: RunStatus): Ending[] {
+  if (OUTCOMES[status].kind !== "partial") return [{ status, stopReason: undefined }];
+  return STOP_REASON_WORDS.map((stopReason) => ({ status, stopReason }));
+}
+
 function codeOf(ending: Ending): string {
-  if (ending.status === "cancelled") return "129, 130, 141 or 143";
-  const code = exitCodeOf(ending, 130);
-  return ending.status === "failed" ? `${code}, or 4 for a key` : String(code);
+  if (OUTCOMES[ending.status].exit === "signal") return "129, 130, 141 or 143";
+  return `${exitCodeOf(ending, EXIT.ok)}${ASIDES[ending.status]}`;
 }

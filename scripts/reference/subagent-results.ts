@@ -1,5 +1,6 @@
 /** What each tool for children returns, field by field. A test compares it with real results. */
 
+import { OUTCOMES, oneOf } from "../../packages/sous/src/core/words/outcomes.ts";
 import type { NamedAgentResult } from "../../packages/sous/src/subagents/named-agent.ts";
 import type { ParallelOutput, ParallelResult } from "../../packages/sous/src/subagents/parallel.ts";
 import type { RefusalMetadata, ReportMetadata, StartedMetadata } from "../../packages/sous/src/subagents/report.ts";
@@ -9,6 +10,9 @@ export type ToolResultFields = { readonly tool: string; readonly fields: readonl
 
 /** A type and a sentence for every field, so that the compiler finds one that is missing. */
 type Described<Fields> = { readonly [Name in keyof Required<Fields>]: readonly [type: string, about: string] };
+
+const USABLE = Object.values(OUTCOMES).filter(({ success }) => success);
+const SUCCESS = `True for ${USABLE.map(({ reported }) => reported).join(" and ")}.`;
 
 const REPORT_METADATA: Described<ReportMetadata> = {
   subagent_id: ["string", "The child, for subagent_send and subagent_report. The same over its follow-ups."],
@@ -20,7 +24,7 @@ const REPORT_METADATA: Described<ReportMetadata> = {
   tree_tokens: ["integer", "Its own tokens and those of everything below it."],
   prompt_tokens: ["integer", "The input tokens among its own."],
   completion_tokens: ["integer", "The output tokens among its own."],
-  completion_status: ["string", "complete, incomplete, budget_exceeded, timeout, cancelled, refused or failed."],
+  completion_status: ["string", `${oneOf(Object.values(OUTCOMES).map(({ reported }) => reported))}.`],
   max_turns_reached: ["boolean", "True when it ran out of turns."],
   truncated: ["boolean", "True when the text was cut; subagent_report reads the rest."],
   duration_ms: ["integer", "How long it ran, in whole milliseconds, without the time it waited for a person."],
@@ -48,7 +52,7 @@ const PARALLEL_OUTPUT: Described<ParallelOutput> = {
 
 const PARALLEL_RESULT: Described<ParallelResult> = {
   label: ["string", "The label of the task."],
-  success: ["boolean", "True for complete and incomplete."],
+  success: ["boolean", SUCCESS],
   output: ["string", "The report, or what there was of it; cut as any report."],
   error: ["string", "Why it failed. Only when it did."],
   ...REPORT_METADATA,
@@ -62,7 +66,7 @@ const NAMED_RESULT: Described<NamedAgentResult> = {
   toolCount: ["integer", "The tool calls it made."],
   toolLogs: ["ToolLog[]", "What its tools did, in short words."],
   usage: ["Usage", "Its own tokens, without those of its children."],
-  success: ["boolean", "True for complete and incomplete."],
+  success: ["boolean", SUCCESS],
   durationMs: ["integer", "How long it ran, in whole milliseconds."],
   errorDetails: ["string", "Why it failed, with the words of a model that refused. Only when it did."],
   failedTool: ["string", "The tool that needed approval when no one was there. Only when it is known for certain."],

@@ -6,7 +6,7 @@ import {
   MeterProvider,
   PeriodicExportingMetricReader,
 } from "@opentelemetry/sdk-metrics";
-import { agent, run } from "sous";
+import { agent, createRuntime } from "sous";
 import { meterRuns } from "sous/otel";
 import { calls, says, scriptedModel } from "sous/testing";
 
@@ -22,8 +22,8 @@ const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
 const meterProvider = new MeterProvider({ readers: [new PeriodicExportingMetricReader({ exporter })] });
 const scout = agent({ name: "scout", description: "Finds code.", model });
 const lead = agent({ name: "lead", model, subagents: [scout] });
-const onEvent = meterRuns({ meterProvider });
-const { text } = await run(lead, "Where do we retry?", { onEvent });
+const runtime = createRuntime({ onEvent: meterRuns({ meterProvider }) });
+const { text } = await runtime.run(lead, "Where do we retry?");
 console.log(text);
 await meterProvider.forceFlush();
 // #endregion

@@ -1,7 +1,7 @@
 /** Traces of runs in a program of your own: a provider whose ids follow from the runs, and a listener. */
 
 import { BatchSpanProcessor, InMemorySpanExporter, type ReadableSpan, TracerProvider } from "@opentelemetry/sdk-trace";
-import { agent, run } from "sous";
+import { agent, createRuntime } from "sous";
 import { runIdGenerator, traceRuns } from "sous/otel";
 import { calls, says, scriptedModel } from "sous/testing";
 
@@ -20,7 +20,8 @@ const tracerProvider = new TracerProvider({
 });
 const scout = agent({ name: "scout", description: "Finds code.", model });
 const lead = agent({ name: "lead", model, subagents: [scout] });
-const { text } = await run(lead, "Where do we retry?", { onEvent: traceRuns({ tracerProvider }) });
+const runtime = createRuntime({ onEvent: traceRuns({ tracerProvider }) });
+const { text } = await runtime.run(lead, "Where do we retry?");
 console.log(text);
 await tracerProvider.forceFlush();
 // #endregion

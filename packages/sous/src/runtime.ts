@@ -8,6 +8,7 @@ import { messageFrom, type UserInput } from "./core/message.ts";
 import { checkAllowEntries } from "./core/model.ts";
 import { checkOptions, type OptionNames } from "./core/options.ts";
 import {
+  checkListeners,
   FORK_OPTIONS,
   type ForkOptions,
   type MessageOptions,
@@ -104,17 +105,18 @@ export function runtimeOn(models: Shared["models"], options: RuntimeOptions): Ru
   const store = options.store ?? openMemoryStore();
   const newId = ulidSource(host.clock.now, host.random);
   if (options.maxConcurrentCalls !== undefined) checkWhole("maxConcurrentCalls", options.maxConcurrentCalls, 1);
+  checkListeners("createRuntime()", options.onEvent);
   const parts = { options, host, store, newId, models };
   const open = (runOptions: TreeOptions) => openTree({ ...parts, runOptions });
   return {
     run(definition, task, runOptions = {}) {
-      checkOptions("run()", runOptions, RUN_OPTIONS);
+      checkCall("run()", runOptions, RUN_OPTIONS);
       if (runOptions.budget !== undefined) checkBudget(runOptions.budget);
       const budget = smallerBudget(runOptions.budget, definition.budget);
       return startRoot(open({ ...runOptions, budget: { ...budget, from: runOptions.budget?.from } }), definition, task);
     },
     fanOut(definition, inputs, runOptions = {}) {
-      checkOptions("fanOut()", runOptions, FAN_OUT_OPTIONS);
+      checkCall("fanOut()", runOptions, FAN_OUT_OPTIONS);
       const { limit } = runOptions;
       const isWide = limit !== undefined && limit > DEFAULT_LIMITS.maxConcurrent && Number.isFinite(limit);
       const wider = isWide ? { maxConcurrent: Math.floor(limit) } : {};
@@ -126,7 +128,7 @@ export function runtimeOn(models: Shared["models"], options: RuntimeOptions): Ru
       return runFanOut({ opened }, definition, fanOut);
     },
     resume(runId, runOptions = {}) {
-      checkOptions("resume()", runOptions, RESUME_OPTIONS);
+      checkCall("resume()", runOptions, RESUME_OPTIONS);
       // The command line takes time away when a new limit is below the old one, so only the names are checked.
       if (runOptions.addBudget !== undefined) checkOptions("addBudget", runOptions.addBudget, BUDGET_OPTIONS);
       return resumeRoot(runId, parts, runOptions);
@@ -137,10 +139,15 @@ export function runtimeOn(models: Shared["models"], options: RuntimeOptions): Ru
       return readQuestions({ store, rootId: record.rootId });
     },
     fork(runId, runOptions = {}) {
-      checkOptions("fork()", runOptions, FORK_OPTIONS);
+      checkCall("fork()", runOptions, FORK_OPTIONS);
       return forkRoot(runId, parts, runOptions);
     },
   };
+}
+
+function checkCall(where: string, given: Pick<RunOptions, "onEvent">, known: Readonly<Record<string, true>>): void {
+  checkOptions(where, given, known);
+  checkListeners(where, given.onEvent);
 }
 
 /**
@@ -203,7 +210,7 @@ export function fork<Output>(runId: string, options: ForkOptions & RuntimeOption
   return runtimeOf(shared).fork(runId, own);
 }
 
-/** Of options that are given together: those of the call, and those of its runtime. `limits` is both. */
+/** Of options that are given together: those of the call, and those of its runtime. `limits` is both, `onEvent` of the call. */
 function splitOptions<Own extends object>(
   where: string,
   given: Own & RuntimeOptions,
@@ -212,7 +219,9 @@ function splitOptions<Own extends object>(
   checkOptions(where, given, { ...own, ...RUNTIME_OPTIONS });
   const only = (names: Readonly<Record<string, true>>): object =>
     Object.fromEntries(Object.entries(given).filter(([name]) => Object.hasOwn(names, name)));
-  return [only(own) as Own, only(RUNTIME_OPTIONS)];
+  // In both, a listener would hear every event twice.
+  const { onEvent: _ofCall, ...shared } = only(RUNTIME_OPTIONS) as RuntimeOptions;
+  return [only(own) as Own, shared];
 }
 
 /** Adds `subagent_spawn`, with a client `subagent_delegate`, and `subagent_report` to any registry. */

@@ -94,14 +94,14 @@ export const EQUIVALENTS: readonly Equivalent[] = [
   },
   {
     path: "cli/commands/chat.ts",
-    line: "await using unlogged = opened;",
+    line: "await using application = opened;",
     before: "await using",
     after: "const",
     why: "the process ends next, which closes the database, and the guard of its programs ends them",
   },
   {
     path: "cli/commands/chat.ts",
-    line: "await using unlogged = await openUnlessInterrupted(opening, interrupts);",
+    line: "await using application = await openUnlessInterrupted(opening, interrupts);",
     before: "await using",
     after: "const",
     why: "the process ends next, which closes the database, and the guard of its programs ends them",
@@ -122,14 +122,14 @@ export const EQUIVALENTS: readonly Equivalent[] = [
   },
   {
     path: "cli/commands/chat.ts",
-    line: "using log = await openScreenLog(logOptions(request, unlogged), request.flags, warn);",
+    line: "using log = await openScreenLog(logOptions(request, application), request.flags, warn);",
     before: "using",
     after: "const",
     why: "lines are written as they come, and the process ends next, which closes the file",
   },
   {
     path: "cli/commands/chat.ts",
-    line: "using log = await openRunLog({ flags: flags.log, ...logOptions(request, unlogged) });",
+    line: "using log = await openRunLog({ flags: flags.log, ...logOptions(request, application) });",
     before: "using",
     after: "const",
     why: "lines are written as they come, and the process ends next, which closes the file",

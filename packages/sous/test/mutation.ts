@@ -11,6 +11,8 @@ export type Mutation = {
   replace?: string;
 };
 
+type ChangedFile = { fileUrl: string; text: string };
+
 /** A guarded statement: the lines of a file from `start` up to `end`, the line of the label included. */
 type Guarded = { name: string; fileUrl: string; start: number; end: number };
 
@@ -24,7 +26,14 @@ let mutants = 0;
  *     import.meta.resolve("../../src/budget/ledger.ts"), { guard: "execution-limit" });
  */
 export async function importWithout<Module>(moduleUrl: string, mutation: Mutation): Promise<Module> {
-  const { fileUrl: changed, text: source } = mutate(mutation);
+  return importChanged(moduleUrl, mutate(mutation));
+}
+
+/** Imports the module as it would be with another text in one file that it needs. */
+export async function importChanged<Module>(
+  moduleUrl: string,
+  { fileUrl: changed, text: source }: ChangedFile,
+): Promise<Module> {
   mutants += 1;
   const origin = `mutant://${mutants}`;
   const leadsToChange = graphSearch(changed);
@@ -50,7 +59,7 @@ export async function importWithout<Module>(moduleUrl: string, mutation: Mutatio
 }
 
 /** The file that has the guard, and its text without the guard. */
-export function mutate({ guard, replace = "" }: Mutation): { fileUrl: string; text: string } {
+export function mutate({ guard, replace = "" }: Mutation): ChangedFile {
   const found = guards().filter(({ name }) => name === guard);
   const [only] = found;
   if (only === undefined || found.length > 1)

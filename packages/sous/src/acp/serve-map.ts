@@ -3,6 +3,7 @@
 import type { SessionUpdate, ToolCallStatus } from "@agentclientprotocol/sdk";
 import type { EventOf, RunIdentity, SousEvent } from "../core/event.ts";
 import { type Message, textOf } from "../core/message.ts";
+import { isSuccess } from "../core/outcome.ts";
 import { isSubagentToolName } from "../core/spawn.ts";
 import { addCost, addUsage, noUsage, type Usage } from "../core/usage.ts";
 import {
@@ -182,7 +183,7 @@ function ofChild(event: SousEvent): SessionUpdate[] {
       return content.length === 0 ? [] : [{ sessionUpdate: "tool_call_update", toolCallId, content }];
     }
     case "run-end": {
-      const isWhole = event.status === "completed" || event.status === "incomplete";
+      const isWhole = isSuccess(event);
       const why = event.fault === undefined ? "" : `${event.status}: ${event.fault.message}`;
       const content = textContent([event.text, isWhole ? "" : why].filter((text) => text !== "").join("\n\n"));
       const status: ToolCallStatus = isWhole ? "completed" : "failed";

@@ -5,6 +5,7 @@ import type { Clock } from "../core/clock.ts";
 import { messageOf, UserError } from "../core/errors.ts";
 import type { RunResult } from "../core/runtime.ts";
 import { traceIn } from "../core/trace-context.ts";
+import { endingRow, OUTCOMES } from "../core/words/outcomes.ts";
 import { editorServers } from "./editor-servers.ts";
 import { promptText } from "./serve-prompt.ts";
 import { configOptions, modelOptionId, modeOptionId, stateOf } from "./serve-state.ts";
@@ -144,27 +145,15 @@ export class ServedSessions {
     }
   }
 
-  #stopReason({ status, stopReason, error }: RunResult, view: SessionView): PromptResponse["stopReason"] {
-    switch (status) {
-      case "completed":
-        return "end_turn";
-      case "cancelled":
-        return "cancelled";
-      case "refused":
-        return "refusal";
-      case "incomplete":
-        return stopReason === "turns" ? "max_turn_requests" : "end_turn";
-      case "budget_exceeded":
-      case "timeout": {
-        const text = `\n\n${error?.message ?? "A limit was reached"}. The answer may not be complete.`;
-        view.add({ sessionUpdate: "agent_message_chunk", content: { type: "text", text } });
-        return status === "timeout" ? "max_turn_requests" : "max_tokens";
-      }
-      case "failed":
-        throw this.#failure(FAILED, error?.message ?? "The run failed");
-      default:
-        return status satisfies never;
+  #stopReason(result: RunResult, view: SessionView): PromptResponse["stopReason"] {
+    const { status, error } = result;
+    const { editor } = endingRow(result);
+    if (editor === undefined) throw this.#failure(FAILED, error?.message ?? "The run failed");
+    if (OUTCOMES[status].kind === "limit") {
+      const text = `\n\n${error?.message ?? "A limit was reached"}. The answer may not be complete.`;
+      view.add({ sessionUpdate: "agent_message_chunk", content: { type: "text", text } });
     }
+    return editor;
   }
 
   cancel(sessionId: string): void {

@@ -2,6 +2,7 @@
 
 import { StoreError, UserError } from "../core/errors.ts";
 import type { RunResult } from "../core/runtime.ts";
+import { endingRow } from "../core/words/outcomes.ts";
 
 export const EXIT = {
   ok: 0,
@@ -42,27 +43,9 @@ export function usageError(message: string): CommandError {
 }
 
 /** By how a run ended. `whenCancelled` says which signal it was. */
-export function exitCodeOf(
-  { status, stopReason }: Pick<RunResult, "status" | "stopReason">,
-  whenCancelled: number,
-): number {
-  switch (status) {
-    case "completed":
-      return EXIT.ok;
-    case "cancelled":
-      return whenCancelled;
-    case "budget_exceeded":
-      return EXIT.budget;
-    case "incomplete":
-      return stopReason === "consent" ? EXIT.consent : EXIT.limit;
-    case "timeout":
-      return EXIT.limit;
-    case "refused":
-    case "failed":
-      return EXIT.failed;
-    default:
-      return status satisfies never;
-  }
+export function exitCodeOf(result: Pick<RunResult, "status" | "stopReason">, whenCancelled: number): number {
+  const { exit } = endingRow(result);
+  return exit === "signal" ? whenCancelled : EXIT[exit];
 }
 
 export type ExitCodeEntry = { readonly code: number; readonly about: string; readonly remedy: string };

@@ -1,13 +1,17 @@
-/** How a run ends. Every ending is a value; docs/reference/outcomes.md lists them. */
+/** How a run ends. Every ending is a value: docs/reference/outcomes.md lists them, `words/outcomes.ts` says what follows from each. */
 
 import type { ErrorType } from "./errors.ts";
 import type { Usage } from "./usage.ts";
+import { OUTCOMES } from "./words/outcomes.ts";
 
 /** How a run ended. */
 export type RunStatus = "completed" | "incomplete" | "budget_exceeded" | "timeout" | "cancelled" | "refused" | "failed";
 
 /** Why a run is `incomplete`. */
 export type StopReason = "turns" | "consent";
+
+/** How a run ends in which an action lacked approval, and how a run stands that is parked. */
+export const LACKS_CONSENT = { status: "incomplete", stopReason: "consent" } as const;
 
 /** What a fault looks like in an event: a sentence, its kind, and the stack for a developer. */
 export type Fault = { type: ErrorType; message: string; stack?: string | undefined };
@@ -32,25 +36,22 @@ export type RunOutcome = {
 
 /** True for the two endings whose text is a usable result. */
 export function isSuccess(outcome: Pick<RunOutcome, "status">): boolean {
-  return outcome.status === "completed" || outcome.status === "incomplete";
+  return OUTCOMES[outcome.status].success;
 }
 
 /** Why a run gave no usable result, in the closed set of words; undefined when it did. */
 export function errorTypeOf(outcome: Pick<RunOutcome, "status" | "fault">): ErrorType | undefined {
   if (isSuccess(outcome)) return undefined;
   if (outcome.fault !== undefined) return outcome.fault.type;
-  return TYPES[outcome.status];
+  return OUTCOMES[outcome.status].errorType;
 }
 
-const TYPES: Readonly<Partial<Record<RunStatus, ErrorType>>> = {
-  budget_exceeded: "quota",
-  timeout: "timeout",
-  cancelled: "cancelled",
-  refused: "refused",
-  failed: "crash",
-};
+/** The status of a run that could not begin or continue, by the reason for it. */
+export function statusOfRefusal(type: ErrorType): RunStatus {
+  return type === "quota" ? "budget_exceeded" : type === "cancelled" ? "cancelled" : "failed";
+}
 
 /** The word for reports, logs and metrics: `complete`, `incomplete`, else the outcome's own. */
 export function completionStatus(status: RunStatus): string {
-  return status === "completed" ? "complete" : status;
+  return OUTCOMES[status].reported;
 }

@@ -3,6 +3,7 @@
 import * as z from "zod";
 import { ERROR_TYPES } from "./errors.ts";
 import { once } from "./schema.ts";
+import { RUN_STATUSES, STOP_REASON_WORDS } from "./words/outcomes.ts";
 
 /** More than a person writes. What is longer is not looked into: a million wrong items would be a million errors. */
 const MAX_ITEMS = 100_000;
@@ -245,8 +246,8 @@ export const runSchemas = once(() => {
 
   const runEnd = {
     type: z.literal("run-end"),
-    status: z.enum(["completed", "incomplete", "budget_exceeded", "timeout", "cancelled", "refused", "failed"]),
-    stopReason: maybe(z.enum(["turns", "consent"])),
+    status: z.enum(RUN_STATUSES),
+    stopReason: maybe(z.enum(STOP_REASON_WORDS)),
     text: z.string(),
     output: z.unknown().optional(),
     fault: maybe(z.strictObject({ type: errorType, message: z.string(), stack: z.string().optional() })),

@@ -4,7 +4,7 @@ import type { AgentDefinition } from "./agent.ts";
 import type { ApprovalPolicy, Approve, GivenAnswer, OpenQuestion } from "./approval.ts";
 import type { Host } from "./clock.ts";
 import type { ConversationLimits } from "./conversation.ts";
-import type { ErrorType, ModelErrorKind } from "./errors.ts";
+import { type ErrorType, type ModelErrorKind, UserError } from "./errors.ts";
 import type { EventListener, SousEvent } from "./event.ts";
 import type { Budget, DelegationLimits, OnExhausted, SpendingState } from "./limits.ts";
 import type { UserInput } from "./message.ts";
@@ -44,6 +44,8 @@ export type RuntimeOptions = {
   models?: ModelOptions | undefined;
   /** Model calls at once, per model; 16 when unset. */
   maxConcurrentCalls?: number | undefined;
+  /** Called with every event of every tree of the runtime, before the `onEvent` of the call: for logs, traces, metrics. */
+  onEvent?: RunOptions["onEvent"];
   /** Clock, randomness, working directory, variables: a test's own, or the machine's. */
   host?: Partial<Host> | undefined;
 };
@@ -56,8 +58,8 @@ export type RunOptions = {
   budget?: RootBudget | undefined;
   /** When a budget is spent; `wrap-up` when unset. */
   onExhausted?: OnExhausted | undefined;
-  /** Called with every event of the tree. */
-  onEvent?: EventListener | undefined;
+  /** Called with every event of the tree; several in their order. One that throws or rejects changes nothing. */
+  onEvent?: EventListener | readonly EventListener[] | undefined;
   /** How long the conversation of each run may get. */
   conversation?: Partial<ConversationLimits> | undefined;
   /** What happens to background children when their parent has nothing more to do; `wait` when unset. */
@@ -111,6 +113,7 @@ export const RUNTIME_OPTIONS: OptionNames<RuntimeOptions> = {
   agents: true,
   models: true,
   maxConcurrentCalls: true,
+  onEvent: true,
   host: true,
 };
 export const RUN_OPTIONS: OptionNames<RunOptions & ReservedId> = {
@@ -143,6 +146,14 @@ export const FORK_OPTIONS: OptionNames<ForkOptions> = {
   message: true,
   summarizes: true,
 };
+
+/** Throws a `UserError` for a listener that is not a function. */
+export function checkListeners(where: string, given: RunOptions["onEvent"]): void {
+  for (const listener of [given ?? []].flat()) {
+    if (typeof listener !== "function")
+      throw new UserError(`${where}: onEvent takes a function or a list of functions; found ${String(listener)}`);
+  }
+}
 
 /** One agent of a finished tree; the sum over all of them is the usage of the tree. */
 export type AgentSummary = {

@@ -5,6 +5,7 @@ import { textOf } from "./message.ts";
 import type { RunStatus } from "./outcome.ts";
 import type { Totals, TotalsQuery } from "./totals.ts";
 import { addCost, addUsage, noUsage, type Usage } from "./usage.ts";
+import { RUN_STATUSES } from "./words/outcomes.ts";
 
 /** One run as a row, folded from its events. */
 export type RunRecord = {
@@ -39,17 +40,7 @@ export type RunRecord = {
 };
 
 /** Every status that a stored run can have. */
-export const RECORD_STATUSES = [
-  "running",
-  "interrupted",
-  "completed",
-  "incomplete",
-  "budget_exceeded",
-  "timeout",
-  "cancelled",
-  "refused",
-  "failed",
-] as const satisfies readonly RunRecord["status"][];
+export const RECORD_STATUSES: readonly RunRecord["status"][] = ["running", "interrupted", ...RUN_STATUSES];
 
 /** Which runs to list. */
 export type RunQuery = {
@@ -190,15 +181,7 @@ export function addToRunRecord(record: RunRecord, event: StoredEvent): void {
       record.toolCount += 1;
       break;
     case "run-end":
-      // The run's own sums: they also hold what a call took that never came to an answer.
-      record.status = event.status;
-      record.stopReason = event.stopReason;
-      record.endedAt = event.time;
-      record.durationMs = event.durationMs;
-      record.turns = event.turns;
-      record.toolCount = event.toolCount;
-      record.usage = { ...event.usage };
-      record.costUsd = event.costUsd;
+      Object.assign(record, endOfRecord(event));
       break;
     case "run-start":
     case "turn-start":
@@ -221,4 +204,19 @@ export function addToRunRecord(record: RunRecord, event: StoredEvent): void {
     default:
       event satisfies never;
   }
+}
+
+/** The fields that a `run-end` settles. The run's own sums count: they also hold what a call took that never came to an answer. */
+export function endOfRecord(end: EventOf<"run-end">) {
+  const { status, stopReason, time, durationMs, turns, toolCount, usage, costUsd } = end;
+  return {
+    status,
+    stopReason,
+    endedAt: time,
+    durationMs,
+    turns,
+    toolCount,
+    usage: { ...usage },
+    costUsd,
+  } satisfies Partial<RunRecord>;
 }

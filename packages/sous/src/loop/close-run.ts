@@ -18,6 +18,8 @@ export async function completed(run: Run): Promise<Ending> {
   return { status: "completed" };
 }
 
+export const OUT_OF_TURNS: Ending = { status: "incomplete", stopReason: "turns" };
+
 /** Out of turns is not an error: what there is counts, and a child may still sum up. */
 export async function outOfTurns(run: Run): Promise<Ending> {
   while (await run.tree.nextReport(run)) {
@@ -25,7 +27,7 @@ export async function outOfTurns(run: Run): Promise<Ending> {
     readInbox(run);
   }
   await summarize(run, { hasAnswer: false });
-  return { status: "incomplete", stopReason: "turns" };
+  return OUT_OF_TURNS;
 }
 
 /** The run was asked to wrap up: one turn without tools, then it ends as cancelled with its text. */
@@ -64,7 +66,7 @@ export async function resumeClosing(run: Run, closing: ClosingTurn): Promise<End
   else await sayLast(run, earlier);
   run.scope.throwIfAborted();
   if (reason === "wrap-up") return exceeded === undefined ? cancelledEnding(run) : budgetEnding(exceeded);
-  return hasAnswer ? { status: "completed" } : { status: "incomplete", stopReason: "turns" };
+  return hasAnswer ? { status: "completed" } : OUT_OF_TURNS;
 }
 
 /** One turn without tools, outside `maxTurns`. If it fails, what was said before stays the report. */

@@ -1,7 +1,14 @@
 /** From what stopped a run to the outcome that is recorded. */
 
 import { BudgetExceeded, ModelError, messageOf, StoreError, stackOf } from "../core/errors.ts";
-import type { Fault, RunOutcome, RunStatus, StopReason } from "../core/outcome.ts";
+import {
+  type Fault,
+  isSuccess,
+  LACKS_CONSENT,
+  type RunOutcome,
+  type RunStatus,
+  type StopReason,
+} from "../core/outcome.ts";
 import type { Run } from "../core/run.ts";
 import { TimedOut } from "../core/stopped.ts";
 import { truncateUtf8 } from "../core/truncate.ts";
@@ -52,10 +59,10 @@ function abortedEnding(reason: unknown, run: Run): Ending {
 
 /** Measures the run. An action without the approval it needed makes a good ending incomplete. */
 export function toOutcome(ending: Ending, run: Run, durationMs: number): RunOutcome {
-  const isHeld = run.lacksConsent && (ending.status === "completed" || ending.status === "incomplete");
+  const { status, stopReason }: Ending = run.lacksConsent && isSuccess(ending) ? LACKS_CONSENT : ending;
   return {
-    status: isHeld ? "incomplete" : ending.status,
-    stopReason: isHeld ? "consent" : ending.stopReason,
+    status,
+    stopReason,
     text: run.cutText + run.text,
     output: ending.output,
     fault: ending.fault,

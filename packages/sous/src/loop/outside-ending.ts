@@ -2,9 +2,11 @@
 
 import { ModelError, messageOf } from "../core/errors.ts";
 import type { FinishReason } from "../core/model.ts";
+import { LACKS_CONSENT } from "../core/outcome.ts";
 import type { OutsideAnswer } from "../core/outside-agent.ts";
 import type { Run } from "../core/run.ts";
 import { noUsage, type Usage, utf8Length } from "../core/usage.ts";
+import { OUT_OF_TURNS } from "./close-run.ts";
 import type { Ending } from "./ending.ts";
 import { parseOutput } from "./parse-output.ts";
 
@@ -12,11 +14,10 @@ import { parseOutput } from "./parse-output.ts";
 export async function endingAfter(run: Run, finish: FinishReason, wasRefused: boolean): Promise<Ending> {
   const name = run.profile.model.id;
   // Some agents end their turn when they are not allowed something.
-  if (wasRefused && (finish === "other" || (finish === "stop" && run.text.trim() === "")))
-    return { status: "incomplete", stopReason: "consent" };
+  if (wasRefused && (finish === "other" || (finish === "stop" && run.text.trim() === ""))) return LACKS_CONSENT;
   if (finish === "content-filter")
     return { status: "refused", fault: { type: "refused", message: `${name} refused the task` } };
-  if (finish === "length") return { status: "incomplete", stopReason: "turns" };
+  if (finish === "length") return OUT_OF_TURNS;
   if (finish === "other") return failed(`${name} ended its turn before it was done`);
   if (run.text.trim() === "") return failed(`${name} gave an empty answer`);
   if (run.profile.output === undefined) return { status: "completed" };

@@ -1,7 +1,7 @@
 /** The agent loop: ask the model, run the tools it calls, repeat until it stops asking. */
 
 import { toolCallsOf } from "../core/message.ts";
-import type { RunOutcome } from "../core/outcome.ts";
+import { LACKS_CONSENT, type RunOutcome } from "../core/outcome.ts";
 import type { BilledAnswer, Run } from "../core/run.ts";
 import { Parked } from "../core/stopped.ts";
 import { cleanUp, closeBelow } from "./clean-up.ts";
@@ -29,7 +29,7 @@ export async function runAgent(run: Run, work: (run: Run) => Promise<Ending> = u
       if (error instanceof Parked) {
         await cleanUp(run);
         if (!run.scope.aborted) {
-          outcome = toOutcome({ status: "incomplete", stopReason: "consent" }, run, durationMs());
+          outcome = toOutcome(LACKS_CONSENT, run, durationMs());
           run.tree.parked(run, outcome);
           return outcome;
         }

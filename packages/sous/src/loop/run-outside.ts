@@ -11,7 +11,7 @@ import type { Run } from "../core/run.ts";
 import type { RunState } from "../core/run-state.ts";
 import { Scope } from "../core/scope.ts";
 import { noUsage } from "../core/usage.ts";
-import { budgetEnding, cancelledSentence } from "./close-run.ts";
+import { budgetEnding, cancelledSentence, OUT_OF_TURNS } from "./close-run.ts";
 import type { Ending } from "./ending.ts";
 import { notify, readInbox } from "./inbox.ts";
 import { billedUsage, endingAfter, failed, finishOf, tokensIn, toModelError, unknownUsage } from "./outside-ending.ts";
@@ -125,7 +125,7 @@ class OutsideConversation {
   /** One message and its answer. Undefined when another message has arrived meanwhile. */
   async prompt(isContinued: boolean): Promise<Ending | undefined> {
     const run = this.#run;
-    if (run.turns >= run.profile.maxTurns) return { status: "incomplete", stopReason: "turns" };
+    if (run.turns >= run.profile.maxTurns) return OUT_OF_TURNS;
     const text = isContinued ? lastText(run.conversation.messages) : this.#unsaid();
     if (this.#funds === undefined) await this.#reserve();
     const funds = this.#funds;

@@ -6,6 +6,7 @@ import { type ToolCallPart, textOf, toolCallsOf } from "../core/message.ts";
 import type { Store } from "../core/store.ts";
 import type { ShownTool } from "../core/tool-set.ts";
 import { addUsage, noUsage, type Usage, utf8Length } from "../core/usage.ts";
+import { OUTCOMES } from "../core/words/outcomes.ts";
 import { ConsentFold } from "./consent-fold.ts";
 
 export type Recording = {
@@ -145,9 +146,9 @@ export function earlyEnd({ end }: Pick<RunRecording, "end">): string | undefined
 
 /** True when something outside its conversation stopped the run: what it waited for then never came. */
 export function wasStopped({ end }: Pick<RunRecording, "end">): boolean {
-  return (
-    end === undefined || end.status === "cancelled" || end.status === "timeout" || end.status === "budget_exceeded"
-  );
+  if (end === undefined) return true;
+  const { kind } = OUTCOMES[end.status];
+  return kind === "stopped" || kind === "limit";
 }
 
 /** The words of the loop for a call whose run was stopped. */

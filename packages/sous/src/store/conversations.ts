@@ -6,6 +6,7 @@ import { readHistory } from "../core/read-history.ts";
 import { RECORD_STATUSES, type RunQuery, type RunRecord, type Store } from "../core/store.ts";
 import { parseDuration } from "../core/units.ts";
 import type { Usage } from "../core/usage.ts";
+import { isOutOfTurns } from "../core/words/outcomes.ts";
 import { systemClock } from "../host.ts";
 import { type ImportedTree, type ImportOptions, importTree } from "./import/tree.ts";
 
@@ -99,7 +100,7 @@ function toSummary(record: RunRecord): StoredConversationSummary {
     ...{ id, parentId, rootId, agentId, path, label, depth, cwd },
     startedAt: new Date(startedAt).toISOString(),
     endedAt: endedAt === undefined ? undefined : new Date(endedAt).toISOString(),
-    metadata: { ...metadata, lost: record.lost, tokens, maxTurnsReached: record.stopReason === "turns" },
+    metadata: { ...metadata, lost: record.lost, tokens, maxTurnsReached: isOutOfTurns(record) },
   };
 }
 

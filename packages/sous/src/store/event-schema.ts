@@ -1,11 +1,10 @@
-/** Checks what comes from a database or a file before anything trusts its type: stored events, and the columns of runs. */
+/** Checks stored events that come from a database or a file, before anything trusts their type. */
 
 import * as z from "zod";
 import { StoreError } from "../core/errors.ts";
 import type { StoredEvent } from "../core/event.ts";
 import { list, maybe, messageSchemas, runSchemas } from "../core/run-schema.ts";
 import { isObject, once } from "../core/schema.ts";
-import { RECORD_STATUSES, type RunRecord } from "../core/store.ts";
 
 /**
  * The version of events as they are stored and exported. A change of an event shows in the snapshot of the schema
@@ -238,40 +237,4 @@ export const LAST_SEQ: number = 2 ** 28 - 1;
 export function checkSeq(rootId: string, last: number, seq: number): void {
   if (!(seq > last)) throw new StoreError(`Tree ${rootId} already has event ${seq}; its last is ${last}`);
   if (seq > LAST_SEQ) throw new StoreError(`Tree ${rootId} is full: a tree has at most ${LAST_SEQ} events`);
-}
-
-/** Ten times what a runtime allows; trees are indented by it. */
-export const MAX_RUN_DEPTH = 100;
-
-/** The record itself. Throws a `StoreError` that names the run and the column. */
-export function checkedRecord(record: RunRecord): RunRecord {
-  const { usage } = record;
-  const times = { started_at: record.startedAt, ended_at: record.endedAt ?? 0 };
-  const counts = { turns: record.turns, tool_count: record.toolCount };
-  const wrong =
-    firstNot(times, (time) => isWithin(time, LATEST_TIME)) ??
-    firstNot({ depth: record.depth }, (depth) => Number.isInteger(depth) && isWithin(depth, MAX_RUN_DEPTH)) ??
-    firstNot(counts, (count) => Number.isInteger(count) && isWithin(count)) ??
-    firstNot({ cost_usd: record.costUsd ?? 0, duration_ms: record.durationMs ?? 0 }, isWithin) ??
-    (AMOUNTS.every((name) => isWithin(usage[name])) ? undefined : "usage") ??
-    (STATUSES.has(record.status) ? undefined : "status");
-  if (wrong !== undefined) throw damagedRun(record.id, wrong);
-  return record;
-}
-
-export function damagedRun(id: string, column: string): StoreError {
-  return new StoreError(`Run ${id.slice(0, 100)} is damaged in the store: it has no usable ${column}`);
-}
-
-const AMOUNTS = ["inputTokens", "outputTokens", "cachedInputTokens", "cacheWriteTokens", "totalTokens"] as const;
-
-const STATUSES: ReadonlySet<string> = new Set(RECORD_STATUSES);
-
-function firstNot(numbers: Readonly<Record<string, number>>, isRight: (value: number) => boolean): string | undefined {
-  return Object.keys(numbers).find((name) => !isRight(numbers[name] ?? 0));
-}
-
-/** False for what is not a number at all. */
-function isWithin(value: number, most: number = Number.MAX_SAFE_INTEGER): boolean {
-  return value >= 0 && value <= most;
 }

@@ -4,7 +4,8 @@ import { ERROR_TYPES, type ErrorType, StoreError } from "../core/errors.ts";
 import { RECORD_STATUSES, type RunRecord } from "../core/store.ts";
 import type { RunTally, Tally } from "../core/totals.ts";
 import { fromColumn } from "./event-row.ts";
-import { LATEST_TIME, MAX_RUN_DEPTH } from "./event-schema.ts";
+import { LATEST_TIME } from "./event-schema.ts";
+import { MAX_RUN_DEPTH } from "./run-columns.ts";
 
 /** Columns without a limit on their length. */
 export const TALLY_TEXTS = ["status", "error_type", "agent", "model", "project"] as const;

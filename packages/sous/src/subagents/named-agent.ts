@@ -17,6 +17,7 @@ import type { ChildReport, SpawnReply } from "../core/spawn.ts";
 import { type Tool, type ToolContext, type ToolRegistry, type ToolResult, type ToolTier, tool } from "../core/tool.ts";
 import type { ToolLogEntry } from "../core/tool-log.ts";
 import type { Usage } from "../core/usage.ts";
+import { lacksConsent } from "../core/words/outcomes.ts";
 import { type ChildStores, storingHooks } from "./child-stores.ts";
 import type { NamedAgentInput } from "./input-types.ts";
 import { describeNamedAgent } from "./prompts.ts";
@@ -116,7 +117,7 @@ function toNamedResult(definition: AgentDefinition, report: ChildReport): NamedA
   };
   if (!success) result.errorDetails = errorDetails(report);
   // A failed tool never ends a run, so only a missing approval names a tool for certain.
-  const denied = outcome.stopReason === "consent" ? toolLog.findLast((entry) => entry.isDenied) : undefined;
+  const denied = lacksConsent(outcome) ? toolLog.findLast((entry) => entry.isDenied) : undefined;
   if (denied !== undefined) result.failedTool = denied.toolName;
   return result;
 }

@@ -6,6 +6,7 @@ import type { ChildInfo, ChildReport, SpawnReply } from "../core/spawn.ts";
 import type { ToolResult } from "../core/tool.ts";
 import { MAX_RESULT_BYTES, truncateUtf8 } from "../core/truncate.ts";
 import { utf8Length } from "../core/usage.ts";
+import { isOutOfTurns, OUTCOMES, stopReasonOf } from "../core/words/outcomes.ts";
 
 /** Of one report in a result; leaves room for the sentences around it, so that no cut goes without a notice. */
 const MAX_REPORT_BYTES = MAX_RESULT_BYTES - 8192;
@@ -112,12 +113,8 @@ export function labelledReports(reports: readonly ChildReport[]): string {
 
 /** The text of a report, with a notice when it is incomplete or cut. */
 export function reportText({ outcome, text, truncation, isFetchable }: ChildReport): string {
-  let notice = "";
-  if (outcome.stopReason === "turns") {
-    notice = `[Notice: the subagent ran out of turns after ${outcome.turns}; the result is incomplete]\n`;
-  } else if (outcome.stopReason === "consent") {
-    notice = "[Notice: an action needed approval and no one could be asked; the result is incomplete]\n";
-  }
+  const reason = stopReasonOf(outcome);
+  const notice = reason === undefined ? "" : `[Notice: ${reason.notice(outcome.turns)}]\n`;
   if (truncation === undefined) return `${notice}${text}`;
   const { keptBytes, originalBytes } = truncation;
   const rest = isFetchable ? `; subagent_report reads the rest from offset ${keptBytes}` : "";
@@ -126,24 +123,7 @@ export function reportText({ outcome, text, truncation, isFetchable }: ChildRepo
 
 /** Why a child gave no usable result. */
 export function failureSentence({ outcome, label }: Pick<ChildReport, "outcome" | "label">): string {
-  const message = outcome.fault?.message ?? "";
-  switch (outcome.status) {
-    case "completed":
-    case "incomplete":
-      return "";
-    case "timeout":
-    case "cancelled":
-      // For a child called outside of a tree the message is about "the run", and its caller has no other.
-      return message.startsWith("Subagent ") ? `${message} (${label})` : message;
-    case "budget_exceeded":
-      return message;
-    case "refused":
-      return "The subagent's model refused the task";
-    case "failed":
-      return `Subagent failed: ${message}`;
-    default:
-      return outcome.status satisfies never;
-  }
+  return OUTCOMES[outcome.status].sentence?.(outcome.fault?.message ?? "", label) ?? "";
 }
 
 function startedMetadata({ agentId, label, depth, path }: ChildInfo): StartedMetadata {
@@ -163,7 +143,7 @@ export function reportMetadata(report: ChildReport): ReportMetadata {
     prompt_tokens: outcome.usage.inputTokens,
     completion_tokens: outcome.usage.outputTokens,
     completion_status: completionStatus(outcome.status),
-    max_turns_reached: outcome.stopReason === "turns",
+    max_turns_reached: isOutOfTurns(outcome),
     truncated: report.truncation !== undefined,
     duration_ms: outcome.durationMs,
   };

@@ -5,6 +5,7 @@ import { UserError } from "../core/errors.ts";
 import type { EventListener, EventOf, SousEvent, StoredEvent } from "../core/event.ts";
 import { checkOptions, type OptionNames } from "../core/options.ts";
 import { completionStatus, isSuccess } from "../core/outcome.ts";
+import { isOutOfTurns } from "../core/words/outcomes.ts";
 
 /** Where the lines of a log go, and how they look. */
 export type LifecycleLogOptions = {
@@ -148,14 +149,14 @@ class LifecycleFold implements LifecycleLog {
   }
 
   #end(event: EventOf<"run-end">): void {
-    const { runId, depth, status, stopReason, turns, usage, fault, time } = event;
+    const { runId, depth, status, turns, usage, fault, time } = event;
     const known = this.#runs.get(runId);
     this.#runs.delete(runId);
     if (depth === 0) return;
     const label = this.#labelOf(event, known);
     const head = { label, depth };
     if (known?.fanOut !== undefined && isSuccess(event)) known.fanOut.successful += 1;
-    if (stopReason === "turns") {
+    if (isOutOfTurns(event)) {
       this.#say("warn", "subagent.max_turns_exceeded", time, { ...head, max_turns: known?.maxTurns ?? turns });
     }
     if (!isSuccess(event)) this.#say("error", "subagent.error", time, { ...head, error: fault?.message ?? status });

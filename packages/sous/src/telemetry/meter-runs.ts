@@ -15,8 +15,8 @@ export type MeterOptions = {
 const OPTIONS: OptionNames<MeterOptions> = { meterProvider: true };
 
 /**
- * A listener that measures the runs it hears, of any number of trees: give it to runs as `onEvent`. One for a process, because
- * each counts what is active by itself.
+ * A listener that measures the runs it hears, of any number of trees: give it to a runtime or to runs as `onEvent`. One for a
+ * process, because each counts what is active by itself.
  */
 export function meterRuns(options: MeterOptions = {}): EventListener {
   checkOptions("meterRuns()", options, OPTIONS);

@@ -3,6 +3,8 @@
  * that `names.ts` names.
  */
 
+import { oneOf, STOP_REASON_WORDS } from "../core/words/outcomes.ts";
+
 export type SpanName = "invoke_agent" | "chat" | "execute_tool";
 
 type SpanEntry = { readonly title: string; readonly about: string };
@@ -75,7 +77,7 @@ export const ATTRIBUTES = {
   "sous.run.path": { on: RUN, about: "Its position in the tree." },
   "sous.run.depth": { on: RUN, about: "Its level; the root is 0." },
   "sous.outcome": { on: RUN, about: "How it ended: `complete`, `incomplete`, `failed`, …" },
-  "sous.stop_reason": { on: RUN, about: "Why it is incomplete: `turns` or `consent`." },
+  "sous.stop_reason": { on: RUN, about: `Why it is incomplete: ${oneOf(STOP_REASON_WORDS, "`")}.` },
   "sous.turns": { on: RUN, about: "How many turns it took." },
   "sous.cost_usd": { on: RUN, about: "US dollars of this run alone. Absent when a price is unknown." },
   "sous.cost.unknown": { on: RUN, about: "True when a price is unknown." },

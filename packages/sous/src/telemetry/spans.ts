@@ -36,8 +36,9 @@ const OPTIONS: OptionNames<TraceOptions> = {
 };
 
 /**
- * A listener that makes spans of the events it hears, of any number of trees: give it to a run as `onEvent`. Never throws. A
- * span is exported when it ends: the process that ends a run exports its span, and a run that never ends has none.
+ * A listener that makes spans of the events it hears, of any number of trees: give it to a runtime or to runs as `onEvent`.
+ * Never throws. A span is exported when it ends: the process that ends a run exports its span, and a run that never ends has
+ * none.
  */
 export function traceRuns(options: TraceOptions = {}): EventListener {
   checkOptions("traceRuns()", options, OPTIONS);

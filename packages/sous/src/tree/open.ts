@@ -143,7 +143,7 @@ export function openTree(shared: Shared, continued?: Continued) {
     recorded: continued?.recorded,
     answers: continued?.answers,
   });
-  if (runOptions.onEvent !== undefined) journal.subscribe(runOptions.onEvent);
+  for (const listener of [options.onEvent ?? [], runOptions.onEvent ?? []].flat()) journal.subscribe(listener);
   // `last`: the end of the latest run of the root, which a follow-up waits for.
   return { tree, journal, deadlines, rootId, store, runOptions, newId, last: Promise.resolve() };
 }

@@ -2,7 +2,7 @@
 
 import type { OpenQuestion } from "../core/approval.ts";
 import { MissingKey, ModelError, StaleOwner } from "../core/errors.ts";
-import type { RunOutcome } from "../core/outcome.ts";
+import { type RunOutcome, statusOfRefusal } from "../core/outcome.ts";
 import type { Redactor } from "../core/redactor.ts";
 import type { Run } from "../core/run.ts";
 import { type FailureKind, type RunResult, withoutRun } from "../core/runtime.ts";
@@ -53,8 +53,7 @@ export function toResult<Output>(reply: SpawnReply, tree: Tree, questions: reado
   }
   const message = reply.kind === "refused" ? reply.message : "The child runs in the background";
   const errorType = reply.kind === "refused" ? reply.errorType : "crash";
-  const status = errorType === "quota" ? "budget_exceeded" : errorType === "cancelled" ? "cancelled" : "failed";
-  return { ...withoutRun(status, { type: errorType, message }), lost: tree.lost };
+  return { ...withoutRun(statusOfRefusal(errorType), { type: errorType, message }), lost: tree.lost };
 }
 
 function kindOf(cause: unknown): FailureKind | undefined {

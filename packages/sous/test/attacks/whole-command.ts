@@ -70,7 +70,7 @@ export async function openCommand(files: Record<string, string> = {}): Promise<C
         ask,
         warn: (line) => void warnings.push(line),
       });
-      const conversation = new ChatConversation(application, (event) => void events.push(event));
+      const conversation = new ChatConversation(application, { onEvent: (event) => void events.push(event) });
       const named = application.agents.find(({ name }) => name === at);
       const result = await (named === undefined ? conversation.say("Go.") : conversation.address(named, "Go."));
       const { agents } = application;

@@ -6,12 +6,10 @@ import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { openLogFile, openScreenLog, overheard } from "../../src/cli/run/log.ts";
+import { openLogFile, openScreenLog } from "../../src/cli/run/log.ts";
 import { readRunFlags } from "../../src/cli/table/run-flags.ts";
 import { agent } from "../../src/core/agent.ts";
-import type { SousEvent } from "../../src/core/event.ts";
-import { createRuntime, run } from "../../src/runtime.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
+import { run } from "../../src/runtime.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
 import { calls, says } from "../../src/testing/steps.ts";
 import { runInProcess } from "./in-process.ts";
@@ -262,27 +260,4 @@ test("F1: what is no file is refused as a log, and is not left open", () => {
     message: "The log /dev/null cannot be written: it is not a file",
   });
   assert.equal(nextDescriptor(), before);
-});
-
-test("F1: every way to start a run is heard by its log and by its caller", async () => {
-  const model = scriptedModel({ "**": [[says("One.")], [says("Two.")], [says("Three.")]] });
-  const helper = agent({ name: "helper", model });
-  const [logged, heard]: [string[], string[]] = [[], []];
-  const runtime = overheard(createRuntime({ store: openMemoryStore() }), ({ type }) => void logged.push(type));
-  const onEvent = ({ type }: SousEvent) => void heard.push(type);
-  const starts = () => [logged, heard].map((types) => types.filter((type) => type === "run-start").length);
-  const { runId } = await runtime.run(helper, "Go.", { onEvent });
-  assert.deepEqual(starts(), [1, 1]);
-  await runtime.fork(runId, { agent: helper, onEvent });
-  assert.deepEqual(starts(), [2, 2]);
-  await runtime.fanOut(helper, ["a"], { onEvent });
-  assert.deepEqual(starts(), [4, 4]);
-  const caller = agent({ name: "caller", model: scriptedModel(calls("none", {}), says("Five.")) });
-  const stopped = await runtime.run(caller.with({ maxTurns: 1 }), "Go.", { onEvent });
-  assert.equal(stopped.status, "incomplete");
-  const before = logged.length;
-  const resumed = await runtime.resume(stopped.runId, { agent: caller, onEvent });
-  assert.equal(resumed.text, "Five.");
-  assert.ok(logged.length > before);
-  assert.deepEqual(logged, heard);
 });

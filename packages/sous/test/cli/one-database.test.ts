@@ -76,7 +76,7 @@ test("a database is opened only where the one rule has chosen its file", () => {
     "cli/stored/database.ts",
   ]);
   assert.deepEqual(openers(/\bopenForRun\(/), [
-    "cli/application/open.ts",
+    "cli/application/machine.ts",
     "cli/commands/demo.ts",
     "cli/serve/shared-parts.ts",
     "cli/stored/database.ts",

@@ -67,9 +67,7 @@ export function openStage(script: Script, options: StageOptions = {}): Stage {
     const seen: SousEvent[] = [];
     trees += 1;
     events = seen;
-    const onEvent = (event: SousEvent) => {
-      seen.push(event);
-      const returned = given.onEvent?.(event);
+    const react = (event: SousEvent) => {
       const index = reactions.findIndex(({ matches }) => matches(event));
       const [reaction] = index < 0 ? [] : reactions.splice(index, 1);
       // A listener that throws changes nothing, so a test would not notice.
@@ -78,8 +76,8 @@ export function openStage(script: Script, options: StageOptions = {}): Stage {
       } catch (error) {
         faults.push(error);
       }
-      return returned;
     };
+    const onEvent = [(event: SousEvent) => void seen.push(event), ...[given.onEvent ?? []].flat(), react];
     return runtime.run(definition, task, { ...given, onEvent });
   }
 

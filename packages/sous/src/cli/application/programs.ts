@@ -9,9 +9,9 @@ import type { Programs } from "../../core/process.ts";
 import type { LeftOutFolder } from "../../process/program-folders.ts";
 import { type ProcessContext, userFolderIfAny } from "../files/paths.ts";
 import { inertLine } from "../terminal/text.ts";
-import type { ApplicationRequest } from "./open.ts";
 import { Opened } from "./opened.ts";
 import { findTrust } from "./project.ts";
+import type { ApplicationRequest } from "./settings.ts";
 
 /** `project` is the one we are in, when it is trusted. They end with `opened`. */
 export async function openProjectPrograms(

@@ -13,9 +13,10 @@ import { DEMO_MODEL } from "../commands/demo-script.ts";
 import { CommandError, EXIT } from "../exit-codes.ts";
 import { tell } from "../terminal/output.ts";
 import { inertLine } from "../terminal/text.ts";
-import { type Application, type ApplicationRequest, openApplication } from "./open.ts";
+import { type Application, openApplication } from "./open.ts";
 import { Opened } from "./opened.ts";
 import { readConfiguration } from "./project.ts";
+import type { ApplicationRequest } from "./settings.ts";
 
 export type StoredTree = { readonly start: RunStart; readonly events: readonly StoredEvent[]; readonly store: Store };
 

@@ -14,8 +14,7 @@ import { Opened } from "./opened.ts";
 
 /** One for a process. Closing it sends what waits, says in one line what could not be sent, and takes less than a second. */
 export type RunTelemetry = AsyncDisposable & {
-  /** Undefined when nothing listens. */
-  readonly onEvent: EventListener | undefined;
+  readonly listeners: readonly EventListener[];
   /** Set when spans of runs are exported: agents outside are told of theirs. */
   readonly isSampled: IsSampled | undefined;
 };
@@ -37,7 +36,7 @@ export async function openTelemetry(request: TelemetryRequest): Promise<RunTelem
   const listeners = [...(await measured(registry)), ...sent.listeners];
   const lives = opened.move();
   return {
-    onEvent: listeners.length === 0 ? undefined : (event) => listeners.forEach((listen) => void listen(event)),
+    listeners,
     isSampled: sent.isSampled,
     [Symbol.asyncDispose]: () => lives[Symbol.asyncDispose](),
   };

@@ -9,6 +9,7 @@ import type { RunRecord } from "../../core/store.ts";
 import type { Application } from "../application/open.ts";
 import { CommandError } from "../exit-codes.ts";
 import { thisFolder } from "../files/paths.ts";
+import type { RunLog } from "../run/log.ts";
 import type { Style } from "../terminal/style.ts";
 import { inert, inertLine } from "../terminal/text.ts";
 import { EarlierChats } from "./continue-conversation.ts";
@@ -19,6 +20,7 @@ import { attachFiles, fenced, readTypedLine } from "./typed-line.ts";
 
 type ChatOptions = {
   application: Application;
+  log?: RunLog | undefined;
   cwd: string;
   style: Style;
   columns(): number;
@@ -45,9 +47,10 @@ export class Chat {
     this.#options = options;
     this.transcript = new Transcript(options.style);
     this.agentNames = new Set(options.application.agents.map(({ name }) => name));
-    this.conversation = new ChatConversation(options.application, (event) =>
-      options.onEvent(event, this.transcript.apply(event, options.columns())),
-    );
+    this.conversation = new ChatConversation(options.application, {
+      onEvent: (event) => options.onEvent(event, this.transcript.apply(event, options.columns())),
+      log: options.log,
+    });
     this.transcript.limits = () => this.conversation.spending()?.limits;
     const { application, style, columns, say, sayEarlier = say } = options;
     const { conversation, transcript } = this;

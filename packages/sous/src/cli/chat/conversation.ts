@@ -10,6 +10,7 @@ import type { CancelMode } from "../../core/spawn.ts";
 import type { Tool } from "../../core/tool.ts";
 import type { Application } from "../application/open.ts";
 import { CommandError } from "../exit-codes.ts";
+import type { RunLog } from "../run/log.ts";
 import type { ConversationMessage, StoredChat } from "./stored-conversation.ts";
 
 /** On top of what the tree may spend. */
@@ -22,6 +23,8 @@ type Start =
   | { kind: "resume"; runId: string; more: MoreBudget }
   | { kind: "fork"; runId: string };
 
+type ConversationListeners = { readonly onEvent: EventListener; readonly log?: RunLog | undefined };
+
 const NOTHING_MORE: MoreBudget = { tokens: 0, costUsd: 0 };
 
 /** Of each text that waits to be sent with the next message. */
@@ -30,9 +33,10 @@ const MAX_CONTEXT = 64 * 1024;
 export class ChatConversation {
   agent: AgentDefinition;
   readonly #application: Application;
-  readonly #onEvent: EventListener;
+  readonly #log: RunLog | undefined;
+  readonly #onEvent: readonly EventListener[];
   /** For runs of the conversation itself. */
-  readonly #onOwnEvent: EventListener;
+  readonly #onOwnEvent: readonly EventListener[];
   /** The id of the root of a new conversation, where it was given away before the first message. */
   readonly #reservedId: string | undefined;
   #start: Start = { kind: "new" };
@@ -49,18 +53,15 @@ export class ChatConversation {
   /** Resolves when what is live has ended. */
   settled: Promise<void> = Promise.resolve();
 
-  constructor(application: Application, onEvent: EventListener, reservedId?: string) {
+  constructor(application: Application, { onEvent, log }: ConversationListeners, reservedId?: string) {
     this.#application = application;
+    this.#log = log;
     this.#reservedId = reservedId;
-    this.#onEvent = (event) => {
-      const isBeginning = event.type === "run-start" || event.type === "resume";
-      onEvent(event);
-      if (isBeginning && event.parentId === null) this.#begun.resolve(event.path);
+    const begin: EventListener = ({ type, parentId, path }) => {
+      if ((type === "run-start" || type === "resume") && parentId === null) this.#begun.resolve(path);
     };
-    this.#onOwnEvent = (event) => {
-      this.#note(event);
-      this.#onEvent(event);
-    };
+    this.#onEvent = log === undefined ? [onEvent, begin] : [log.onEvent, onEvent, begin];
+    this.#onOwnEvent = [(event) => this.#note(event), ...this.#onEvent];
     this.agent = application.agent;
   }
 
@@ -289,7 +290,7 @@ export class ChatConversation {
       throw error;
     });
     if (result.error?.kind === "taken_over") throw this.#takenOver(handle, undo);
-    this.#application.onEnded?.(result);
+    this.#log?.settle(this.#application.store !== undefined && result.lost === undefined);
     return result;
   }
 }

@@ -6,6 +6,7 @@ import type { RunRecord } from "../../core/store.ts";
 import type { Application } from "../application/open.ts";
 import { isForPeople } from "../exit-codes.ts";
 import { withoutValues } from "../files/without-secrets.ts";
+import type { RunLog } from "../run/log.ts";
 import { LiveScreen, type Screen } from "../terminal/live-screen.ts";
 import type { Style } from "../terminal/style.ts";
 import { breakLine, inertLine } from "../terminal/text.ts";
@@ -20,6 +21,7 @@ import { COMMAND_NAMES } from "./slash-commands.ts";
 
 export type InteractiveParts = {
   application: Application;
+  log?: RunLog | undefined;
   screen: Screen;
   style: Style;
   cwd: string;
@@ -41,7 +43,7 @@ export class InteractiveChat implements Disposable {
   #isWrappingUp = false;
 
   constructor(parts: InteractiveParts) {
-    const { application, screen, style, cwd } = parts;
+    const { application, log, screen, style, cwd } = parts;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#parts = parts;
     this.ended = promise;
@@ -66,6 +68,7 @@ export class InteractiveChat implements Disposable {
     });
     this.chat = new Chat({
       application,
+      log,
       cwd,
       style,
       columns: () => this.#screen.size.columns - 1,

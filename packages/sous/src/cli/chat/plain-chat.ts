@@ -7,6 +7,7 @@ import type { SousEvent } from "../../core/event.ts";
 import type { RunResult } from "../../core/runtime.ts";
 import type { Application } from "../application/open.ts";
 import { isForPeople } from "../exit-codes.ts";
+import type { RunLog } from "../run/log.ts";
 import { type Output, tell } from "../terminal/output.ts";
 import { inert, inertLine } from "../terminal/text.ts";
 import { plainLine } from "../view/plain-lines.ts";
@@ -16,6 +17,7 @@ import { raiseHint } from "./raise-budget.ts";
 
 type PlainChatParts = {
   application: Application;
+  log: RunLog | undefined;
   output: Output;
   /** Progress, for stderr; undefined shows none. */
   progress: Output | undefined;
@@ -29,7 +31,7 @@ type PlainChatParts = {
 
 /** Ends with `/quit` or the last line. What one message cannot do is said, and the next one is read. */
 export async function plainChat(parts: PlainChatParts, onChat: (chat: Chat) => void): Promise<void> {
-  const { application, output, progress, cwd, lines, stop } = parts;
+  const { application, log, output, progress, cwd, lines, stop } = parts;
   const showProgress = (event: SousEvent): void => {
     if (progress === undefined) return;
     const line = plainLine(event, chat.transcript.tree, progress.style);
@@ -37,6 +39,7 @@ export async function plainChat(parts: PlainChatParts, onChat: (chat: Chat) => v
   };
   const chat: Chat = new Chat({
     application,
+    log,
     cwd,
     style: output.style,
     columns: () => output.columns,

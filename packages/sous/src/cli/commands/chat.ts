@@ -6,8 +6,9 @@ import { MissingKey } from "../../core/errors.ts";
 import type { RunResult } from "../../core/runtime.ts";
 import type { RunRecord } from "../../core/store.ts";
 import { systemClock } from "../../host.ts";
-import { type Application, type ApplicationRequest, openApplication } from "../application/open.ts";
+import { type Application, openApplication } from "../application/open.ts";
 import { ROOT_NAME } from "../application/root.ts";
+import type { ApplicationRequest } from "../application/settings.ts";
 import type { Chat } from "../chat/chat.ts";
 import { askFirstRun, keyLines } from "../chat/first-run.ts";
 import { InteractiveChat } from "../chat/interactive-chat.ts";
@@ -18,7 +19,7 @@ import { findConversation, listChats } from "../chat/stored-conversation.ts";
 import { openTerminal } from "../chat/terminal.ts";
 import { EXIT, usageError } from "../exit-codes.ts";
 import { processContext, thisFolder, userFolderIfAny } from "../files/paths.ts";
-import { openRunLog, openScreenLog, overheard, type RunLog, type RunLogOptions } from "../run/log.ts";
+import { openRunLog, openScreenLog, type RunLogOptions } from "../run/log.ts";
 import { progressStyle } from "../run/watch.ts";
 import { databaseFlags, findDatabase, openRuns, sameDatabase } from "../stored/database.ts";
 import { findToRead, isElsewhere } from "../stored/find-run.ts";
@@ -87,19 +88,18 @@ const END_CODES = { SIGTERM: 143, SIGHUP: 129, end: EXIT.ok } as const;
 async function chatInTerminal(request: ChatRequest, output: Output): Promise<number> {
   let chatting: InteractiveChat | undefined;
   const questions = new Questions(
-    (asked) => unlogged.describe(asked, output.columns - 4),
+    (asked) => application.describe(asked, output.columns - 4),
     () => chatting?.onQuestion(),
   );
   const warnings: string[] = [];
   const warn = (line: string) => (chatting === undefined ? warnings.push(line) : chatting.say([line]));
   const opened = await openOrExplain(request, output, { ask: questions.ask, warn });
   if (typeof opened === "number") return opened;
-  await using unlogged = opened;
-  using log = await openScreenLog(logOptions(request, unlogged), request.flags, warn);
-  const application = withLog(unlogged, log);
+  await using application = opened;
+  using log = await openScreenLog(logOptions(request, application), request.flags, warn);
   const earlier = await findEarlier(application, request);
   const { style } = output;
-  const parts = { application, screen: process.stdout, style, cwd: process.cwd(), questions };
+  const parts = { application, log, screen: process.stdout, style, cwd: process.cwd(), questions };
   const history = await historyOf(request.flags);
   let exitCode: number = EXIT.ok;
   using _terminal = openTerminal(process.stdin, process.stdout, application.clock, {
@@ -131,14 +131,6 @@ async function chatInTerminal(request: ChatRequest, output: Output): Promise<num
 
 function logOptions({ logFile: file }: ChatRequest, { configuration }: Application): Omit<RunLogOptions, "flags"> {
   return { file, env: process.env, enabled: configuration.agent.subagent.telemetryEnabled };
-}
-
-/** The same application, whose every run is logged. */
-function withLog(application: Application, log: RunLog | undefined): Application {
-  if (log === undefined) return application;
-  const { runtime, store } = application;
-  const onEnded = ({ lost }: RunResult): void => log.settle(store !== undefined && lost === undefined);
-  return { ...application, runtime: overheard(runtime, log.onEvent), onEnded };
 }
 
 function greeting({ agent, agents }: Application): string {
@@ -217,7 +209,7 @@ async function chatInLines(request: ChatRequest, output: Output): Promise<number
   const { flags, logFile } = request;
   try {
     const questions = new Questions(
-      (asked) => unlogged.describe(asked, output.columns - 4),
+      (asked) => application.describe(asked, output.columns - 4),
       () => void lines.answer(questions),
     );
     const stop = AbortSignal.any([interrupts.signal, interrupts.wrapUp]);
@@ -229,9 +221,8 @@ async function chatInLines(request: ChatRequest, output: Output): Promise<number
       signal: stop,
       warn: tell,
     });
-    await using unlogged = await openUnlessInterrupted(opening, interrupts);
-    using log = await openRunLog({ flags: flags.log, ...logOptions(request, unlogged) });
-    const application = withLog(unlogged, log);
+    await using application = await openUnlessInterrupted(opening, interrupts);
+    using log = await openRunLog({ flags: flags.log, ...logOptions(request, application) });
     const earlier = await findEarlier(application, request);
     const shown = openOutput(process.stderr, request.display);
     const progress = progressStyle(shown.style, flags.log, log) === undefined ? undefined : shown;
@@ -240,7 +231,7 @@ async function chatInLines(request: ChatRequest, output: Output): Promise<number
       if (earlier === LIST) await chat.list();
       return undefined;
     };
-    await plainChat({ application, output, progress, cwd: process.cwd(), lines, begin, stop }, (chat) => {
+    await plainChat({ application, log, output, progress, cwd: process.cwd(), lines, begin, stop }, (chat) => {
       const end = (mode: "last-words" | "stop") => () => {
         chat.cancelAll(mode);
         chat.stopShell();

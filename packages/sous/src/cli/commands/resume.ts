@@ -1,7 +1,7 @@
 /** `sous resume`: continues a stored run after a crash or a stop, in its own tree or in a copy. What is finished is not done again. */
 
 import type { AgentDefinition } from "../../core/agent.ts";
-import type { EventListener, EventOf, StoredEvent } from "../../core/event.ts";
+import type { EventOf, StoredEvent } from "../../core/event.ts";
 import type { Budget } from "../../core/limits.ts";
 import { foldRunState } from "../../core/run-state.ts";
 import type { ResumeOptions, RunHandle, RunResult } from "../../core/runtime.ts";
@@ -10,7 +10,7 @@ import { assembleStored, type StoredAssembly } from "../application/stored.ts";
 import { CommandError, usageError } from "../exit-codes.ts";
 import { processContext, thisFolder } from "../files/paths.ts";
 import { endingSentence, exitCodeOfRun, raisedResume, raiseOf } from "../run/ending.ts";
-import { openRunLog, overheard } from "../run/log.ts";
+import { openRunLog } from "../run/log.ts";
 import { answerLater, answersOf } from "../run/questions.ts";
 import { progressStyle, watchRun } from "../run/watch.ts";
 import {
@@ -75,13 +75,14 @@ export async function resume(parameters: readonly string[]): Promise<number> {
   if (note !== undefined) tell(note);
   using log = await openRunLog({ flags: flags.log, file, env: process.env, enabled: assembled.isLogged });
   const style = progressStyle(progress.style, flags.log, log);
-  const runtime = overheard(assembled.runtime, log?.onEvent);
   const { result, tree } = await watchRun({
     clock: assembled.clock,
     style,
     earlier: how.isFork ? [] : stored.events,
-    start: (onEvent) =>
-      continueRun({ ...assembled, runtime }, stored, { ...how, answers }, { onEvent, signal: interrupt.signal }),
+    start: (show) => {
+      const onEvent = log === undefined ? show : [log.onEvent, show];
+      return continueRun(assembled, stored, { ...how, answers }, { onEvent, signal: interrupt.signal });
+    },
   });
   log?.settle(result.lost === undefined);
   if (values.json) printJson(resultJson(result));
@@ -170,7 +171,7 @@ export function continueRun(
   { runtime, agent }: Pick<StoredAssembly, "runtime" | "agent">,
   stored: StoredRun,
   how: Continuation,
-  watch: { onEvent: EventListener; signal: AbortSignal },
+  watch: Pick<ResumeOptions, "onEvent" | "signal">,
 ): RunHandle {
   const { record, start } = stored;
   const { maxTurns = agent.maxTurns } = how;

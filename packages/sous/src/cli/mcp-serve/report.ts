@@ -1,8 +1,8 @@
 /** What a run came to, for the program that called the agent: a text, and the same as an object with a schema. */
 
-import type { RunStatus } from "../../core/outcome.ts";
 import type { RunResult } from "../../core/runtime.ts";
 import { MAX_RESULT_BYTES, truncateMiddle } from "../../core/truncate.ts";
+import { lacksConsent, RUN_STATUSES, STOP_REASONS } from "../../core/words/outcomes.ts";
 import type { ServedReport } from "../../mcp/served-agents.ts";
 import { withoutSecretsIn } from "../files/without-secrets.ts";
 import { type EndingFacts, endingSentence } from "../run/ending.ts";
@@ -25,7 +25,7 @@ export function reportOf(given: RunResult, facts: Omit<EndingFacts, "stoppedBy">
 function endingWords(result: RunResult, facts: Omit<EndingFacts, "stoppedBy">): string {
   const sentence = endingSentence(result, { ...facts, stoppedBy: undefined });
   if (sentence === undefined) return "";
-  const how = result.stopReason === "consent" ? ` ${HOW_TO_ALLOW}` : "";
+  const how = lacksConsent(result) ? ` ${HOW_TO_ALLOW}` : "";
   return `${sentence}${how}${result.runId === "" ? "" : `\nrun ${result.runId}: ${result.status}`}`;
 }
 
@@ -54,15 +54,7 @@ function dataOf(result: RunResult, text: string, isCut: boolean): Record<string,
 
 const MAX_DENIED = 20;
 
-const STATUSES: Readonly<Record<RunStatus, true>> = {
-  completed: true,
-  incomplete: true,
-  budget_exceeded: true,
-  timeout: true,
-  cancelled: true,
-  refused: true,
-  failed: true,
-};
+const REASONS = Object.values(STOP_REASONS).map(({ about }) => about);
 
 const TEXT_OR_NULL = { type: ["string", "null"] };
 const COUNT = { type: "integer", minimum: 0 };
@@ -73,12 +65,12 @@ export const REPORT_SCHEMA: Readonly<Record<string, unknown>> = {
   properties: {
     status: {
       type: "string",
-      enum: Object.keys(STATUSES),
+      enum: RUN_STATUSES,
       description: "How the run ended; everything but completed is an error.",
     },
     result: { type: "string", description: "The report." },
     output: { description: "The answer of an agent that has an output schema; null for others." },
-    stop_reason: { ...TEXT_OR_NULL, description: "Why it is incomplete: turns, or consent that no one could give." },
+    stop_reason: { ...TEXT_OR_NULL, description: `Why it is incomplete: ${REASONS.join(", or ")}.` },
     run_id: { ...TEXT_OR_NULL, description: "Of the stored run, for sous replay and sous resume." },
     turns: { ...COUNT, description: "Turns of the agent itself." },
     tool_count: { ...COUNT, description: "Tool calls of the agent and all its children." },

@@ -2,6 +2,7 @@
 
 import { readMcpName } from "../../core/mcp-names.ts";
 import type { RunResult } from "../../core/runtime.ts";
+import { endingRow, OUTCOMES } from "../../core/words/outcomes.ts";
 import { kindOf, readAction } from "../../rights/action.ts";
 import { EXIT, exitCodeOf } from "../exit-codes.ts";
 import { type DatabaseFlags, sameDatabase } from "../stored/database.ts";
@@ -27,25 +28,24 @@ export type EndingFacts = {
 export function endingSentence(result: RunResult, facts: EndingFacts): string | undefined {
   const { stoppedBy, isStored, flags } = facts;
   const message = inertLine(result.error?.message ?? "");
-  switch (result.status) {
-    case "completed":
+  const { kind } = OUTCOMES[result.status];
+  switch (kind) {
+    case "done":
       return undefined;
-    case "incomplete":
+    case "partial":
       if (result.questions.length > 0) return questionsSentence(result.questions, result.runId, flags);
-      return result.stopReason === "consent" ? consentSentence(result.denied) : TURNS;
-    case "cancelled": {
+      return partialSentence(result);
+    case "stopped": {
       const command = `sous resume ${result.runId}${sameDatabase(flags)}`;
       const resume = isStored && result.runId !== "" ? ` Continue it: ${command}` : "";
       return `stopped${stoppedBy === undefined ? "" : ` by ${stoppedBy}`}: ${message}.${resume}`;
     }
-    case "budget_exceeded":
-    case "timeout":
+    case "limit":
       return `error: ${message}. ${whatThereIs(result)} ${moreOf(message, result.runId, facts)}`.trimEnd();
-    case "refused":
-    case "failed":
+    case "fault":
       return `error: ${message}`;
     default:
-      return result.status satisfies never;
+      return kind satisfies never;
   }
 }
 
@@ -61,7 +61,10 @@ function moreOf(message: string, runId: string, { isStored, flags }: EndingFacts
   return `${raise.option} allows more. Continue this run: ${raisedResume(runId, raise, flags)}`;
 }
 
-const TURNS = "warning: the run is out of turns, so its answer is not complete: --max-turns allows more";
+function partialSentence(result: RunResult): string {
+  const { warning } = endingRow(result);
+  return warning === undefined ? consentSentence(result.denied) : `warning: ${warning}`;
+}
 
 const MAX_SHOWN = 5;
 

@@ -2,7 +2,6 @@
 
 import type { AgentDefinition } from "../../core/agent.ts";
 import { messageOf } from "../../core/errors.ts";
-import type { EventListener } from "../../core/event.ts";
 import { toTools } from "../../core/foreign-tool.ts";
 import type { UserInput } from "../../core/message.ts";
 import { type RunHandle, type RunResult, withoutRun } from "../../core/runtime.ts";
@@ -39,10 +38,7 @@ export async function watchHeadless(headless: HeadlessRun, stops: Stops): Promis
     clock,
     style,
     start: (show) => {
-      const onEvent: EventListener = (event) => {
-        show(event);
-        log?.onEvent(event);
-      };
+      const onEvent = log === undefined ? show : [show, log.onEvent];
       return runtime.run(agent, task, { ...runOptions, signal, onEvent });
     },
     wait: (handle, renderer) => {

@@ -3,9 +3,7 @@
 import { closeSync, constants, fstatSync, mkdirSync, openSync, renameSync, statSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { messageOf } from "../../core/errors.ts";
-import type { EventListener } from "../../core/event.ts";
 import type { Variables } from "../../core/variables.ts";
-import type { Runtime } from "../../runtime.ts";
 import type { LifecycleLog, LogLevel } from "../../telemetry/log.ts";
 import { CommandError, usageError } from "../exit-codes.ts";
 import { userFolder } from "../files/paths.ts";
@@ -97,25 +95,6 @@ async function logTo(
     settle: (isStored) => log.settle(isStored),
     isOnStderr: file === undefined,
     [Symbol.dispose]: () => file?.[Symbol.dispose](),
-  };
-}
-
-/** The same runtime, whose every run also calls a listener. */
-export function overheard(runtime: Runtime, listener: EventListener | undefined): Runtime {
-  if (listener === undefined) return runtime;
-  const both = <Given extends { onEvent?: EventListener | undefined }>(given: Given | undefined): Given => {
-    const onEvent: EventListener = (event) => {
-      listener(event);
-      given?.onEvent?.(event);
-    };
-    return { ...given, onEvent } as Given;
-  };
-  return {
-    run: (definition, task, options) => runtime.run(definition, task, both(options)),
-    fanOut: (definition, inputs, options) => runtime.fanOut(definition, inputs, both(options)),
-    resume: (runId, options) => runtime.resume(runId, both(options)),
-    fork: (runId, options) => runtime.fork(runId, both(options)),
-    questions: (runId) => runtime.questions(runId),
   };
 }
 

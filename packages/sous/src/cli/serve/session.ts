@@ -68,7 +68,8 @@ export async function openSession(
     else view.skip(event);
   }
   const id = sessionId ?? parts.newId();
-  const conversation = new ChatConversation(application, view.onEvent, stored === undefined ? id : undefined);
+  const reservedId = stored === undefined ? id : undefined;
+  const conversation = new ChatConversation(application, { onEvent: view.onEvent }, reservedId);
   return new Session({ id, application, conversation, rights, prompted, stored });
 }
 

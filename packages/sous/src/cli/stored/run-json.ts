@@ -6,6 +6,7 @@ import type { LimitState } from "../../core/limits.ts";
 import type { Message } from "../../core/message.ts";
 import type { RunResult } from "../../core/runtime.ts";
 import type { RunRecord } from "../../core/store.ts";
+import { isOutOfTurns } from "../../core/words/outcomes.ts";
 import type { ListedConversation } from "./list-conversations.ts";
 
 export function runJson(record: RunRecord): Record<string, unknown> {
@@ -20,7 +21,7 @@ export function runJson(record: RunRecord): Record<string, unknown> {
     depth: record.depth,
     status: record.status,
     stop_reason: record.stopReason ?? null,
-    max_turns_reached: record.stopReason === "turns",
+    max_turns_reached: isOutOfTurns(record),
     started_at: timestamp(record.startedAt),
     ended_at: timestamp(record.endedAt),
     duration_ms: record.durationMs ?? null,

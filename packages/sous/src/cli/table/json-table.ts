@@ -1,19 +1,21 @@
 /** What `--json` and `stream-json` print, field by field: the reference is made from it, and a test compares it with real output. */
 
+import { RECORD_STATUSES } from "../../core/store.ts";
+import { OUTCOMES, oneOf, STOP_REASON_WORDS } from "../../core/words/outcomes.ts";
+import { LISTED_STATUSES } from "./statuses.ts";
+
+const ENDED_STATUSES = LISTED_STATUSES.filter((status) => status in OUTCOMES);
+
 /** `name` is a path: `agents[].id`. */
 export type JsonField = { readonly name: string; readonly type: string; readonly about: string };
 
 /** The object of `--json`, which is also in the last line of `stream-json`. */
 export const RESULT_JSON: readonly JsonField[] = [
   field("schema", "string", "`sous.result.v1`. A change that breaks readers gets another name."),
-  field(
-    "status",
-    "string",
-    "`completed`, `incomplete`, `failed`, `cancelled`, `timeout`, `budget_exceeded` or `refused`; see [exit codes](exit-codes.md).",
-  ),
+  field("status", "string", `${oneOf(ENDED_STATUSES, "`")}; see [exit codes](exit-codes.md).`),
   field("result", "string", "The answer. Partial unless the status is `completed`; empty when there is none."),
   field("output", "any | null", "The value, with `--output-schema`."),
-  field("stop_reason", "string | null", "Why it is incomplete: `turns` or `consent`."),
+  field("stop_reason", "string | null", `Why it is incomplete: ${oneOf(STOP_REASON_WORDS, "`")}.`),
   field("run_id", "string | null", "For `sous replay --id` and `sous resume`. Null when no run began."),
   field("turns", "number", "Turns of the root; those of the others are in `agents`."),
   ...usage("usage", "Tokens of the whole tree."),
@@ -92,11 +94,7 @@ export const STATS_JSON: readonly JsonField[] = [
 /** What is counted of a number of runs. */
 export const SUMS_JSON: readonly JsonField[] = [
   field("runs", "number", "Runs, children and those that have not ended included."),
-  field(
-    "statuses",
-    "object",
-    "Runs by status: `running`, `interrupted`, `completed`, `incomplete`, `budget_exceeded`, `timeout`, `cancelled`, `refused`, `failed`.",
-  ),
+  field("statuses", "object", `Runs by status: ${RECORD_STATUSES.map((status) => `\`${status}\``).join(", ")}.`),
   field(
     "error_types",
     "object",

@@ -1,6 +1,7 @@
 /** The description of `sous replay`. */
 
 import { CONFIG, type CommandEntry, DB_PATH, DISPLAY, JSON_OPTION } from "./entry.ts";
+import { LISTED_STATUSES } from "./statuses.ts";
 
 export const REPLAY = {
   name: "replay",
@@ -36,18 +37,8 @@ export const REPLAY = {
         {
           name: "status",
           value: "S",
-          words: [
-            "completed",
-            "incomplete",
-            "failed",
-            "cancelled",
-            "timeout",
-            "budget_exceeded",
-            "refused",
-            "interrupted",
-            "running",
-          ],
-          about: "completed, incomplete, failed, cancelled, timeout, budget_exceeded, refused, interrupted or running",
+          words: LISTED_STATUSES,
+          about: `${LISTED_STATUSES.slice(0, -1).join(", ")} or ${LISTED_STATUSES.at(-1)}`,
         },
         { name: "since", value: "WHEN", about: "started since then: 45m, 12h, 7d, 2w or a date" },
         { name: "limit", value: "N", default: "10", about: "at most N runs (default 10)" },

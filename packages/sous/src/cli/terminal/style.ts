@@ -2,6 +2,7 @@
 
 import type { RunStatus } from "../../core/outcome.ts";
 import type { Variables } from "../../core/variables.ts";
+import { type EndingKind, OUTCOMES, stopReasonOf } from "../../core/words/outcomes.ts";
 
 export type Style = {
   /** True when a live region may be drawn; otherwise plain lines follow each other. */
@@ -63,32 +64,35 @@ export function colourOf(status: ShownStatus): Colour {
 }
 
 /** How a run stands, in a word or two. */
-export function statusWords({ status, stopReason }: StatusFacts): string {
-  return status === "incomplete" && stopReason === "consent" ? "lacked approval" : STATUSES[status].words;
+export function statusWords(facts: StatusFacts): string {
+  return stopReasonOf(facts)?.words ?? STATUSES[facts.status].words;
 }
 
 type StatusFacts = { readonly status: ShownStatus; readonly stopReason: string | undefined };
 
-type StatusEntry = {
-  readonly colour: Colour;
-  readonly unicode: string;
-  readonly ascii: string;
-  readonly words: string;
+type Look = { readonly colour: Colour; readonly unicode: string; readonly ascii: string };
+
+const LOOKS: Readonly<Record<EndingKind, Look>> = {
+  done: { colour: "green", unicode: "✓", ascii: "+" },
+  partial: { colour: "yellow", unicode: "~", ascii: "~" },
+  stopped: { colour: "yellow", unicode: "-", ascii: "-" },
+  limit: { colour: "red", unicode: "✗", ascii: "x" },
+  fault: { colour: "red", unicode: "✗", ascii: "x" },
 };
 
+type StatusEntry = Look & { readonly words: string };
+
+const ENDED = Object.fromEntries(
+  Object.entries(OUTCOMES).map(([status, { kind, words }]) => [status, { ...LOOKS[kind], words }]),
+) as Record<RunStatus, StatusEntry>;
+
 const STATUSES: Readonly<Record<ShownStatus, StatusEntry>> = {
+  ...ENDED,
   running: { colour: "cyan", unicode: "◐", ascii: "*", words: "running" },
   waiting: { colour: "cyan", unicode: "○", ascii: "o", words: "waits to start" },
   asks: { colour: "yellow", unicode: "!", ascii: "!", words: "waits for an answer" },
-  completed: { colour: "green", unicode: "✓", ascii: "+", words: "completed" },
-  incomplete: { colour: "yellow", unicode: "~", ascii: "~", words: "out of turns" },
-  cancelled: { colour: "yellow", unicode: "-", ascii: "-", words: "cancelled" },
   interrupted: { colour: "yellow", unicode: "?", ascii: "?", words: "interrupted" },
   "refused-spawn": { colour: "yellow", unicode: "✗", ascii: "x", words: "refused" },
-  budget_exceeded: { colour: "red", unicode: "✗", ascii: "x", words: "over budget" },
-  timeout: { colour: "red", unicode: "✗", ascii: "x", words: "timed out" },
-  refused: { colour: "red", unicode: "✗", ascii: "x", words: "model refused" },
-  failed: { colour: "red", unicode: "✗", ascii: "x", words: "failed" },
 };
 
 function statusGlyphs(kind: "unicode" | "ascii"): Glyphs["status"] {

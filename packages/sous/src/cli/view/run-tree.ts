@@ -3,7 +3,7 @@
 import type { SousEvent } from "../../core/event.ts";
 import type { LimitState } from "../../core/limits.ts";
 import { textOf } from "../../core/message.ts";
-import type { RunStatus, StopReason } from "../../core/outcome.ts";
+import { LACKS_CONSENT, type RunStatus, type StopReason } from "../../core/outcome.ts";
 import { isSubagentToolName } from "../../core/spawn.ts";
 import { addCost } from "../../core/usage.ts";
 import { duration, inertLine } from "../terminal/text.ts";
@@ -210,8 +210,8 @@ export class RunTree {
       case "park":
         // What it wants stays in sight.
         dropWaiting(node);
-        node.status = "incomplete";
-        node.stopReason = "consent";
+        node.status = LACKS_CONSENT.status;
+        node.stopReason = LACKS_CONSENT.stopReason;
         node.endedAt = event.time;
         node.asks = false;
         break;

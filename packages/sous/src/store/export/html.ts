@@ -2,9 +2,9 @@
 
 import { systemPrompt } from "../../core/agent.ts";
 import type { FilePart } from "../../core/message.ts";
-import { isSuccess, type RunStatus } from "../../core/outcome.ts";
 import type { RunRecord } from "../../core/store.ts";
 import { addCost, addUsage, noUsage } from "../../core/usage.ts";
+import { OUTCOMES, stopReasonOf } from "../../core/words/outcomes.ts";
 import { HTML_STYLE } from "./html-style.ts";
 import {
   type CallView,
@@ -211,8 +211,9 @@ function fileBlock(file: FilePart): string {
 }
 
 function ending(view: RunView, end: NonNullable<RunView["end"]>): string {
-  const { fault, output, stopReason, durationMs } = end;
-  const why = stopReason === undefined ? "" : ` (${STOP_WORDS[stopReason]})`;
+  const { fault, output, durationMs } = end;
+  const reason = stopReasonOf(end);
+  const why = reason === undefined ? "" : ` (${reason.aside})`;
   const said = lastWords(view);
   return `<section class="end"><h3>${badge(view.record.status)}${why} <span class="time">after ${timeInWords(durationMs)}</span></h3>
 ${fault === undefined ? "" : `<p class="remark bad">${visible(`${fault.type}: ${fault.message}`)}</p>`}
@@ -221,8 +222,6 @@ ${said === "" ? "" : `<div class="text" dir="auto">${visible(said)}</div>`}
 ${output === undefined ? "" : `<h4>Output</h4>${block(valueInWords(output))}`}</section>`;
 }
 
-const STOP_WORDS = { turns: "out of turns", consent: "an action needed approval" } as const;
-
 /** The kind decides the colour, the word says the same without it. */
 function badge(status: RunRecord["status"]): string {
   return `<span class="badge ${kindOf(status)}">${status.replaceAll("_", " ")}</span>`;
@@ -230,8 +229,8 @@ function badge(status: RunRecord["status"]): string {
 
 function kindOf(status: RunRecord["status"]): "good" | "half" | "bad" | "open" {
   if (status === "running" || status === "interrupted") return "open";
-  if (status === "completed") return "good";
-  return isSuccess({ status: status satisfies RunStatus }) ? "half" : "bad";
+  const { kind } = OUTCOMES[status];
+  return kind === "done" ? "good" : kind === "partial" ? "half" : "bad";
 }
 
 function moment(time: number): string {

@@ -3,8 +3,9 @@
 import type { RunIdentity, StoredEvent } from "../../core/event.ts";
 import type { ReadOptions, RunQuery, RunRecord, Store } from "../../core/store.ts";
 import { decodeEvent, toColumn } from "../event-row.ts";
-import { checkedRecord, LAST_SEQ } from "../event-schema.ts";
+import { LAST_SEQ } from "../event-schema.ts";
 import { LostMarks, marksIn } from "../lost-marks.ts";
+import { checkedRecord } from "../run-columns.ts";
 import { type Connection, plannedStatement, statement } from "./connection.ts";
 import { IDENTITY_COLUMNS, identityOf, RECORD_COLUMNS, readBlobs, recordOf } from "./run-rows.ts";
 import { TREE_BITS } from "./schema.ts";

@@ -3,7 +3,16 @@
 import { StoreError } from "../../core/errors.ts";
 import type { RunIdentity } from "../../core/event.ts";
 import type { RunRecord } from "../../core/store.ts";
+import { noUsage, type Usage } from "../../core/usage.ts";
 import { type Blob, blobsOf, fromColumn, toColumn } from "../event-row.ts";
+import {
+  type ColumnKind,
+  type ColumnValues,
+  emptyFields,
+  RUN_COLUMNS,
+  type RunColumn,
+  USAGE_COLUMNS,
+} from "../run-columns.ts";
 import { type Query, type Row, statement } from "./connection.ts";
 
 export type PostgresRunRow = {
@@ -20,42 +29,54 @@ type Column = {
   readonly value: (row: PostgresRunRow) => string | number | boolean | undefined | null;
 };
 
+/** How Postgres holds a kind of column: one column, or several. */
+type PostgresKind<Value> = {
+  readonly columns: (name: string, value: (row: PostgresRunRow) => Value) => readonly Column[];
+  readonly read: (row: Row, name: string) => Value;
+};
+
+const text: PostgresKind<string> = { columns: textColumn, read: (row, name) => textAt(row[name]) ?? "" };
+const maybeText: PostgresKind<string | undefined> = { columns: textColumn, read: (row, name) => textAt(row[name]) };
+const number: PostgresKind<number> = { columns: numberColumn, read: (row, name) => Number(row[name]) };
+const maybeNumber: PostgresKind<number | undefined> = {
+  columns: numberColumn,
+  read: (row, name) => numberAt(row[name]),
+};
+
+const KINDS: { readonly [Kind in ColumnKind]: PostgresKind<ColumnValues[Kind]> } = {
+  text,
+  "text?": maybeText,
+  long: text,
+  "long?": maybeText,
+  names: {
+    columns: (name, value) => [{ name, type: "text", value: (row) => JSON.stringify(value(row)) }],
+    read: (row, name) => namesIn(row[name]),
+  },
+  status: { columns: textColumn, read: (row, name) => String(row[name]) as RunRecord["status"] },
+  depth: number,
+  time: number,
+  "time?": maybeNumber,
+  count: number,
+  "amount?": maybeNumber,
+  usage: { columns: usageColumns, read: usageIn },
+  cost: { columns: numberColumn, read: (row, name) => numberAt(row[name]) ?? null },
+};
+
+const USAGE = Object.entries(USAGE_COLUMNS) as [keyof Usage, string][];
+
 const SEQ: Column = { name: "seq", type: "integer", value: ({ seq }) => seq };
 
 /** Written at the start of a run. */
 const FIXED: readonly Column[] = [
   SEQ,
-  text("id", ({ id }) => id),
-  text("agent_id", ({ agentId }) => agentId),
-  text("parent_id", ({ parentId }) => parentId),
-  text("path", ({ path }) => path),
-  text("agent", ({ agent }) => agent),
-  text("label", ({ label }) => label),
-  number("depth", ({ depth }) => depth),
-  number("started_at", ({ startedAt }) => startedAt),
-  text("model", ({ model }) => model),
-  text("task", ({ task }) => task),
-  text("summary_prompt", ({ summaryPrompt }) => summaryPrompt),
-  { name: "allowed_tools", type: "text", value: ({ record }) => JSON.stringify(record.allowedTools) },
-  text("cwd", ({ cwd }) => cwd),
+  ...textColumn("parent_id", ({ record }) => record.parentId),
+  ...columnsFrom("run-start"),
 ];
 
 /** Written while it runs and at its end. */
 const CHANGING: readonly Column[] = [
   { name: "end_seq", type: "integer", value: ({ endSeq }) => endSeq },
-  text("status", ({ status }) => status),
-  text("stop_reason", ({ stopReason }) => stopReason),
-  number("ended_at", ({ endedAt }) => endedAt),
-  number("duration_ms", ({ durationMs }) => durationMs),
-  number("turns", ({ turns }) => turns),
-  number("tool_count", ({ toolCount }) => toolCount),
-  number("input_tokens", ({ usage }) => usage.inputTokens),
-  number("output_tokens", ({ usage }) => usage.outputTokens),
-  number("cached_input_tokens", ({ usage }) => usage.cachedInputTokens),
-  number("cache_write_tokens", ({ usage }) => usage.cacheWriteTokens),
-  number("total_tokens", ({ usage }) => usage.totalTokens),
-  { name: "is_estimated", type: "boolean", value: ({ record }) => record.usage.estimated },
-  number("cost_usd", ({ costUsd }) => costUsd),
+  ...columnsFrom("run-end"),
 ];
 
 const ALL: readonly Column[] = [...FIXED, ...CHANGING];
@@ -98,41 +119,16 @@ export function updateValues(rows: readonly PostgresRunRow[]): unknown[] {
   return [SEQ, ...CHANGING].map(({ value }) => rows.map(value));
 }
 
-/** What a row says. What was not asked for is empty. `isAlive` knows whether a process works on its tree. */
+/** Makes the record of a row. Columns that were not selected are empty. `isAlive` knows whether a process works on its tree. */
 export function recordOf(row: Row, isAlive: (row: Row) => boolean): RunRecord {
-  const status = String(row.status) as RunRecord["status"];
-  return {
-    id: textAt(row.id) ?? "",
-    agentId: textAt(row.agent_id) ?? "",
-    parentId: textAt(row.parent_id) ?? null,
-    rootId: textAt(row.root_id) ?? "",
-    path: textAt(row.path) ?? "",
-    agent: textAt(row.agent) ?? "",
-    label: textAt(row.label) ?? "",
-    depth: Number(row.depth),
-    status: status === "running" && !isAlive(row) ? "interrupted" : status,
-    stopReason: textAt(row.stop_reason),
-    startedAt: Number(row.started_at),
-    endedAt: numberAt(row.ended_at),
-    durationMs: numberAt(row.duration_ms),
-    turns: Number(row.turns),
-    toolCount: Number(row.tool_count),
-    usage: {
-      inputTokens: Number(row.input_tokens),
-      outputTokens: Number(row.output_tokens),
-      cachedInputTokens: Number(row.cached_input_tokens),
-      cacheWriteTokens: Number(row.cache_write_tokens),
-      totalTokens: Number(row.total_tokens),
-      estimated: row.is_estimated === true,
-    },
-    costUsd: numberAt(row.cost_usd) ?? null,
-    model: textAt(row.model) ?? "",
-    task: textAt(row.task) ?? "",
-    summaryPrompt: textAt(row.summary_prompt),
-    allowedTools: namesIn(row.allowed_tools),
-    cwd: textAt(row.cwd),
-    ...(row.lost === null || row.lost === undefined ? {} : { lost: textAt(row.lost) }),
-  };
+  const fields = emptyFields();
+  fields.parentId = textAt(row.parent_id) ?? null;
+  fields.rootId = textAt(row.root_id) ?? "";
+  for (const { name, field, kind } of RUN_COLUMNS) fields[field] = KINDS[kind].read(row, name);
+  if (row.lost !== null && row.lost !== undefined) fields.lost = textAt(row.lost);
+  const record = fields as RunRecord;
+  if (record.status === "running" && !isAlive(row)) record.status = "interrupted";
+  return record;
 }
 
 export function identityOf(row: Row): RunIdentity {
@@ -146,19 +142,53 @@ export function identityOf(row: Row): RunIdentity {
   };
 }
 
-function text(name: string, value: (record: RunRecord) => string | null | undefined): Column {
-  return {
-    name,
-    type: "text",
-    value: ({ record }) => {
-      const given = value(record);
-      return typeof given === "string" ? toColumn(given) : null;
-    },
-  };
+/** A step of a migration. */
+export function addColumn(column: RunColumn): string {
+  const columns = columnsOf(column).map(({ name, type }) => `add column ${name} ${type}`);
+  return `alter table SCHEMA.runs ${columns.join(", ")}`;
 }
 
-function number(name: string, value: (record: RunRecord) => number | null | undefined): Column {
-  return { name, type: "double precision", value: ({ record }) => value(record) };
+function columnsFrom(event: RunColumn["from"]): Column[] {
+  return RUN_COLUMNS.filter(({ from }) => from === event).flatMap(columnsOf);
+}
+
+function columnsOf({ name, field, kind }: RunColumn): readonly Column[] {
+  const { columns } = KINDS[kind] as PostgresKind<unknown>;
+  return columns(name, ({ record }) => record[field]);
+}
+
+function textColumn(name: string, value: (row: PostgresRunRow) => string | null | undefined): Column[] {
+  return [
+    {
+      name,
+      type: "text",
+      value: (row) => {
+        const given = value(row);
+        return typeof given === "string" ? toColumn(given) : null;
+      },
+    },
+  ];
+}
+
+function numberColumn(name: string, value: (row: PostgresRunRow) => number | null | undefined): Column[] {
+  return [{ name, type: "double precision", value }];
+}
+
+function usageColumns(_: string, value: (row: PostgresRunRow) => Usage): Column[] {
+  return USAGE.map(([part, name]) => ({
+    name,
+    type: part === "estimated" ? "boolean" : "double precision",
+    value: (row) => value(row)[part],
+  }));
+}
+
+function usageIn(row: Row): Usage {
+  const usage = noUsage();
+  for (const [part, name] of USAGE) {
+    if (part === "estimated") usage.estimated = row[name] === true;
+    else usage[part] = Number(row[name]);
+  }
+  return usage;
 }
 
 function unnest(columns: readonly Column[], first: number): string {

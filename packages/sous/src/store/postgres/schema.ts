@@ -3,7 +3,9 @@
 import { createHash } from "node:crypto";
 import { UserError } from "../../core/errors.ts";
 import { LATEST_TIME } from "../event-schema.ts";
+import { withAddedColumns } from "../run-columns.ts";
 import { type Connection, plannedStatement, type Query, statement } from "./connection.ts";
+import { addColumn } from "./run-rows.ts";
 
 /** Events of a tree are the keys from `tree × 2^28`; a number that both ends of the connection know. */
 export const TREE_BITS = 28;
@@ -107,9 +109,9 @@ function lockNumber(name: string): string {
 
 /**
  * Never changed once published, only added to. Texts are compared byte by byte (`collate "C"`), as JavaScript does, and
- * numbers of ours are `double precision`, which is what they are there.
+ * numbers of ours are `double precision`, which is what they are there. Columns that came after version 1 are in `RUN_COLUMNS`.
  */
-const MIGRATIONS: readonly (readonly string[])[] = [
+const VERSIONS: readonly (readonly string[])[] = [
   [
     `create table SCHEMA.trees (
        tree bigint generated always as identity primary key,
@@ -234,6 +236,8 @@ const MIGRATIONS: readonly (readonly string[])[] = [
      ) as ended order by time`,
   ],
 ];
+
+const MIGRATIONS = withAddedColumns("postgres", VERSIONS, addColumn);
 
 /** As a line of the totals can hold it, which stays for ever. */
 function amount(column: string, most: number = Number.MAX_SAFE_INTEGER): string {

@@ -5,7 +5,7 @@ import { blobsOf } from "../event-row.ts";
 import type { SqliteClaims } from "./claims.ts";
 import type { SqliteConnection } from "./connection.ts";
 import type { SqliteReader } from "./reader.ts";
-import { releaseBlob } from "./run-row.ts";
+import { FIND_COLUMN_BLOBS, releaseBlob } from "./run-row.ts";
 import { MAX_VALUE_BYTES } from "./schema.ts";
 import { tallyInterrupted } from "./tallies.ts";
 
@@ -69,5 +69,3 @@ const FIND_OLD = "SELECT number FROM runs WHERE parent IS NULL AND started_at < 
 const IS_OLD = "SELECT 1 FROM runs WHERE number = ? AND started_at < ? AND root = number";
 const FIND_WITH_BLOBS = `SELECT json FROM events WHERE key >= ?1 << 28 AND key < (?1 + 1) << 28
 AND substr(json, 1, 1) = '[' AND octet_length(json) <= ${MAX_VALUE_BYTES}`;
-const FIND_COLUMN_BLOBS = `SELECT hex(task) AS hash FROM runs WHERE root = ?1 AND typeof(task) = 'blob'
-UNION ALL SELECT hex(summary_prompt) FROM runs WHERE root = ?1 AND typeof(summary_prompt) = 'blob'`;

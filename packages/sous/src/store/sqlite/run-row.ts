@@ -1,13 +1,12 @@
 /** One run as a row of a database: written when it starts and when it ends, and not trusted when it is read. */
 
-import type { SQLInputValue, SQLOutputValue } from "node:sqlite";
+import type { SQLInputValue } from "node:sqlite";
 import { StoreError } from "../../core/errors.ts";
 import type { EventOf, RunIdentity } from "../../core/event.ts";
-import { textOf } from "../../core/message.ts";
-import { RECORD_STATUSES, type RunRecord } from "../../core/store.ts";
-import { noUsage, type Usage } from "../../core/usage.ts";
-import { type Blob, fromColumn, hashOf, isForBlobs, toColumn } from "../event-row.ts";
-import { checkedRecord, damagedRun } from "../event-schema.ts";
+import { endOfRecord, type RunRecord } from "../../core/store.ts";
+import { type Blob, hashOf, isForBlobs, toColumn } from "../event-row.ts";
+import { checkedRecord, type EndField, emptyFields, RUN_COLUMNS, type RunColumn } from "../run-columns.ts";
+import { damaged, type ReadBlob, SQLITE_KINDS, type SqliteRow, whole, words } from "./column-kinds.ts";
 import type { SqliteConnection } from "./connection.ts";
 import { MAX_VALUE_BYTES } from "./schema.ts";
 
@@ -21,202 +20,100 @@ export type SqliteRunRow = {
 };
 
 /** Where a run stands among the others of a database. */
-type RunNumbers = { readonly number: number; readonly tree: number; readonly parent: number | null };
+type RunNumbers = Pick<SqliteRunRow, "number" | "tree" | "firstSeq"> & { readonly parent: number | null };
+
+/** A column of the list as SQLite holds it. */
+type Column = Pick<RunColumn, "name" | "field" | "from"> & {
+  readonly type: string;
+  readonly isLong?: boolean;
+  readonly write: (value: unknown) => SQLInputValue;
+  readonly read: (row: SqliteRow, column: string, blob: ReadBlob) => unknown;
+};
+
+const COLUMNS = RUN_COLUMNS.map(({ kind, ...column }) => ({ ...column, ...SQLITE_KINDS[kind] }) as Column);
+const OF_START = COLUMNS.filter(({ from }) => from === "run-start");
+const OF_END = COLUMNS.filter(({ from }) => from === "run-end");
 
 /** Part of a transaction that is open. */
-export function insertRun(connection: SqliteConnection, numbers: RunNumbers, start: EventOf<"run-start">): void {
-  const column = (text: string): SQLInputValue => {
-    if (!isForBlobs(text)) return toColumn(text);
-    const hash = hashOf(text);
-    storeBlob(connection, { hash, text });
-    return Buffer.from(hash, "hex");
-  };
-  connection
-    .prepare(INSERT)
-    .run(
-      numbers.number,
-      toColumn(start.runId),
-      numbers.tree,
-      numbers.parent,
-      toColumn(start.agentId),
-      toColumn(start.path),
-      start.depth,
-      toColumn(start.agent),
-      toColumn(start.label),
-      toColumn(start.model),
-      column(textOf(start.task)),
-      start.summaryPrompt === undefined ? null : column(start.summaryPrompt),
-      JSON.stringify(start.rights.use),
-      start.seq,
-      start.time,
-      start.cwd === undefined ? null : toColumn(start.cwd),
-    );
+export function insertRun(connection: SqliteConnection, numbers: RunNumbers, record: RunRecord): void {
+  const values: SQLInputValue[] = [numbers.number, numbers.tree, numbers.parent, numbers.firstSeq];
+  for (const column of OF_START) values.push(valueFor(connection, column, record));
+  connection.prepare(INSERT).run(...values);
 }
+
+const INSERT = `INSERT INTO runs (number, root, parent, first_seq, ${OF_START.map(({ name }) => name).join(", ")}, status)
+VALUES (?, ?, ?, ?, ${OF_START.map(() => "?").join(", ")}, 'running')`;
 
 /** Part of a transaction that is open. */
 export function endRun(connection: SqliteConnection, number: number, end: EventOf<"run-end">): void {
-  connection
-    .prepare(END)
-    .run(
-      end.status,
-      end.stopReason ?? null,
-      end.seq,
-      end.time,
-      end.durationMs,
-      end.turns,
-      end.toolCount,
-      JSON.stringify(end.usage),
-      end.costUsd,
-      number,
-    );
+  const record: Pick<RunRecord, EndField> = endOfRecord(end);
+  const values: SQLInputValue[] = [end.seq];
+  for (const column of OF_END) values.push(valueFor(connection, column, record));
+  values.push(number);
+  connection.prepare(END).run(...values);
 }
 
-/** What `parseIdentity` wants to see of the run `r` and its parent; no text may be too long to be one of ours. */
-const IDENTITY_COLUMNS = `r.number, r.root, r.parent, r.depth, ${capped("id", "agent_id", "path")}, substr(p.id, 1, 1000) AS parent_id`;
+const END = `UPDATE runs SET last_seq = ?, ${OF_END.map(({ name }) => `${name} = ?`).join(", ")} WHERE number = ?`;
 
-export const SELECT_IDENTITY: string = `SELECT ${IDENTITY_COLUMNS}
+function valueFor(connection: SqliteConnection, column: Column, record: Partial<RunRecord>): SQLInputValue {
+  const value = column.write(record[column.field]);
+  if (column.isLong !== true || typeof value !== "string") return value;
+  if (!isForBlobs(value)) return toColumn(value);
+  const hash = hashOf(value);
+  storeBlob(connection, { hash, text: value });
+  return Buffer.from(hash, "hex");
+}
+
+/** Selects the columns that `parseIdentity` reads. */
+export const SELECT_IDENTITY: string = `SELECT r.number, r.root, r.parent, r.depth, ${["id", "agent_id", "path"].map(capped).join(", ")},
+  substr(p.id, 1, 1000) AS parent_id
 FROM runs r LEFT JOIN runs p ON p.number = r.parent WHERE r.number = ? AND r.root = ?`;
 
-/** What `parseRunRow` wants to see. */
-export const SELECT_RUNS: string = `SELECT ${IDENTITY_COLUMNS}, r.first_seq, r.started_at, r.ended_at, r.duration_ms, r.turns, r.tool_count,
-  r.cost_usd, ${capped("agent", "label", "model", "task", "summary_prompt", "allowed_tools", "status", "stop_reason", "usage", "cwd", "lost")},
-  substr(t.id, 1, 1000) AS root_id
+/** Selects the columns that `parseRunRow` reads, of the run `r`, its parent `p` and the root `t` of its tree. */
+export const SELECT_RUNS: string = `SELECT r.number, r.root, r.parent, r.first_seq,
+  ${COLUMNS.map(({ name, type }) => (type === "TEXT" ? capped(name) : `r.${name}`)).join(", ")}, ${capped("lost")},
+  substr(p.id, 1, 1000) AS parent_id, substr(t.id, 1, 1000) AS root_id
 FROM runs r LEFT JOIN runs p ON p.number = r.parent LEFT JOIN runs t ON t.number = r.root`;
 
-export function parseIdentity(row: Row): RunIdentity {
-  const number = whole(row, "number");
-  const tree = whole(row, "root");
-  const parent = row.parent === null ? null : whole(row, "parent");
-  // A parent comes before its children, so there can be no circle among them.
-  if (number < tree || (parent !== null && (parent < tree || parent >= number))) throw damaged(row, "parent");
+/** The hashes of the long texts in the columns of a tree, each as often as it occurs. */
+export const FIND_COLUMN_BLOBS: string = COLUMNS.filter(({ isLong }) => isLong === true)
+  .map(({ name }) => `SELECT hex(${name}) AS hash FROM runs WHERE root = ?1 AND typeof(${name}) = 'blob'`)
+  .join("\nUNION ALL ");
+
+export function parseIdentity(row: SqliteRow): RunIdentity {
   return {
     runId: words(row, "id"),
     agentId: words(row, "agent_id"),
-    parentId: parent === null ? null : words(row, "parent_id"),
+    parentId: parentOf(row),
     path: words(row, "path"),
     depth: whole(row, "depth"),
   };
 }
 
 /** Whatever the row holds, this returns a run or throws a `StoreError`. */
-export function parseRunRow(row: Row, blob: (hash: string) => string | undefined): SqliteRunRow {
-  const identity = parseIdentity(row);
-  const status = statusOf(row);
-  const lost = row.lost === null ? {} : { lost: words(row, "lost") };
-  const record: RunRecord = {
-    id: identity.runId,
-    agentId: identity.agentId,
-    parentId: identity.parentId,
-    rootId: words(row, "root_id"),
-    path: identity.path,
-    agent: words(row, "agent"),
-    label: words(row, "label"),
-    depth: identity.depth,
-    status,
-    stopReason: row.stop_reason === null ? undefined : text(row, "stop_reason"),
-    startedAt: amount(row, "started_at"),
-    endedAt: row.ended_at === null ? undefined : amount(row, "ended_at"),
-    durationMs: row.duration_ms === null ? undefined : amount(row, "duration_ms"),
-    turns: row.turns === null ? 0 : amount(row, "turns"),
-    toolCount: row.tool_count === null ? 0 : amount(row, "tool_count"),
-    usage: row.usage === null ? noUsage() : usageOf(row),
-    costUsd: costOf(row, status),
-    model: words(row, "model"),
-    task: longText(row, "task", blob),
-    summaryPrompt: row.summary_prompt === null ? undefined : longText(row, "summary_prompt", blob),
-    allowedTools: toolsOf(row),
-    cwd: row.cwd === null ? undefined : words(row, "cwd"),
-    ...lost,
-  };
-  checkedRecord(record);
+export function parseRunRow(row: SqliteRow, blob: ReadBlob): SqliteRunRow {
+  const fields = emptyFields();
+  fields.parentId = parentOf(row);
+  fields.rootId = words(row, "root_id");
+  for (const { name, field, read } of COLUMNS) fields[field] = read(row, name, blob);
+  if (row.lost !== null) fields.lost = words(row, "lost");
+  const record = checkedRecord(fields as RunRecord);
   return { tree: whole(row, "root"), number: whole(row, "number"), firstSeq: whole(row, "first_seq"), record };
 }
 
-function capped(...columns: string[]): string {
-  return columns.map((column) => `iif(octet_length(r.${column}) > 1000000, x'', r.${column}) AS ${column}`).join(", ");
+/** The id of the parent. It comes before its children, so there can be no circle among them. */
+function parentOf(row: SqliteRow): string | null {
+  const number = whole(row, "number");
+  const tree = whole(row, "root");
+  const parent = row.parent === null ? null : whole(row, "parent");
+  if (number < tree || (parent !== null && (parent < tree || parent >= number))) throw damaged(row, "parent");
+  return parent === null ? null : words(row, "parent_id");
 }
 
-type Row = Readonly<Record<string, SQLOutputValue>>;
-
-function text(row: Row, column: string): string {
-  const value = row[column];
-  if (typeof value !== "string") throw damaged(row, column);
-  return value;
+/** No text may be too long to be one of ours. */
+function capped(column: string): string {
+  return `iif(octet_length(r.${column}) > 1000000, x'', r.${column}) AS ${column}`;
 }
-
-/** A text with characters that a column may not be able to hold. */
-function words(row: Row, column: string): string {
-  return fromColumn(text(row, column));
-}
-
-function longText(row: Row, column: string, blob: (hash: string) => string | undefined): string {
-  const value = row[column];
-  if (!(value instanceof Uint8Array)) return words(row, column);
-  const found = blob(Buffer.from(value).toString("hex"));
-  if (found === undefined) throw damaged(row, column);
-  return found;
-}
-
-function amount(row: Row, column: string): number {
-  const value = row[column];
-  if (typeof value !== "number" || !Number.isFinite(value)) throw damaged(row, column);
-  return value;
-}
-
-function whole(row: Row, column: string): number {
-  const value = amount(row, column);
-  if (!Number.isSafeInteger(value) || value < 0) throw damaged(row, column);
-  return value;
-}
-
-function statusOf(row: Row): RunRecord["status"] {
-  const found = STATUSES.find((status) => status === row.status);
-  if (found === undefined) throw damaged(row, "status");
-  return found;
-}
-
-/** Nothing is spent at the start; after the end, null says that a price was unknown. */
-function costOf(row: Row, status: RunRecord["status"]): number | null {
-  if (status === "running") return 0;
-  return row.cost_usd === null ? null : amount(row, "cost_usd");
-}
-
-function usageOf(row: Row): Usage {
-  const found = json(row, "usage");
-  const usage = noUsage();
-  if (typeof found !== "object" || found === null) throw damaged(row, "usage");
-  for (const [name, value] of Object.entries(found)) {
-    if (!Object.hasOwn(usage, name) || typeof value !== typeof usage[name as keyof Usage]) throw damaged(row, "usage");
-  }
-  return { ...usage, ...found };
-}
-
-function toolsOf(row: Row): readonly string[] {
-  const found = json(row, "allowed_tools");
-  if (!Array.isArray(found) || !found.every((name) => typeof name === "string")) throw damaged(row, "allowed_tools");
-  return found;
-}
-
-function json(row: Row, column: string): unknown {
-  try {
-    return JSON.parse(text(row, column));
-  } catch (error) {
-    if (error instanceof SyntaxError) throw damaged(row, column);
-    throw error;
-  }
-}
-
-function damaged({ id, number }: Row, column: string): StoreError {
-  return damagedRun(typeof id === "string" ? id : `number ${number}`, column);
-}
-
-/** A run is stored as running, or as it ended; whether it was interrupted is found out when it is read. */
-const STATUSES = RECORD_STATUSES.filter((status) => status !== "interrupted");
-
-const INSERT = `INSERT INTO runs (number, id, root, parent, agent_id, path, depth, agent, label, model, task, summary_prompt,
-  allowed_tools, first_seq, started_at, cwd, status) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'running')`;
-const END = `UPDATE runs SET status = ?, stop_reason = ?, last_seq = ?, ended_at = ?, duration_ms = ?, turns = ?, tool_count = ?, usage = ?,
-  cost_usd = ? WHERE number = ?`;
 
 /** Keeps the text, or counts one more use of it; part of a transaction that is open. */
 export function storeBlob(connection: SqliteConnection, { hash, text }: Blob): void {

@@ -4,7 +4,9 @@ import { closeSync, constants, fstatSync, openSync, readSync, statSync } from "n
 import type { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { UserError } from "../../core/errors.ts";
+import { withAddedColumns } from "../run-columns.ts";
 import { PURSES } from "./budget.ts";
+import { SQLITE_KINDS } from "./column-kinds.ts";
 import { loadSqlite, type SqliteConnection } from "./connection.ts";
 import { faultOf, isCorrupt, isNotADatabase } from "./faults.ts";
 import { FILL_TALLIES, TALLIES } from "./tallies.ts";
@@ -18,8 +20,15 @@ export const LAST_TREE: number = 2 ** 35 - 1;
 /** Nothing larger is stored as one value, and nothing larger is read from a file of unknown origin. */
 export const MAX_VALUE_BYTES: number = 64 * 1024 * 1024;
 
-/** A table or an index, by name. `fill` puts into it what follows from the tables before it. */
-type Part = { readonly name: string; readonly sql: string; readonly fill?: string };
+/** A table or an index, by name. */
+type Part = {
+  readonly name: string;
+  readonly sql: string;
+  /** Puts into it what follows from the tables before it. */
+  readonly fill?: string;
+  /** A column that `sql` adds to a table that is there already. */
+  readonly column?: string;
+};
 
 /**
  * Run numbers instead of ids, and `tree × 2^28 + seq` as the key of an event: text keys cost half the speed. The row of a
@@ -78,8 +87,8 @@ const BLOBS: Part = {
 )`,
 };
 
-/** What each version adds; the version of a file is how many of these it has. Never changed, only continued. */
-const MIGRATIONS: readonly (readonly Part[])[] = [
+/** What each version adds; never changed, only continued. Columns that came after version 1 are in `RUN_COLUMNS`. */
+const VERSIONS: readonly (readonly Part[])[] = [
   [
     RUNS,
     EVENTS,
@@ -96,6 +105,12 @@ const MIGRATIONS: readonly (readonly Part[])[] = [
   [{ name: "purses", sql: PURSES }],
   [{ name: "tallies", sql: TALLIES, fill: FILL_TALLIES }],
 ];
+
+/** The version of a file is how many of these it has. */
+const MIGRATIONS = withAddedColumns("sqlite", VERSIONS, ({ name, kind }): Part => {
+  const column = `${name} ${SQLITE_KINDS[kind].type}`;
+  return { name: RUNS.name, sql: `ALTER TABLE runs ADD COLUMN ${column}`, column };
+});
 
 const SCHEMA_VERSION: number = MIGRATIONS.length;
 
@@ -150,7 +165,10 @@ function migrate(connection: SqliteConnection, from: number): void {
 /** A trigger, a view or a table with a column that computes something would run in our name. */
 function checkParts(connection: SqliteConnection, version: number): void {
   const expected = new Map<unknown, string>();
-  for (const { name, sql } of MIGRATIONS.slice(0, version).flat()) expected.set(name, sql);
+  for (const { name, sql, column } of MIGRATIONS.slice(0, version).flat()) {
+    // SQLite writes an added column in front of the last bracket.
+    expected.set(name, column === undefined ? sql : `${expected.get(name)?.slice(0, -1)}, ${column})`);
+  }
   const found = connection.prepare(FIND_PARTS).all();
   const strange = found.find(({ name, sql }) => expected.get(name) !== sql);
   if (strange !== undefined)

@@ -7,7 +7,8 @@ import { errorTypeOf } from "../../core/outcome.ts";
 import type { RunRecord } from "../../core/store.ts";
 import { notAMark, type TallySums, type Totals, usableSums } from "../../core/totals.ts";
 import type { Usage } from "../../core/usage.ts";
-import { LATEST_TIME, MAX_RUN_DEPTH } from "../event-schema.ts";
+import { LATEST_TIME } from "../event-schema.ts";
+import { MAX_RUN_DEPTH } from "../run-columns.ts";
 import { TALLY_NUMBERS, TALLY_SUMS, TALLY_TEXTS, toTally } from "../tally-row.ts";
 import type { SqliteConnection } from "./connection.ts";
 

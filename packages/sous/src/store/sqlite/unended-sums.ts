@@ -1,9 +1,10 @@
 /** Remembers what runs that have not ended had spent: asking again costs what is new, not what they have done so far. */
 
 import type { RunRecord } from "../../core/store.ts";
+import { type EndField, RUN_COLUMNS } from "../run-columns.ts";
 import type { SqliteRunRow } from "./run-row.ts";
 
-type Sums = Pick<RunRecord, "turns" | "toolCount" | "usage" | "costUsd">;
+type Sums = Pick<RunRecord, EndField>;
 
 /** What is known of some runs of a tree, as long as `state` is the same. */
 type KnownTree = { readonly state: string; readonly sums: readonly Sums[] };
@@ -33,6 +34,8 @@ export function fillSums(runs: readonly SqliteRunRow[], known: KnownSums, source
 
 function copyOf<Given extends Sums | undefined>(given: Given): Sums | Given {
   if (given === undefined) return given;
-  const { turns, toolCount, usage, costUsd } = given;
-  return { turns, toolCount, usage: { ...usage }, costUsd };
+  const fields = Object.fromEntries(END_FIELDS.map((field) => [field, given[field]]));
+  return { ...(fields as Sums), usage: { ...given.usage } };
 }
+
+const END_FIELDS = RUN_COLUMNS.filter(({ from }) => from === "run-end").map(({ field }) => field as EndField);

@@ -3,7 +3,7 @@
 import type { SQLInputValue } from "node:sqlite";
 import { StaleOwner, StoreError } from "../../core/errors.ts";
 import type { EventOf, StoredEvent } from "../../core/event.ts";
-import { FIRST_FENCE, NO_OWNER } from "../../core/store.ts";
+import { beginRunRecord, FIRST_FENCE, NO_OWNER } from "../../core/store.ts";
 import { type EncodedEvent, encodeEvent, toColumn } from "../event-row.ts";
 import { checkSeq, LAST_SEQ } from "../event-schema.ts";
 import type { SqliteClaims } from "./claims.ts";
@@ -168,7 +168,8 @@ export class SqliteWriter {
     if (parent === undefined) throw new StoreError(`The parent of run ${runId} is not in tree ${tree.rootId}`);
     if (this.#connection.prepare(FIND_RUN).get(toColumn(runId)) !== undefined)
       throw new StoreError(`A run with the id ${runId} is in the store already`);
-    insertRun(this.#connection, { number, tree: tree.number, parent }, start);
+    const record = beginRunRecord(tree.rootId, start);
+    insertRun(this.#connection, { number, tree: tree.number, parent, firstSeq: start.seq }, record);
     if (parentId === null && tree.fence !== NO_OWNER) {
       // A follow-up may begin in the same batch in which the run before it ended.
       tree.isOwned = true;

@@ -6,12 +6,14 @@ import { BudgetExceeded, type ErrorType, toRefusal } from "../../core/errors.ts"
 import type { EventOf, RunStart, StoredEvent } from "../../core/event.ts";
 import { type Account, type Budget, smallerBudget } from "../../core/limits.ts";
 import type { Message } from "../../core/message.ts";
+import { statusOfRefusal } from "../../core/outcome.ts";
 import { readHistory } from "../../core/read-history.ts";
 import { isRedacted } from "../../core/redactor.ts";
 import type { StoredRights } from "../../core/rights.ts";
 import type { Run, RunProfile } from "../../core/run.ts";
 import type { ChildReport } from "../../core/spawn.ts";
 import type { ToolLogEntry } from "../../core/tool-log.ts";
+import { lacksConsent } from "../../core/words/outcomes.ts";
 import { repairHistory } from "../../loop/repair-history.ts";
 import { notYetCharged, restoreCounts, unheardAnswer } from "../../loop/resume-run.ts";
 import { withinStored } from "../../rights/narrow.ts";
@@ -134,7 +136,8 @@ export class EarlierRuns {
     restoreCounts(run, earlier.state);
     const { usage, costUsd } = this.recorded.usageBelow(earlier);
     if (usage.totalTokens > 0 || costUsd !== 0) run.billBelow(usage, costUsd);
-    if (earlier.children.some(({ state }) => state.end?.stopReason === "consent")) run.lacksConsent = true;
+    if (earlier.children.some(({ state }) => state.end !== undefined && lacksConsent(state.end)))
+      run.lacksConsent = true;
   }
 
   toolLog({ runId }: EarlierRun, profile: RunProfile): ToolLogEntry[] {
@@ -185,7 +188,7 @@ export class EarlierRuns {
     const { journal, clock } = this.#parts.asking;
     const { model, price } = parent.profile;
     closeRecorded(earlier, {
-      status: type === "quota" ? "budget_exceeded" : type === "cancelled" ? "cancelled" : "failed",
+      status: statusOfRefusal(type),
       fault: { type, message },
       priceOf: (id) => (id === model.id ? price : undefined),
       append: (who, body) => {

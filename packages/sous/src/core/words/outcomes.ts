@@ -1,0 +1,184 @@
+/**
+ * Every ending of a run once: its status, and the reason of one that is incomplete. The rows hold what each door says of it;
+ * what a door does with it (a command that continues the run, a list of denied actions) is written in that door.
+ */
+
+import type { ErrorType } from "../errors.ts";
+import type { RunStatus, StopReason } from "../outcome.ts";
+
+/** Said by a stop reason where there is one, otherwise by the status. */
+type EndingRow = {
+  /** A name in `EXIT` of `cli/exit-codes.ts`; `signal` stands for the code of the signal that stopped the run. */
+  readonly exit: "ok" | "failed" | "budget" | "limit" | "consent" | "signal";
+  /** A word or two for a person. */
+  readonly words: string;
+  /** The stop reason that an editor reads over ACP; undefined when its request fails. */
+  readonly editor: "end_turn" | "max_tokens" | "max_turn_requests" | "refusal" | "cancelled" | undefined;
+  /** For a person at the command line, of an incomplete run; without it the denied actions are listed. */
+  readonly warning?: string;
+};
+
+/** What came between the run and its task. Colours, symbols and sentences for a person depend on it. */
+export type EndingKind = "done" | "partial" | "limit" | "stopped" | "fault";
+
+type StatusRow = EndingRow & {
+  readonly kind: EndingKind;
+  /** The text is a usable result. */
+  readonly success: boolean;
+  /** Why there is no usable result, when no fault says more. */
+  readonly errorType: ErrorType | undefined;
+  /** The word in reports, logs and metrics. */
+  readonly reported: string;
+  /** For the model that asked for this child: why it gave no usable result. `message` is the sentence of the fault. */
+  readonly sentence?: (message: string, label: string) => string;
+};
+
+/** Also what is said of an incomplete run without a known reason. */
+const OUT_OF_TURNS = {
+  exit: "limit",
+  words: "out of turns",
+  warning: "the run is out of turns, so its answer is not complete: --max-turns allows more",
+} as const;
+
+export const OUTCOMES: Readonly<Record<RunStatus, StatusRow>> = {
+  completed: {
+    kind: "done",
+    success: true,
+    errorType: undefined,
+    exit: "ok",
+    words: "completed",
+    reported: "complete",
+    editor: "end_turn",
+  },
+  incomplete: {
+    kind: "partial",
+    success: true,
+    errorType: undefined,
+    ...OUT_OF_TURNS,
+    reported: "incomplete",
+    editor: "end_turn",
+  },
+  budget_exceeded: {
+    kind: "limit",
+    success: false,
+    errorType: "quota",
+    exit: "budget",
+    words: "over budget",
+    reported: "budget_exceeded",
+    editor: "max_tokens",
+    sentence: (message) => message,
+  },
+  timeout: {
+    kind: "limit",
+    success: false,
+    errorType: "timeout",
+    exit: "limit",
+    words: "timed out",
+    reported: "timeout",
+    editor: "max_turn_requests",
+    sentence: withLabel,
+  },
+  cancelled: {
+    kind: "stopped",
+    success: false,
+    errorType: "cancelled",
+    exit: "signal",
+    words: "cancelled",
+    reported: "cancelled",
+    editor: "cancelled",
+    sentence: withLabel,
+  },
+  refused: {
+    kind: "fault",
+    success: false,
+    errorType: "refused",
+    exit: "failed",
+    words: "model refused",
+    reported: "refused",
+    editor: "refusal",
+    sentence: () => "The subagent's model refused the task",
+  },
+  failed: {
+    kind: "fault",
+    success: false,
+    errorType: "crash",
+    exit: "failed",
+    words: "failed",
+    reported: "failed",
+    editor: undefined,
+    sentence: (message) => `Subagent failed: ${message}`,
+  },
+};
+
+type StopReasonRow = EndingRow & {
+  /** The run took all the turns it had: `max_turns_reached`. */
+  readonly isOutOfTurns: boolean;
+  /** Actions were denied because no one could be asked: the doors list them and say how to allow them. */
+  readonly lacksConsent: boolean;
+  /** In front of the report that the parent's model reads. */
+  readonly notice: (turns: number) => string;
+  /** Behind the status, in an exported page. */
+  readonly aside: string;
+  /** The word as the schema of a report explains it. */
+  readonly about: string;
+};
+
+export const STOP_REASONS: Readonly<Record<StopReason, StopReasonRow>> = {
+  turns: {
+    isOutOfTurns: true,
+    lacksConsent: false,
+    ...OUT_OF_TURNS,
+    editor: "max_turn_requests",
+    notice: (turns) => `the subagent ran out of turns after ${turns}; the result is incomplete`,
+    aside: "out of turns",
+    about: "turns",
+  },
+  consent: {
+    isOutOfTurns: false,
+    lacksConsent: true,
+    exit: "consent",
+    words: "lacked approval",
+    editor: "end_turn",
+    notice: () => "an action needed approval and no one could be asked; the result is incomplete",
+    aside: "an action needed approval",
+    about: "consent that no one could give",
+  },
+};
+
+/** In the order of the table, which schemas, columns and sums keep. */
+export const RUN_STATUSES = Object.keys(OUTCOMES) as readonly RunStatus[];
+export const STOP_REASON_WORDS = Object.keys(STOP_REASONS) as readonly StopReason[];
+
+/** An ending as a run has it, or as a database says it: there a stop reason may be any text. */
+type EndingFacts = { readonly status: string; readonly stopReason?: string | undefined };
+
+/** The row of the stop reason, if it counts: only that of an incomplete run does, and only a word of the table. */
+export function stopReasonOf({ status, stopReason = "" }: EndingFacts): StopReasonRow | undefined {
+  if (status !== "incomplete" || !Object.hasOwn(STOP_REASONS, stopReason)) return undefined;
+  return STOP_REASONS[stopReason as StopReason];
+}
+
+/** The row that speaks for an ending. */
+export function endingRow(facts: EndingFacts & { readonly status: RunStatus }): EndingRow {
+  return stopReasonOf(facts) ?? OUTCOMES[facts.status];
+}
+
+export function isOutOfTurns(facts: EndingFacts): boolean {
+  return stopReasonOf(facts)?.isOutOfTurns === true;
+}
+
+export function lacksConsent(facts: EndingFacts): boolean {
+  return stopReasonOf(facts)?.lacksConsent === true;
+}
+
+/** For descriptions: `a, b or c`, each between quotes. */
+export function oneOf(words: readonly string[], quote: "" | "`" = ""): string {
+  const quoted = words.map((word) => `${quote}${word}${quote}`);
+  const last = quoted.pop() ?? "";
+  return quoted.length === 0 ? last : `${quoted.join(", ")} or ${last}`;
+}
+
+/** Names the child. For a child called outside of a tree the message is about "the run", and its caller has no other. */
+function withLabel(message: string, label: string): string {
+  return message.startsWith("Subagent ") ? `${message} (${label})` : message;
+}

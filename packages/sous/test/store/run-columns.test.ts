@@ -1,0 +1,139 @@
+/** A column of a run is described once: a new one changes two files, and both stores write, read and migrate it. */
+
+import assert from "node:assert/strict";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { after, before, test } from "node:test";
+import { pathToFileURL } from "node:url";
+import type { RunRecord, Store } from "../../src/core/store.ts";
+import { RUN_COLUMNS } from "../../src/store/run-columns.ts";
+import { SQLITE_KINDS } from "../../src/store/sqlite/column-kinds.ts";
+import { sampleTree } from "../../src/testing/sample-tree.ts";
+import { rootFolder, sourceFiles, sourceFolder } from "../source-files.ts";
+import { type PostgresServer, startPostgresServer } from "./postgres-server.ts";
+
+/** What adding a column changes in the sources: here, the type of the fault that ended a run. */
+const NEW_COLUMN: Readonly<Record<string, readonly [before: string, after: string][]>> = {
+  "core/store.ts": [
+    ["  cwd: string | undefined;\n  /** Only of a root: why", "  faultType: string | undefined;\n$&"],
+    ["    cwd: start.cwd,\n", "$&    faultType: undefined,\n"],
+    ["    endedAt: time,\n", "$&    faultType: end.fault?.type,\n"],
+  ],
+  "store/run-columns.ts": [
+    [
+      "} as const satisfies {",
+      '  faultType: { name: "fault_type", kind: "text?", from: "run-end", added: { sqlite: 4, postgres: 3 } },\n$&',
+    ],
+  ],
+};
+
+let folder: string;
+let server: PostgresServer;
+before(async () => {
+  folder = mkdtempSync(join(tmpdir(), "sous-columns-"));
+  server = await startPostgresServer();
+  changeSources(join(folder, "src"));
+});
+after(async () => {
+  await server[Symbol.asyncDispose]();
+  rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+});
+
+test("a new column of a run changes at most three source files", () => {
+  assert.ok(Object.keys(NEW_COLUMN).length <= 3);
+});
+
+test("SQLite writes and reads a new column of a run, and adds it to a database of before", async () => {
+  const file = join(folder, "runs.db");
+  await checkNewColumn(async (sources) => {
+    const { openSqliteStore } = await import(urlOf(sources, "store/sqlite/store.ts"));
+    return openSqliteStore(file);
+  });
+});
+
+test("Postgres writes and reads a new column of a run, and adds it to a schema of before", async () => {
+  const connectionString = server.connectionString();
+  await checkNewColumn(async (sources) => {
+    const { openPostgresStore } = await import(urlOf(sources, "store/postgres/store.ts"));
+    return openPostgresStore({ connectionString, schema: "columns" });
+  });
+});
+
+/** Version 1 of a schema never changes, so a new column does not touch it. */
+const TABLES = ["store/postgres/schema.ts", "store/sqlite/schema.ts"];
+const LIST = "store/run-columns.ts";
+/** Words that mean nothing else in the stores. */
+const NAMES = ["stop_reason", "tool_count", "summary_prompt", "allowed_tools"];
+const FIELDS = ["toolCount", "summaryPrompt", "allowedTools"];
+
+test("the stores name a column of a run in the list and in their first tables, and nowhere else", () => {
+  const files = sourceFiles().filter(({ path }) => path.startsWith("store/") && !path.startsWith("store/export/"));
+  const naming = (word: string) =>
+    files.filter(({ text }) => new RegExp(`\\b${word}\\b`).test(text)).map(({ path }) => path);
+  for (const word of NAMES) assert.deepEqual(naming(word), [LIST, ...TABLES].sort(), word);
+  for (const word of FIELDS) assert.deepEqual(naming(word), [LIST], word);
+});
+
+test("a column of a run has the type of its kind in the table of SQLite", async () => {
+  const { openSqliteStore } = await import("../../src/store/sqlite/store.ts");
+  const file = join(folder, "types.db");
+  await (await openSqliteStore(file))[Symbol.asyncDispose]();
+  using database = new DatabaseSync(file, { readOnly: true });
+  const columns = database.prepare("PRAGMA table_info(runs)").all();
+  const types = new Map(columns.map(({ name, type }) => [name, type]));
+  for (const { name, kind } of RUN_COLUMNS) assert.equal(types.get(name), SQLITE_KINDS[kind].type, name);
+});
+
+/** A store of now writes, then one of the changed sources reads and writes, and the one of now refuses what it cannot know. */
+async function checkNewColumn(open: (sources: string) => Promise<Store>): Promise<void> {
+  {
+    await using store = await open(sourceFolder);
+    await store.append("before", failed("before"));
+    assert.equal("faultType" in ((await store.run("before")) ?? {}), false);
+  }
+  for (const rootId of ["first", "second"]) {
+    await using store = await open(join(folder, "src"));
+    await store.append(rootId, failed(rootId).slice(0, 1));
+    assert.equal(faultTypeOf(await store.run(rootId)), undefined);
+    await store.append(rootId, failed(rootId).slice(1));
+    assert.equal(faultTypeOf(await store.run(rootId)), "tool");
+    assert.equal(faultTypeOf(await store.run("before")), undefined);
+    assert.equal((await store.run("before"))?.status, "failed");
+  }
+  await assert.rejects(open(sourceFolder), /was written by a newer version of sous/);
+}
+
+function failed(rootId: string) {
+  const tree = sampleTree(rootId);
+  tree.start(rootId);
+  tree.end(rootId, { status: "failed", fault: { type: "tool", message: "It broke." } });
+  return tree.events;
+}
+
+function faultTypeOf(record: RunRecord | undefined): unknown {
+  assert.ok(record !== undefined && "faultType" in record);
+  return record.faultType;
+}
+
+/** Copies what a store consists of, with the new column. */
+function changeSources(target: string): void {
+  mkdirSync(target);
+  writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
+  symlinkSync(join(rootFolder, "node_modules"), join(folder, "node_modules"), "junction");
+  for (const part of ["core", "store", "host.ts"])
+    cpSync(join(sourceFolder, part), join(target, part), { recursive: true });
+  for (const [path, changes] of Object.entries(NEW_COLUMN)) {
+    let text = readFileSync(join(target, path), "utf8");
+    for (const [place, replacement] of changes) {
+      assert.equal(text.split(place).length, 2, `${path} has one place like this: ${place}`);
+      text = text.replace(place, replacement);
+    }
+    writeFileSync(join(target, path), text);
+  }
+}
+
+function urlOf(sources: string, path: string): string {
+  return pathToFileURL(join(sources, path)).href;
+}
