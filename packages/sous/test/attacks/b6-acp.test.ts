@@ -502,19 +502,24 @@ suite("B6.4: an agent that changes the rules of the game", () => {
     const answered = Promise.withResolvers<boolean>();
     own.setPermissionPolicy(() => {
       asked += 1;
-      if (asked === 64) setImmediate(() => answered.resolve(false));
       return answered.promise;
     });
     const asking: Step = {
       asking: "session/request_permission",
       params: { sessionId: "$S", toolCall: { toolCallId: "c" }, options: ONCE },
     };
-    const { content } = await own.generate(
-      script(...Array<Step>(300).fill(asking), { until: "answers" }, { tell: "answers" }),
-    );
+    // No question is answered before all of them have arrived, which the thought behind them shows.
+    const thought: Step = { update: { sessionUpdate: "agent_thought_chunk", content: { type: "text", text: "all" } } };
+    const steps = script(...Array<Step>(300).fill(asking), thought, { until: "answers" }, { tell: "answers" });
+    let content = "";
+    for await (const piece of own.generateStream(steps)) {
+      if (piece.type === "thought") answered.resolve(false);
+      if (piece.type === "result") content = piece.result.content;
+    }
     const answers: Answer[] = JSON.parse(content);
     assert.equal(answers.length, 300);
-    assert.ok(answers.some(({ error }) => error?.message === "Too many requests at once"));
+    const refused = answers.filter(({ error }) => error?.message === "Too many requests at once");
+    assert.deepEqual([asked, refused.length], [64, 300 - 64]);
     assert.ok(answers.every(({ outcome }) => outcome?.optionId !== "yes"));
   });
 
