@@ -115,12 +115,14 @@ function capped(column: string): string {
   return `iif(octet_length(r.${column}) > 1000000, x'', r.${column}) AS ${column}`;
 }
 
-/** Keeps the text, or counts one more use of it; part of a transaction that is open. */
+/** Stores the text, or counts one more use of it without a copy of its bytes; part of a transaction that is open. */
 export function storeBlob(connection: SqliteConnection, { hash, text }: Blob): void {
+  const key = Buffer.from(hash, "hex");
+  if (connection.prepare(USE_AGAIN).run(key).changes > 0) return;
   const bytes = Buffer.from(text);
   if (bytes.length > MAX_VALUE_BYTES)
     throw new StoreError(`A text of more than ${MAX_VALUE_BYTES} bytes cannot be kept`);
-  connection.prepare(STORE).run(Buffer.from(hash, "hex"), bytes);
+  connection.prepare(STORE).run(key, bytes);
 }
 
 /** Counts one use less and deletes the text with the last; part of a transaction that is open. */
@@ -144,7 +146,8 @@ export function blobReader(connection: SqliteConnection): (hash: string) => stri
   };
 }
 
-const STORE = "INSERT INTO blobs (hash, data, uses) VALUES (?, ?, 1) ON CONFLICT (hash) DO UPDATE SET uses = uses + 1";
+const USE_AGAIN = "UPDATE blobs SET uses = uses + 1 WHERE hash = ?";
+const STORE = "INSERT INTO blobs (hash, data, uses) VALUES (?, ?, 1)";
 const RELEASE = "UPDATE blobs SET uses = uses - 1 WHERE hash = ?";
 const DELETE_UNUSED = "DELETE FROM blobs WHERE hash = ? AND uses <= 0";
 const READ = "SELECT data FROM blobs WHERE octet_length(data) <= ? AND hash = ?";
