@@ -30,6 +30,14 @@ export async function buildPackage(target: string): Promise<void> {
   copyFileSync(join(root, "LICENSE"), join(target, "LICENSE"));
 }
 
+/** Loaded by the commands and programs that speak these protocols. */
+const SDK_CHUNKS = [
+  { name: "mcp-core", test: /node_modules\/@modelcontextprotocol\/core\//, priority: 2 },
+  { name: "mcp-client-sdk", test: /node_modules\/@modelcontextprotocol\/client\//, priority: 1 },
+  { name: "mcp-server-sdk", test: /node_modules\/@modelcontextprotocol\/server\//, priority: 1 },
+  { name: "acp-sdk", test: /node_modules\/@agentclientprotocol\/sdk\//, priority: 1 },
+];
+
 /**
  * Node takes half a millisecond to find and link a file: what is always loaded together is one file. Each of these is a
  * source with everything that it imports at once, and the first takes what the later ones share with it.
@@ -39,14 +47,9 @@ const CHUNKS = [
   { name: "help", test: /src\/cli\/table\/help\.ts$/, priority: 5 },
   { name: "core", test: /src\/core\//, priority: 4 },
   { name: "runtime", test: /src\/index\.ts$/, priority: 3 },
-  // Loaded by the commands and programs that speak these protocols.
-  { name: "mcp-core", test: /node_modules\/@modelcontextprotocol\/core\//, priority: 2 },
-  { name: "mcp-client-sdk", test: /node_modules\/@modelcontextprotocol\/client\//, priority: 1 },
-  { name: "mcp-server-sdk", test: /node_modules\/@modelcontextprotocol\/server\//, priority: 1 },
-  { name: "acp-sdk", test: /node_modules\/@agentclientprotocol\/sdk\//, priority: 1 },
+  ...SDK_CHUNKS,
 ];
 
-const SDKS = ["mcp-core", "mcp-client-sdk", "mcp-server-sdk", "acp-sdk"];
 const LICENSES = "THIRD-PARTY-LICENSES.txt";
 
 /** Only what runs, without declarations: `dist` must be called so. */
@@ -74,7 +77,9 @@ export async function bundles(dist: string): Promise<void> {
   });
   await bundle.close();
   const chunks = output.filter((file) => file.type === "chunk");
-  for (const { name, fileName } of chunks) if (SDKS.includes(name)) minify(join(dist, fileName));
+  for (const { name, fileName } of chunks) {
+    if (SDK_CHUNKS.some((chunk) => chunk.name === name)) minify(join(dist, fileName));
+  }
   const modules = chunks.flatMap(({ moduleIds }) => moduleIds);
   writeFileSync(join(dist, LICENSES), thirdPartyLicenses(root, modules));
   chmodSync(join(dist, "..", COMMAND), 0o755);

@@ -210,7 +210,7 @@ export function fork<Output>(runId: string, options: ForkOptions & RuntimeOption
   return runtimeOf(shared).fork(runId, own);
 }
 
-/** Of options that are given together: those of the call, and those of its runtime. `limits` is both, `onEvent` of the call. */
+/** Splits options that are given together into those of the call and those of its runtime. `limits` is both, `onEvent` of the call. */
 function splitOptions<Own extends object>(
   where: string,
   given: Own & RuntimeOptions,

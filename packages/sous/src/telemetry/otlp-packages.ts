@@ -34,7 +34,7 @@ function packagesFor({ traces, metrics }: OtlpSettings): string[] {
   return names.map((name) => `@opentelemetry/${name}`);
 }
 
-/** What puts packages where a file of sous finds them: a global sous does not see those of the project it works in. */
+/** The command that puts packages where a file of sous finds them: a global sous does not see those of the project it works in. */
 export function installCommand(packages: readonly string[], file: string): string {
   const [, above] = /^(.*)[\\/]node_modules[\\/]sous[\\/]/.exec(file) ?? [];
   const isGlobal = above !== undefined && !existsSync(`${above}/package.json`);

@@ -18,7 +18,7 @@ export type Machine = {
   readonly store: Store | undefined;
   readonly programs: Programs;
   readonly guards: GuardPaths;
-  /** What agents leave running in the background. */
+  /** Commands that agents leave running in the background. */
   readonly commands: BackgroundCommands;
 };
 

@@ -18,7 +18,7 @@ type EndingRow = {
   readonly warning?: string;
 };
 
-/** What came between the run and its task. Colours, symbols and sentences for a person depend on it. */
+/** The cause of an ending, in five kinds. Colours, symbols and sentences for a person depend on it. */
 export type EndingKind = "done" | "partial" | "limit" | "stopped" | "fault";
 
 type StatusRow = EndingRow & {
@@ -34,7 +34,7 @@ type StatusRow = EndingRow & {
 };
 
 /** Also what is said of an incomplete run without a known reason. */
-const OUT_OF_TURNS = {
+const NO_TURNS_LEFT = {
   exit: "limit",
   words: "out of turns",
   warning: "the run is out of turns, so its answer is not complete: --max-turns allows more",
@@ -54,7 +54,7 @@ export const OUTCOMES: Readonly<Record<RunStatus, StatusRow>> = {
     kind: "partial",
     success: true,
     errorType: undefined,
-    ...OUT_OF_TURNS,
+    ...NO_TURNS_LEFT,
     reported: "incomplete",
     editor: "end_turn",
   },
@@ -127,7 +127,7 @@ export const STOP_REASONS: Readonly<Record<StopReason, StopReasonRow>> = {
   turns: {
     isOutOfTurns: true,
     lacksConsent: false,
-    ...OUT_OF_TURNS,
+    ...NO_TURNS_LEFT,
     editor: "max_turn_requests",
     notice: (turns) => `the subagent ran out of turns after ${turns}; the result is incomplete`,
     aside: "out of turns",

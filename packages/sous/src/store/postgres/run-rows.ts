@@ -29,7 +29,7 @@ type Column = {
   readonly value: (row: PostgresRunRow) => string | number | boolean | undefined | null;
 };
 
-/** How Postgres holds a kind of column: one column, or several. */
+/** A kind of column as Postgres holds it: one column, or several. */
 type PostgresKind<Value> = {
   readonly columns: (name: string, value: (row: PostgresRunRow) => Value) => readonly Column[];
   readonly read: (row: Row, name: string) => Value;

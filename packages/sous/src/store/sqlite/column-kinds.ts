@@ -1,4 +1,4 @@
-/** How SQLite holds each kind of column: its type, what is written, and how it is read from a row that is not trusted. */
+/** The kinds of columns as SQLite holds them: the type, what is written, and how it is read from a row that is not trusted. */
 
 import type { SQLInputValue, SQLOutputValue } from "node:sqlite";
 import type { StoreError } from "../../core/errors.ts";

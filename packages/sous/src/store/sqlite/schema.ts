@@ -87,7 +87,7 @@ const BLOBS: Part = {
 )`,
 };
 
-/** What each version adds; never changed, only continued. Columns that came after version 1 are in `RUN_COLUMNS`. */
+/** The parts that each version adds; never changed, only continued. Columns that came after version 1 are in `RUN_COLUMNS`. */
 const VERSIONS: readonly (readonly Part[])[] = [
   [
     RUNS,
