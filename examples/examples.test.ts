@@ -10,9 +10,12 @@ import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { after, before, suite, test } from "node:test";
 import { promisify } from "node:util";
-import { packedSous } from "../packages/sous/test/packed-sous.ts";
-import { rootFolder } from "../packages/sous/test/source-files.ts";
-import { type PostgresServer, startPostgresServer } from "../packages/sous/test/store/postgres-server.ts";
+import { packedSous } from "../packages/sous/test/support/packed-sous.ts";
+import { rootFolder } from "../packages/sous/test/support/source-files.ts";
+import {
+  type PostgresServer,
+  startPostgresServer,
+} from "../packages/sous/test/support/storage/store/postgres-server.ts";
 import { exampleFiles, exampleFolders } from "../scripts/repository-files.ts";
 
 const start = promisify(execFile);
@@ -52,7 +55,7 @@ test("the examples import sous from the tarball, and no file of the repository",
   assert.deepEqual(outside, []);
 });
 
-suite("from the packed tarball", { concurrency: 2 }, () => {
+suite("from the packed tarball", { concurrency: 3 }, () => {
   for (const folder of folders) {
     test(`${folder} prints what it promises; UPDATE_SNAPSHOTS=1 writes it again`, async () => {
       const actual = await runExample(folder);
@@ -63,26 +66,19 @@ suite("from the packed tarball", { concurrency: 2 }, () => {
   }
 });
 
-const RESOLUTIONS = {
-  nodenext: { module: "nodenext" },
-  bundler: { module: "esnext", moduleResolution: "bundler" },
-};
+// A wrong one among them, because a check that finds nothing in it would find nothing in the others.
+test("all examples type-check with strict against the declarations of the package, and a wrong type is found", async () => {
+  const wrong = mkdtempSync(join(project, "wrong-type-"));
+  writeFileSync(join(wrong, "main.ts"), 'import { agent } from "sous";\nexport const one = agent({ name: 1 });\n');
+  const found = (await typeCheck([...folders, basename(wrong)])).split(/^(?=\S)/m);
+  assert.equal(found.length, 1, found.join(""));
+  assert.match(found[0] ?? "", /^wrong-type-.*Type 'number' is not assignable to type 'string'/);
+});
 
-for (const [name, resolution] of Object.entries(RESOLUTIONS)) {
-  // A wrong one among them, because a check that finds nothing in it would find nothing in the others.
-  test(`all examples type-check with strict and ${name} against the declarations of the package, and a wrong type is found`, async () => {
-    const wrong = mkdtempSync(join(project, "wrong-type-"));
-    writeFileSync(join(wrong, "main.ts"), 'import { agent } from "sous";\nexport const one = agent({ name: 1 });\n');
-    const found = (await typeCheck(resolution, [...folders, basename(wrong)])).split(/^(?=\S)/m);
-    assert.equal(found.length, 1, found.join(""));
-    assert.match(found[0] ?? "", /^wrong-type-.*Type 'number' is not assignable to type 'string'/);
-  });
-}
-
-/** The complaints of the compiler, as a project of a stranger would hear them. */
-async function typeCheck(resolution: Record<string, string>, include: readonly string[]): Promise<string> {
+/** The complaints of the compiler, as a project of a stranger would hear them. Other resolutions are for attw, in `pack.test.ts`. */
+async function typeCheck(include: readonly string[]): Promise<string> {
   const compilerOptions = {
-    ...resolution,
+    module: "nodenext",
     strict: true,
     target: "esnext",
     lib: ["esnext"],

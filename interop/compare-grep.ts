@@ -7,12 +7,12 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { openPrograms } from "../packages/sous/src/app/process/programs.ts";
+import { grepTool } from "../packages/sous/src/app/tools/grep.ts";
 import type { Random } from "../packages/sous/src/core/clock.ts";
 import type { Programs } from "../packages/sous/src/core/process.ts";
-import { openPrograms } from "../packages/sous/src/process/programs.ts";
 import { between, chance, pick, seededRandom } from "../packages/sous/src/testing/world.ts";
-import { grepTool } from "../packages/sous/src/tools/grep.ts";
-import { answerOf } from "../packages/sous/test/tools/write-tools.ts";
+import { answerOf } from "../packages/sous/test/support/app/tools/write-tools.ts";
 
 const FOLDERS = 30;
 const SEARCHES = 12;

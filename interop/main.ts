@@ -7,10 +7,10 @@
 
 import { spawnSync } from "node:child_process";
 import { compareWithRipgrep } from "./compare-grep.ts";
+import { Look } from "./external/look.ts";
+import { isExternalPart, lookExternal, OUTSIDE_PARTS } from "./external/parts.ts";
 import { lookAtInstall } from "./install/look.ts";
 import { lookAtMcp } from "./mcp/parts.ts";
-import { Look } from "./outside/look.ts";
-import { isOutsidePart, lookOutside, OUTSIDE_PARTS } from "./outside/parts.ts";
 import { lookAtPrometheus } from "./prometheus/look.ts";
 import { lookAtSite } from "./site/look.ts";
 import { traceBeginnings, traceHostilePath } from "./trace-beginnings.ts";
@@ -32,7 +32,7 @@ if (isWanted("prometheus")) await lookAtPrometheus(look);
 if (isWanted("site")) await lookAtSite(look);
 if (isWanted("install")) await lookAtInstall(look);
 if (isWanted("mcp")) await lookAtMcp(look);
-await lookOutside(look, parts.filter(isOutsidePart));
+await lookExternal(look, parts.filter(isExternalPart));
 for (const line of missed) console.log(`MISSED  ${line}`);
 process.exitCode = missed.length === 0 ? 0 : 1;
 

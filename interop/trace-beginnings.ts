@@ -10,7 +10,7 @@ import {
   hostileRepository,
 } from "../packages/sous/test/figures/r14-hostile-repository.ts";
 
-const MAIN = join(import.meta.dirname, "../packages/sous/src/cli/main.ts");
+const MAIN = join(import.meta.dirname, "../packages/sous/src/app/cli/main.ts");
 
 /** What was missed. */
 export function* traceBeginnings(): Generator<string> {

@@ -30,12 +30,13 @@ export async function buildPackage(target: string): Promise<void> {
   copyFileSync(join(root, "LICENSE"), join(target, "LICENSE"));
 }
 
-/** Loaded by the commands and programs that speak these protocols. */
+/** Loaded by the commands and programs that speak these protocols, and for the first pattern. */
 const SDK_CHUNKS = [
   { name: "mcp-core", test: /node_modules\/@modelcontextprotocol\/core\//, priority: 2 },
   { name: "mcp-client-sdk", test: /node_modules\/@modelcontextprotocol\/client\//, priority: 1 },
   { name: "mcp-server-sdk", test: /node_modules\/@modelcontextprotocol\/server\//, priority: 1 },
   { name: "acp-sdk", test: /node_modules\/@agentclientprotocol\/sdk\//, priority: 1 },
+  { name: "re2js", test: /node_modules\/re2js\//, priority: 1 },
 ];
 
 /**
@@ -43,8 +44,8 @@ const SDK_CHUNKS = [
  * source with everything that it imports at once, and the first takes what the later ones share with it.
  */
 const CHUNKS = [
-  { name: "start", test: /src\/cli\/main\.ts$/, priority: 6 },
-  { name: "help", test: /src\/cli\/table\/help\.ts$/, priority: 5 },
+  { name: "start", test: /src\/app\/cli\/main\.ts$/, priority: 6 },
+  { name: "help", test: /src\/app\/cli\/table\/help\.ts$/, priority: 5 },
   { name: "core", test: /src\/core\//, priority: 4 },
   { name: "runtime", test: /src\/index\.ts$/, priority: 3 },
   ...SDK_CHUNKS,
@@ -88,10 +89,11 @@ export async function bundles(dist: string): Promise<void> {
 /**
  * Part of the bundle: zod, because loading its many files is most of the start-up time, the bundler's own helpers, and the SDKs
  * of the protocols with what they import. They would be 25 MB for every user, and a conflict for users of another version.
+ * re2js is, because its answers to hostile patterns were measured for one version.
  */
-const BUNDLED = ["zod", "@oxc-project/runtime", "@modelcontextprotocol", "@agentclientprotocol/sdk"];
+const BUNDLED = ["zod", "@oxc-project/runtime", "@modelcontextprotocol", "@agentclientprotocol/sdk", "re2js"];
 
-/** Loaded by the command when the user has installed them, see `telemetry/otlp.ts`. They are not peers: any version may be there. */
+/** Loaded by the command when the user has installed them, see `bridges/telemetry/otlp.ts`. They are not peers: any version may be there. */
 const LOADED_WHEN_FOUND =
   /^@opentelemetry\/(resources|sdk-trace|sdk-metrics|exporter-(trace|metrics)-otlp-(http|proto))$/;
 

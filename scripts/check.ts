@@ -18,9 +18,9 @@ const steps: Step[] = [
   { name: "types", command: ["tsc", "--noEmit", "--singleThreaded"], env: { GOGC: "off" } },
   { name: "unused", command: ["knip", "--no-progress", "--no-config-hints"] },
   { name: "format and lint", command: ["biome", "ci", "--error-on-warnings", `--colors=${inColor ? "force" : "off"}`] },
-  { name: "exports", command: [...test, "packages/sous/test/exports.test.ts"] },
-  { name: "star", command: [...test, "packages/sous/test/architecture.test.ts"] },
-  { name: "lockfile", command: [...test, "packages/sous/test/lockfile.test.ts"] },
+  { name: "exports", command: [...test, "packages/sous/test/unit/exports.test.ts"] },
+  { name: "star", command: [...test, "packages/sous/test/unit/architecture.test.ts"] },
+  { name: "lockfile", command: [...test, "packages/sous/test/unit/lockfile.test.ts"] },
   { name: "markdown", command: ["markdownlint-cli2"] },
 ];
 if (existsSync(join(root, "scripts/generate-reference.ts"))) {

@@ -5,18 +5,17 @@ import { basename } from "node:path";
 import { run } from "node:test";
 
 const FILES = [
-  "packages/sous/test/attacks/b*.test.ts",
-  "packages/sous/test/attacks/secrets.test.ts",
-  "packages/sous/test/acp/session.test.ts",
-  "packages/sous/test/core/outside-call.test.ts",
-  "packages/sous/test/config/*.test.ts",
-  "packages/sous/test/requirements/h-{rights,boundaries,shares,limits}.test.ts",
-  "packages/sous/test/{rights,inventory}/*.test.ts",
-  "packages/sous/test/figures/r9-rights.test.ts",
-  "packages/sous/test/tools/{workspace,grep}.test.ts",
-  "packages/sous/test/process/{programs,program-folders,git-environment}.test.ts",
-  "packages/sous/test/store/sqlite-hostile.test.ts",
-  "packages/sous/test/rerun/hostile.test.ts",
+  "packages/sous/test/{unit,system}/attacks/{b*,secrets}.test.ts",
+  "packages/sous/test/system/bridges/acp/session.test.ts",
+  "packages/sous/test/unit/core/external-call.test.ts",
+  "packages/sous/test/{unit,system}/app/config/*.test.ts",
+  "packages/sous/test/unit/requirements/{h-rights,h-boundaries,h-shares,h-limits,r-figures}.test.ts",
+  "packages/sous/test/{unit,system}/runtime/rights/*.test.ts",
+  "packages/sous/test/unit/inventory/*.test.ts",
+  "packages/sous/test/{unit,system}/app/tools/{workspace,grep}.test.ts",
+  "packages/sous/test/system/app/process/{programs,program-folders,git-environment}.test.ts",
+  "packages/sous/test/unit/storage/store/sqlite-hostile.test.ts",
+  "packages/sous/test/unit/rerun/hostile.test.ts",
 ];
 /** A test that shows that others can fail is no attempt. */
 const CONTROL = /can fail$|so the rows? above/;

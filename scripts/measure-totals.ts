@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { Store } from "../packages/sous/src/core/store.ts";
-import { openSqliteStore } from "../packages/sous/src/store/sqlite/store.ts";
+import { openSqliteStore } from "../packages/sous/src/storage/store/sqlite/store.ts";
 import { sampleTree } from "../packages/sous/src/testing/sample-tree.ts";
 
 const RUNS_OF_A_TREE = 100;

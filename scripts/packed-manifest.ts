@@ -9,7 +9,7 @@ import { dirname, join, resolve } from "node:path";
 export const ENGINES = { node: ">=22.18" };
 
 /** Below the folder of the package; built from the source of the same name. */
-export const COMMAND = "dist/cli/main.js";
+export const COMMAND = "dist/app/cli/main.js";
 
 /** Imports lead to the sources where this condition is set: in the clone. */
 const SOURCE_CONDITION = "sous-source";

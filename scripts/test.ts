@@ -1,9 +1,11 @@
 /**
- * Runs the tests: all of them, or the files and flags given as arguments. `npm run coverage` also counts the lines of
- * `packages/sous/src` they reach, which takes a quarter longer.
+ * Runs the tests: all of them, one tier, or the files and flags given as arguments. The tier of a test is its folder: `test/unit`
+ * starts no process, `test/system` does, or needs one of its own. `npm run coverage` also counts the lines of `packages/sous/src`
+ * they reach, which takes a quarter longer.
  *
  *   npm test
- *   npm test -- packages/sous/test/architecture.test.ts
+ *   npm run test:unit
+ *   npm test -- packages/sous/test/unit/architecture.test.ts
  *   npm test -- --test-name-pattern="spent budget"
  */
 
@@ -12,27 +14,33 @@ import { chmodSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from "node:
 import { availableParallelism, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { bundles } from "./build.ts";
-import { groupTests } from "./group-tests.ts";
+import { type Groups, groupTests } from "./group-tests.ts";
 
 const root = resolve(import.meta.dirname, "..");
 
-const ALL = [
-  "packages/sous/src/**/*.test.ts",
-  "packages/sous/test/**/*.test.ts",
-  "examples/**/*.test.ts",
-  "docs/snippets/**/*.test.ts",
+/** The runner starts groups in the order of their names: those that take long first, so that none of them is alone at the end. */
+const SYSTEM: readonly Groups[] = [
+  { name: "1-alone", patterns: ["packages/sous/test/system/*.test.ts", "{examples,docs/snippets}/**/*.test.ts"] },
+  { name: "2-system", patterns: ["packages/sous/test/system/*/**/*.test.ts"], count: 20 },
 ];
+
+const UNIT: Groups = {
+  name: "3-unit",
+  patterns: ["packages/sous/test/unit/**/*.test.ts"],
+  count: 14,
+  first: [import.meta.resolve("./forbid-processes.mjs")],
+};
 
 const COVERAGE = [
   `--import=${import.meta.resolve("./own-coverage.mjs")}`,
   "--experimental-test-coverage",
   "--test-coverage-include=packages/sous/src/**/*.ts",
-  "--test-coverage-exclude=packages/sous/src/**/*.test.ts",
   "--test-coverage-lines=80",
 ];
 
-const isCounted = process.argv.includes("--counted");
-const given = process.argv.slice(2).filter((argument) => argument !== "--counted");
+const own = ["--counted", "--unit", "--system"];
+const [isCounted, onlyUnit, onlySystem] = own.map((flag) => process.argv.includes(flag));
+const given = process.argv.slice(2).filter((argument) => !own.includes(argument));
 const flags = given.filter((argument) => argument.startsWith("-"));
 const files = given.filter((argument) => !argument.startsWith("-"));
 
@@ -58,10 +66,10 @@ const { status, signal } = spawnSync(
     "--test-reporter=spec",
     "--test-timeout=600000",
     // Node's own default is one less than the number of cores, which leaves half of a small machine idle. Many tests wait.
-    `--test-concurrency=${availableParallelism() + 2}`,
+    `--test-concurrency=${availableParallelism() * 2 + 1}`,
     ...(isCounted ? COVERAGE : []),
     ...flags,
-    ...(files.length === 0 ? await groupTests(root, ALL, join(root, ".cache/test-groups")) : files),
+    ...(files.length === 0 ? await testFiles() : files),
   ],
   // Most of a small test is loading sources: all processes but the first find them compiled.
   {
@@ -70,7 +78,7 @@ const { status, signal } = spawnSync(
       NODE_COMPILE_CACHE: join(root, "node_modules/.cache/tests"),
       TMPDIR: temporary,
       SOUS_TEST_SHARED: temporary,
-      ...(given.length === 0 ? { SOUS_TEST_COMMAND: join(command, "cli/main.js") } : {}),
+      ...(given.length === 0 ? { SOUS_TEST_COMMAND: join(command, "app/cli/main.js") } : {}),
       ...process.env,
     },
   },
@@ -78,6 +86,12 @@ const { status, signal } = spawnSync(
 rmSync(temporary, { recursive: true, force: true, maxRetries: 3 });
 if (signal !== null) console.error(`The tests were ended by ${signal}.`);
 process.exitCode = status ?? 1;
+
+/** Every test of the tiers that are asked for. */
+async function testFiles(): Promise<string[]> {
+  const wanted = [...(onlyUnit ? [] : SYSTEM), ...(onlySystem ? [] : [UNIT])];
+  return (await Promise.all(wanted.map((groups) => groupTests(root, groups, join(root, ".cache/test-groups"))))).flat();
+}
 
 /** A folder in memory that has room: databases wait for the disk at every commit, most of the time that their tests take. */
 function inMemory(): string | undefined {

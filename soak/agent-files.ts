@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { median } from "../packages/sous/test/figures/median.ts";
-import { packedSous } from "../packages/sous/test/packed-sous.ts";
+import { packedSous } from "../packages/sous/test/support/packed-sous.ts";
 import type { Figure } from "./main.ts";
 
 const FILES = 200;

@@ -5,9 +5,10 @@
 
 import { availableParallelism } from "node:os";
 import { runCraftedRows } from "../packages/sous/test/figures/b8-crafted-rows.ts";
+import { runExternalKills } from "../packages/sous/test/figures/external-kills.ts";
 import { measureSharedPostgres } from "../packages/sous/test/figures/h1-shared-postgres.ts";
 import { runRivals, runSleepers } from "../packages/sous/test/figures/kill-rivals.ts";
-import { runOutsideKills } from "../packages/sous/test/figures/outside-kills.ts";
+import { measureMutants } from "../packages/sous/test/figures/mutation/measure.ts";
 import { runParkKills } from "../packages/sous/test/figures/park-kills.ts";
 import { runCrashSchedules } from "../packages/sous/test/figures/r1-crashes.ts";
 import { runFaultSchedules } from "../packages/sous/test/figures/r1-schedules.ts";
@@ -26,8 +27,7 @@ import { type ReplayFigure, runReplays } from "../packages/sous/test/figures/r13
 import { measureFanOuts, runMixes, runWithEnough } from "../packages/sous/test/figures/r15-fan-outs.ts";
 import { traceSyncs } from "../packages/sous/test/figures/sync-trace.ts";
 import { runTelemetryTrees } from "../packages/sous/test/figures/telemetry.ts";
-import { measureMutants } from "../packages/sous/test/mutation/measure.ts";
-import { tryCommands } from "../packages/sous/test/rights/shell-trial.ts";
+import { tryCommands } from "../packages/sous/test/support/runtime/rights/shell-trial.ts";
 import { MANY_AGENT_FILES } from "./agent-files.ts";
 import { PLANTED } from "./planted.ts";
 import { ORPHANS } from "./r3.ts";
@@ -82,9 +82,9 @@ const FIGURES: readonly Figure[] = [
   },
   ...ORPHANS,
   {
-    name: "D5 50 kills in the middle of a delegation to an agent outside",
+    name: "D5 50 kills in the middle of a delegation to an external agent",
     async measure() {
-      const figure = await runOutsideKills({ kills: 50 });
+      const figure = await runExternalKills({ kills: 50 });
       return { figure, isReached: figure.broken.length === 0 && figure.places.length === 50 };
     },
   },
@@ -127,7 +127,7 @@ const FIGURES: readonly Figure[] = [
     },
   },
   {
-    name: "R4 100 races of 8 processes on one purse that has enough for all",
+    name: "R4 100 races of 8 processes on one books that has enough for all",
     async measure(seed) {
       const figure = await runProcessRaces({ seed, races: 100, processes: 8, kills: 0, only: "enough" });
       const { overspent, leaked, hung, wrongRefusals, refused, faults } = figure;

@@ -10,7 +10,8 @@ export const STRANGE_TEXTS: readonly Figure[] = [
     name: `R16 ${HOSTILE_TEXTS.length} texts of strangers that were built to be slow`,
     async measure() {
       const late = await runTextTrials({ texts: HOSTILE_TEXTS, endings: ["deadline", "TERM"], lanes: 1 });
-      return { figure: { texts: HOSTILE_TEXTS.length, late }, isReached: late.length === 0 };
+      const texts = new Set(HOSTILE_TEXTS.map(({ name }) => name)).size;
+      return { figure: { texts, late }, isReached: late.length === 0 && texts >= 40 };
     },
   },
   {

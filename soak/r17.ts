@@ -4,7 +4,7 @@ import { runFullDisk } from "../packages/sous/test/figures/r17-full-disk.ts";
 import { runStoreKills } from "../packages/sous/test/figures/r17-kills.ts";
 import { runLostStores } from "../packages/sous/test/figures/r17-lost.ts";
 import { runOpenings } from "../packages/sous/test/figures/r17-openings.ts";
-import { startPostgresServer } from "../packages/sous/test/store/postgres-server.ts";
+import { startPostgresServer } from "../packages/sous/test/support/storage/store/postgres-server.ts";
 import type { Figure } from "./main.ts";
 
 export const STORE_FAULTS: readonly Figure[] = [

@@ -13,7 +13,7 @@ const ASKED = { version: /^\d+\.\d+\.\d+/, help: /^  sous run /m };
  * @returns {import("./rounds.mjs").Measurement[]}
  */
 export function measureCommands(folder, rounds) {
-  const main = join(folder, "../packages/sous/dist/cli/main.js");
+  const main = join(folder, "../packages/sous/dist/app/cli/main.js");
   const measured = [];
   // Round 0 only warms the disk cache.
   for (let round = 0; round <= rounds; round++) {

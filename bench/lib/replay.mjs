@@ -34,7 +34,7 @@ function keepRuns(folder, file, runs) {
 }
 
 function askAll(folder, databases, rounds) {
-  const main = join(folder, "../packages/sous/dist/cli/main.js");
+  const main = join(folder, "../packages/sous/dist/app/cli/main.js");
   const measured = [];
   // Round 0 only warms the disk cache.
   for (let round = 0; round <= rounds; round++) {

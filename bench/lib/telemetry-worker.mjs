@@ -12,8 +12,8 @@ import { agent, run } from "../../packages/sous/dist/index.js";
 import { runIdGenerator, traceRuns } from "../../packages/sous/dist/otel.js";
 import { openSqliteStore } from "../../packages/sous/dist/sqlite.js";
 // The command line has these alone: no door leads to them.
-import { measureRuns } from "../../packages/sous/src/telemetry/metrics.ts";
-import { createRegistry } from "../../packages/sous/src/telemetry/registry.ts";
+import { measureRuns } from "../../packages/sous/src/bridges/telemetry/metrics.ts";
+import { createRegistry } from "../../packages/sous/src/bridges/telemetry/registry.ts";
 import { counters, resetCounters, workerPlan } from "../mock/brain.mjs";
 import { createOwnModel } from "../peers/sous/own-model.mjs";
 import { reading } from "../peers/sous/tree.mjs";

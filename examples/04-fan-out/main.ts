@@ -13,7 +13,7 @@ const model = scriptedModel({
 const scout = agent({ name: "scout", model, instructions: "Answer with file:line only." });
 
 const topics = ["passwords", "billing", "jobs"];
-const results = await fanOut(scout, topics, { limit: 2 });
+const results = await fanOut(scout, topics, { concurrency: 2 });
 for (const [index, { status, text, error }] of results.entries()) {
   console.log(`${topics[index]}: ${status}, ${error?.message ?? text}`);
 }

@@ -40,7 +40,7 @@ console.log(`within the budget: ${partial.usage.totalTokens <= 5_000}`);
 // #region time
 const slow = agent({ name: "slow", model: scriptedModel([says("Half of it"), hangs()]) });
 
-const late = await run(slow, "Count to a million.", { budget: { seconds: 0.05 } });
+const late = await run(slow, "Count to a million.", { budget: { durationMs: 50 } });
 console.log(`${late.status}: ${late.text}`);
 // #endregion
 

@@ -25,7 +25,7 @@ type Update = {
 };
 type Ended = { code: number | null; wire: Wire[]; lines: string[]; stderr: string };
 
-const MAIN = join(import.meta.dirname, "../../packages/sous/src/cli/main.ts");
+const MAIN = join(import.meta.dirname, "../../packages/sous/src/app/cli/main.ts");
 const SERVE = `${process.execPath} --conditions=sous-source ${MAIN} acp serve`;
 /** Seconds that acpx keeps the agent after a prompt. */
 const [SHORT, LONG] = ["1", "60"];

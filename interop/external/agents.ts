@@ -2,7 +2,7 @@
 
 import { chownSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { OutsideName } from "./mock.ts";
+import type { ExternalName } from "./mock.ts";
 import { peerFile } from "./peers.ts";
 
 /** An entry of `agent_servers`. */
@@ -20,7 +20,7 @@ type Way = {
   files?: Record<string, string>;
 };
 
-const WAYS: Record<OutsideName, (url: string, home: string) => Way> = {
+const WAYS: Record<ExternalName, (url: string, home: string) => Way> = {
   claude: (url) => ({
     argv: [process.execPath, peerFile("@agentclientprotocol/claude-agent-acp/dist/index.js")],
     env: { ANTHROPIC_API_KEY: "x", ANTHROPIC_BASE_URL: url, CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1" },
@@ -49,7 +49,7 @@ const WAYS: Record<OutsideName, (url: string, home: string) => Way> = {
 export const PLATFORM = `${process.platform}-${process.arch}`;
 
 /** Makes a home for the agent below `folder`. `mark` is a variable that its processes can be found by. */
-export function entryOf(name: OutsideName, url: string, folder: string, mark: string): Entry {
+export function entryOf(name: ExternalName, url: string, folder: string, mark: string): Entry {
   const home = join(folder, `home-${name}`);
   const { argv, env, files = {} } = WAYS[name](url, home);
   mkdirSync(join(home, ".codex"), { recursive: true });

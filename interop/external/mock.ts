@@ -5,10 +5,10 @@
  */
 
 import { type ChatCompletionRequest, type Fixture, LLMock } from "@copilotkit/aimock";
-import { usage } from "../../packages/sous/test/model/aimock.ts";
+import { usage } from "../../packages/sous/test/support/runtime/model/aimock.ts";
 
 export const OUTSIDE = ["claude", "opencode", "codex", "gemini"] as const;
-export type OutsideName = (typeof OUTSIDE)[number];
+export type ExternalName = (typeof OUTSIDE)[number];
 
 /** The model that runs of sous itself use: `openai-compatible/lead`. */
 export const LEAD = "lead";
@@ -38,7 +38,7 @@ export function commandFor(path: string): string {
 }
 
 /** The tool that each agent edits with; codex has none but the shell. */
-const EDITS: Record<OutsideName | typeof LEAD, (path: string) => ToolCall> = {
+const EDITS: Record<ExternalName | typeof LEAD, (path: string) => ToolCall> = {
   claude: (path) => ({ name: "Write", input: { file_path: path, content: EDITED } }),
   opencode: (path) => ({ name: "write", input: { filePath: path, content: EDITED } }),
   codex: (path) => ({ name: "exec_command", input: { cmd: commandFor(path) } }),
@@ -53,7 +53,7 @@ export type Mock = AsyncDisposable & {
   /** The requests of models of ours whose first message begins with `task`, oldest first. */
   requestsFor(task: string): ChatCompletionRequest[];
   /** The texts of users in the requests that one agent has sent with tools, oldest first. */
-  heardBy(name: OutsideName | typeof LEAD): string[][];
+  heardBy(name: ExternalName | typeof LEAD): string[][];
 };
 
 export async function startMock(): Promise<Mock> {
@@ -148,7 +148,7 @@ function lastResult({ messages }: ChatCompletionRequest): string {
 }
 
 /** Each agent was given another model. */
-function callerOf({ model }: ChatCompletionRequest): OutsideName | typeof LEAD {
+function callerOf({ model }: ChatCompletionRequest): ExternalName | typeof LEAD {
   if (model.startsWith("claude")) return "claude";
   if (model.startsWith("gemini")) return "gemini";
   if (model.startsWith("gpt")) return "codex";

@@ -5,7 +5,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import type { Look } from "./look.ts";
-import { commandFor, EDITED, LEAD, type Mock, OUTSIDE, type OutsideName, type ToolCall, WORDS } from "./mock.ts";
+import { commandFor, EDITED, type ExternalName, LEAD, type Mock, OUTSIDE, type ToolCall, WORDS } from "./mock.ts";
 import type { Place } from "./place.ts";
 import { NATIVE } from "./stage.ts";
 
@@ -17,7 +17,7 @@ type Report = {
   usage: { total_tokens: number };
 };
 
-const MAIN = join(import.meta.dirname, "../../packages/sous/src/cli/main.ts");
+const MAIN = join(import.meta.dirname, "../../packages/sous/src/app/cli/main.ts");
 /** As an editor writes it. */
 const CLAUDE = "Claude Code";
 /** Our own name of it in an agent file. */
@@ -33,7 +33,7 @@ export async function lookAtTree(looked: Looked): Promise<void> {
 
 async function allInOneTree({ mock, place, look }: Looked): Promise<void> {
   configure(place);
-  const fileOf = (name: OutsideName) => join(place.cwd, `tree-${name}.txt`);
+  const fileOf = (name: ExternalName) => join(place.cwd, `tree-${name}.txt`);
   mock.script("four agents", [() => [...OUTSIDE.map((name) => callFor(name, fileOf(name))), NATIVE], "All done."]);
   const rules = [
     ...["claude-code", "opencode", "codex", "gemini"].map((name) => `subagent_delegate(${name})`),
@@ -59,7 +59,7 @@ async function allInOneTree({ mock, place, look }: Looked): Promise<void> {
 }
 
 /** Claude is called by the name of an agent file, the others by the names of their servers. */
-function callFor(name: OutsideName, file: string): ToolCall {
+function callFor(name: ExternalName, file: string): ToolCall {
   const task = `${WORDS.edit} ${file}`;
   return name === "claude"
     ? { name: "subagent", input: { agent: CODER, label: CODER, task_prompt: task } }

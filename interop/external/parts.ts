@@ -9,13 +9,13 @@ import { makePlace } from "./place.ts";
 import { lookAtAgent } from "./scenarios.ts";
 
 export const OUTSIDE_PARTS = [...OUTSIDE, "tree", "acpx"] as const;
-type OutsidePart = (typeof OUTSIDE_PARTS)[number];
+type ExternalPart = (typeof OUTSIDE_PARTS)[number];
 
-export function isOutsidePart(part: string): part is OutsidePart {
+export function isExternalPart(part: string): part is ExternalPart {
   return OUTSIDE_PARTS.some((each) => each === part);
 }
 
-export async function lookOutside(look: Look, parts: readonly OutsidePart[]): Promise<void> {
+export async function lookExternal(look: Look, parts: readonly ExternalPart[]): Promise<void> {
   if (parts.length === 0) return;
   const failure = installPeers();
   if (failure !== undefined) {

@@ -4,7 +4,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSyn
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Entry, entryOf, giveAway, MARK } from "./agents.ts";
-import type { OutsideName } from "./mock.ts";
+import type { ExternalName } from "./mock.ts";
 
 export type Place = Disposable & {
   readonly folder: string;
@@ -12,7 +12,7 @@ export type Place = Disposable & {
   readonly cwd: string;
   /** The variable that its processes are found by. */
   readonly mark: { readonly name: string; readonly value: string };
-  entry(name: OutsideName): Entry;
+  entry(name: ExternalName): Entry;
   /** The processes that agents of this place have left; waits a moment for those that are about to end. */
   remains(): Promise<string[]>;
 };

@@ -6,14 +6,14 @@ import type { ApprovalRequest } from "../../packages/sous/src/core/approval.ts";
 import type { SousEvent } from "../../packages/sous/src/core/event.ts";
 import type { RunOptions, RunResult } from "../../packages/sous/src/core/runtime.ts";
 import type { Look } from "./look.ts";
-import { EDITED, type Mock, type OutsideName, type Turn, WORDS } from "./mock.ts";
+import { EDITED, type ExternalName, type Mock, type Turn, WORDS } from "./mock.ts";
 import type { Place } from "./place.ts";
 import { agentOf, delegate, NATIVE, nextMinute, openStage, type Stage, sumsAgree } from "./stage.ts";
 
-type Looked = { mock: Mock; place: Place; look: Look; name: OutsideName };
+type Looked = { mock: Mock; place: Place; look: Look; name: ExternalName };
 
 /** How long each agent needs until it works, on a busy machine with two cores. */
-const START_MS: Record<OutsideName, number> = { claude: 12_000, opencode: 32_000, codex: 6000, gemini: 15_000 };
+const START_MS: Record<ExternalName, number> = { claude: 12_000, opencode: 32_000, codex: 6000, gemini: 15_000 };
 
 const MAX_COST_USD = 0.5;
 
@@ -21,7 +21,7 @@ const MAX_COST_USD = 0.5;
  * What each may report for two calls of 900 + 40 and 990 + 12 tokens. Claude may add the call for a title, 940; opencode tells
  * the last call only, and codex nothing.
  */
-const REPORTED: Record<OutsideName, readonly number[]> = {
+const REPORTED: Record<ExternalName, readonly number[]> = {
   claude: [1942, 2882],
   opencode: [1002],
   codex: [],
@@ -77,7 +77,7 @@ async function editWithConsent(looked: Looked): Promise<void> {
   const statuses = result.agents.map(({ label, status }) => `${label} ${status}`);
   const isComplete = statuses.length === 3 && statuses.every((status) => status.endsWith(" completed"));
   look.at(`${name}: a lead, a native child and ${name} completed in one tree`, isComplete, statuses);
-  look.at(`${name}: its call is shown with its end`, hasCall(stage.events), outsideCalls(stage.events));
+  look.at(`${name}: its call is shown with its end`, hasCall(stage.events), externalCalls(stage.events));
   look.at(`${name}: its session was recorded before it was prompted`, isSessionFirst(stage.events));
   const billed = child?.usage.totalTokens ?? 0;
   const isBilled = REPORTED[name].length === 0 ? billed > 0 : REPORTED[name].includes(billed);
@@ -194,7 +194,7 @@ async function budgetHit(looked: Looked): Promise<void> {
     );
   }
   look.at(`${name}: the sums agree over the budget`, sumsAgree(result), seen);
-  look.at(`${name}: its calls were not tool calls of ours`, !stage.events.some(isToolCallOutside), undefined);
+  look.at(`${name}: its calls were not tool calls of ours`, !stage.events.some(isToolCallExternal), undefined);
 }
 
 async function moneyLimit(looked: Looked): Promise<void> {
@@ -221,13 +221,13 @@ function isAbout(input: unknown, file: string): boolean {
   return JSON.stringify(input).includes(file);
 }
 
-function outsideCalls(events: readonly SousEvent[]) {
+function externalCalls(events: readonly SousEvent[]) {
   return events.flatMap((event) => (event.type === "outside-call" ? [event] : []));
 }
 
 /** One call that began and ended without an error. */
 function hasCall(events: readonly SousEvent[]): boolean {
-  const calls = outsideCalls(events);
+  const calls = externalCalls(events);
   return calls.some(
     ({ callId, phase, isError }) =>
       phase === "end" && isError !== true && calls.some((each) => each.phase === "start" && each.callId === callId),
@@ -240,11 +240,11 @@ function isSessionFirst(events: readonly SousEvent[]): boolean {
   return session >= 0 && session < events.findIndex((event) => event.type === "turn-start" && event.path === path);
 }
 
-function isToolCallOutside(event: SousEvent): boolean {
+function isToolCallExternal(event: SousEvent): boolean {
   return event.type === "tool-call-start" && event.depth > 0;
 }
 
-/** The last answer that an agent outside has given. */
+/** The last answer that an external agent has given. */
 function saidBy(events: readonly SousEvent[]): string {
   const paths = new Set(events.filter(({ type }) => type === "outside-session").map(({ path }) => path));
   const last = events.findLast((event) => event.type === "message-end" && paths.has(event.path));

@@ -2,15 +2,15 @@
 
 import { setTimeout as wait } from "node:timers/promises";
 import { type AcpClient, type AcpServer, createAcpClient } from "../../packages/sous/src/acp.ts";
+import { openPrograms } from "../../packages/sous/src/app/process/programs.ts";
+import { builtInTools } from "../../packages/sous/src/app/tools/built-in.ts";
 import { agent } from "../../packages/sous/src/core/agent.ts";
 import type { ApprovalRequest } from "../../packages/sous/src/core/approval.ts";
 import type { SousEvent } from "../../packages/sous/src/core/event.ts";
 import type { Programs } from "../../packages/sous/src/core/process.ts";
 import type { AgentSummary, RunHandle, RunOptions, RunResult } from "../../packages/sous/src/core/runtime.ts";
 import { type Tool, ToolRegistry } from "../../packages/sous/src/core/tool.ts";
-import { openPrograms } from "../../packages/sous/src/process/programs.ts";
 import { createRuntime, type Runtime, registerSubagentTools } from "../../packages/sous/src/runtime.ts";
-import { builtInTools } from "../../packages/sous/src/tools/built-in.ts";
 import { LEAD, type Mock, type ToolCall, WORDS } from "./mock.ts";
 import type { Place } from "./place.ts";
 
@@ -35,7 +35,7 @@ export type StageOptions = {
 
 export function openStage({ mock, place, servers, answer = () => true }: StageOptions): Stage {
   const programs = openPrograms({ environment: process.env });
-  const client = createAcpClient({ servers, programs, cwd: place.cwd });
+  const client = createAcpClient({ servers, cwd: place.cwd });
   const events: SousEvent[] = [];
   const asked: ApprovalRequest[] = [];
   const names = Object.keys(servers);
@@ -43,7 +43,7 @@ export function openStage({ mock, place, servers, answer = () => true }: StageOp
   const lead = agent({ name: "lead", model, delegate: true, tools: toolsOf(programs, client) });
   const runtime = createRuntime({
     agents: [lead, ...names.map((name) => agent({ name, model: `external/${name}` }))],
-    models: { outside: client, prices: { [model]: { input: 1, output: 1 } } },
+    models: { external: client, prices: { [model]: { input: 1, output: 1 } } },
     onEvent: (event) => void events.push(event),
     host: { cwd: place.cwd, environment: { OPENAI_COMPATIBLE_BASE_URL: `${mock.url}/v1` } },
     approve: (request) => {
@@ -70,7 +70,7 @@ function toolsOf(programs: Programs, client: AcpClient): Tool[] {
   return [...registry];
 }
 
-/** A call that hands a task to an agent outside. */
+/** A call that hands a task to an external agent. */
 export function delegate(serverName: string, task: string): ToolCall {
   return { name: "subagent_delegate", input: { task, description: serverName, serverName } };
 }

@@ -2,7 +2,7 @@
 
 import { copyFileSync, cpSync, existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import type { Look } from "../outside/look.ts";
+import type { Look } from "../external/look.ts";
 import { SCRIPT, TREE } from "./neighbours.ts";
 import { Project } from "./project.ts";
 import { type PackageName, pinned } from "./versions.ts";

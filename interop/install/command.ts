@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import type { Look } from "../outside/look.ts";
+import type { Look } from "../external/look.ts";
 import { npm, Project, warningsOf } from "./project.ts";
 
 const LONGEST_MS = 30_000;

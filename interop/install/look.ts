@@ -4,8 +4,8 @@
  */
 
 import { spawnSync } from "node:child_process";
-import { packedSous } from "../../packages/sous/test/packed-sous.ts";
-import type { Look } from "../outside/look.ts";
+import { packedSous } from "../../packages/sous/test/support/packed-sous.ts";
+import type { Look } from "../external/look.ts";
 import { lookAtBundlers } from "./bundlers.ts";
 import { lookAtCommand } from "./command.ts";
 import { lookAtNeighbours } from "./neighbours.ts";

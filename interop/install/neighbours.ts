@@ -2,8 +2,8 @@
 
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { startPostgresServer } from "../../packages/sous/test/store/postgres-server.ts";
-import type { Look } from "../outside/look.ts";
+import { startPostgresServer } from "../../packages/sous/test/support/storage/store/postgres-server.ts";
+import type { Look } from "../external/look.ts";
 import { Project } from "./project.ts";
 import { type PackageName, pinned } from "./versions.ts";
 

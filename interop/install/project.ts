@@ -15,7 +15,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { ownEnvironment } from "../outside/peers.ts";
+import { ownEnvironment } from "../external/peers.ts";
 import { type PackageName, pinned } from "./versions.ts";
 
 const PROGRAMS = join(import.meta.dirname, "programs");
@@ -121,7 +121,7 @@ export class Project implements Disposable {
       HOME: this.home,
       NEXT_TELEMETRY_DISABLED: "1",
       /** For programs that start it. */
-      SOUS_COMMAND: join(this.folder, "node_modules/sous/dist/cli/main.js"),
+      SOUS_COMMAND: join(this.folder, "node_modules/sous/dist/app/cli/main.js"),
     };
   }
 }

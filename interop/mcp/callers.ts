@@ -2,8 +2,8 @@
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { codexSettings, opencodeSettings, PLATFORM } from "../outside/agents.ts";
-import { peerFile } from "../outside/peers.ts";
+import { codexSettings, opencodeSettings, PLATFORM } from "../external/agents.ts";
+import { peerFile } from "../external/peers.ts";
 
 /** As the documentation says it: `docs/how-to/use-agents-from-other-programs.md`. */
 const SERVE = ["mcp", "serve", "--agents", "lead,scout"];

@@ -2,8 +2,8 @@
 
 import { spawn } from "node:child_process";
 import { join } from "node:path";
-import type { Look } from "../outside/look.ts";
-import { peerFile } from "../outside/peers.ts";
+import type { Look } from "../external/look.ts";
+import { peerFile } from "../external/peers.ts";
 
 const CLIENT = join(import.meta.dirname, "conformance-client.ts");
 const SUITE = peerFile("@modelcontextprotocol/conformance/dist/index.js");

@@ -4,9 +4,9 @@ import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
-import type { Look } from "../outside/look.ts";
-import type { Mock, ToolCall, Turn } from "../outside/mock.ts";
-import { peerFile } from "../outside/peers.ts";
+import type { Look } from "../external/look.ts";
+import type { Mock, ToolCall, Turn } from "../external/mock.ts";
+import { peerFile } from "../external/peers.ts";
 import { type Ended, type Home, makeHome, resultOf, runSous } from "./home.ts";
 
 type Way = "stdio" | "http";

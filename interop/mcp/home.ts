@@ -6,9 +6,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { ProcessJudge } from "../../packages/sous/test/figures/process-judge.ts";
-import { LEAD } from "../outside/mock.ts";
+import { LEAD } from "../external/mock.ts";
 
-const MAIN: string = join(import.meta.dirname, "../../packages/sous/src/cli/main.ts");
+const MAIN: string = join(import.meta.dirname, "../../packages/sous/src/app/cli/main.ts");
 /** `sous` from the sources, as the words of a command. */
 export const SOUS: readonly string[] = [process.execPath, "--conditions=sous-source", MAIN];
 const LONGEST_MS = 90_000;

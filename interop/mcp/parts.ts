@@ -3,9 +3,9 @@
  * gemini-cli, opencode and codex.
  */
 
-import type { Look } from "../outside/look.ts";
-import { startMock } from "../outside/mock.ts";
-import { installPeers } from "../outside/peers.ts";
+import type { Look } from "../external/look.ts";
+import { startMock } from "../external/mock.ts";
+import { installPeers } from "../external/peers.ts";
 import { lookAtCallers } from "./called.ts";
 import { lookAtConformance } from "./conformance.ts";
 import { lookAtEverything } from "./everything.ts";

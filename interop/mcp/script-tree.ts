@@ -1,6 +1,6 @@
 /** The tree of two agents that clients of `sous mcp serve` are answered by. */
 
-import type { Mock } from "../outside/mock.ts";
+import type { Mock } from "../external/mock.ts";
 
 /** A lead that starts a scout, which runs one command. The task of the lead; its answer is "The lead is done.". */
 export function scriptTree(mock: Mock, name: string, command: string): string {

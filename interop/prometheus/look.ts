@@ -9,11 +9,11 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { openSqliteStore } from "../../packages/sous/src/store/sqlite/store.ts";
-import type { Look } from "../outside/look.ts";
+import { openSqliteStore } from "../../packages/sous/src/storage/store/sqlite/store.ts";
+import type { Look } from "../external/look.ts";
 import { type Prometheus, promtool, startPrometheus, until } from "./server.ts";
 
-const MAIN = join(import.meta.dirname, "../../packages/sous/src/cli/main.ts");
+const MAIN = join(import.meta.dirname, "../../packages/sous/src/app/cli/main.ts");
 const OPS = resolve(import.meta.dirname, "../../ops/prometheus");
 const SAMPLE_MS = 100;
 /** F3 names this gauge; Prometheus would keep the ending for histograms. */

@@ -5,7 +5,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { extname, join, normalize, resolve } from "node:path";
 import { readSiteMap } from "../../scripts/site/site-map.ts";
-import type { Look } from "../outside/look.ts";
+import type { Look } from "../external/look.ts";
 import { type Browser, chromium, openBrowser } from "./browser.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");

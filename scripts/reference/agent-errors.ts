@@ -3,11 +3,11 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { problemLines } from "../../packages/sous/src/cli/commands/agent-lines.ts";
-import { chooseStyle } from "../../packages/sous/src/cli/terminal/style.ts";
-import { loadAgentFiles } from "../../packages/sous/src/config/agents/load.ts";
-import { checkCallSize } from "../../packages/sous/src/config/agents/rights.ts";
-import type { AgentFileCode } from "../../packages/sous/src/core/problem.ts";
+import { problemLines } from "../../packages/sous/src/app/cli/commands/agent-lines.ts";
+import { chooseStyle } from "../../packages/sous/src/app/cli/terminal/style.ts";
+import { loadAgentFiles } from "../../packages/sous/src/app/config/agents/load.ts";
+import { checkCallSize } from "../../packages/sous/src/app/config/agents/rights.ts";
+import type { AgentFileCode } from "../../packages/sous/src/app/config/problem.ts";
 import type { Explained } from "./errors-page.ts";
 
 /** Made by making the mistake. */

@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { DEFAULT_CONVERSATION } from "../../packages/sous/src/core/conversation.ts";
-import { DEFAULT_LIMITS } from "../../packages/sous/src/core/limits.ts";
+import { DEFAULT_LIMITS } from "../../packages/sous/src/core/words/limits.ts";
 import { exampleFiles } from "../repository-files.ts";
 import { code, page, wrap } from "./markdown.ts";
 import { signatureOf, simplified } from "./signature.ts";
@@ -33,9 +33,8 @@ const PAGES: readonly ApiPage[] = [
     intro: "Start a run, wait for it, read along, stop it, continue it. [Outcomes](../outcomes.md) says what rejects.",
     names: [
       ...["run", "createRuntime", "fanOut", "resume", "fork", "RunError", "UserError", "RunHandle", "RunOptions"],
-      "ReservedId",
       ...["RuntimeOptions", "Runtime", "FanOutOptions", "ResumeOptions", "ForkOptions", "CancelMode", "RunResult"],
-      ...["RunStatus", "StopReason", "ErrorType", "FailureKind", "AgentSummary"],
+      ...["RunStatus", "StopReason", "ErrorType", "AgentSummary", "Host", "Clock"],
     ],
   },
   {
@@ -44,7 +43,8 @@ const PAGES: readonly ApiPage[] = [
     intro: "What an agent is: instructions, model, tools, subagents, output, hooks.",
     names: [
       ...["agent", "AgentOptions", "AgentDefinition", "ModelChoice", "ForeignModel", "ConversationLimits", "Hooks"],
-      ...["HookCall", "HookDecision", "AnySchema", "JsonSchema", "StandardSchema"],
+      ...["HookCall", "HookDecision", "Effort", "ToolChoice", "ProviderOptions"],
+      ...["AnySchema", "JsonSchema", "StandardSchema", "OutputOf"],
     ],
   },
   {
@@ -52,7 +52,7 @@ const PAGES: readonly ApiPage[] = [
     title: "Define tools",
     intro: "What a tool is, what it gets and what it returns.",
     names: [
-      ...["tool", "readOnlyTools", "ToolRegistry", "ToolFailure", "ToolOptions", "Tool", "ToolContext", "ToolResult"],
+      ...["tool", "ToolRegistry", "ToolFailure", "ToolOptions", "Tool", "ToolContext", "ToolResult"],
       ...["ToolTier", "ToolEffect", "ToolCategory", "CleanUp"],
     ],
   },
@@ -67,31 +67,22 @@ const PAGES: readonly ApiPage[] = [
     file: "delegation",
     title: "Delegate and embed",
     intro:
-      "Subagent tools for a registry of your own, specialists from code, and what a panel or a log shows of children.",
-    names: [
-      ...["registerSubagentTools", "subagentFactory", "SubagentToolsOptions", "SubagentCallbacks", "SubagentInfo"],
-      "SubagentResult",
-    ],
+      "Everything of `sous/embed`: subagent tools for a registry of your own, specialists from code, what a panel or a log shows of children, and the ports of models and agents of your own.",
+    names: ["registerSubagentTools", "subagentFactory"],
   },
   {
     file: "budgets",
     title: "Limit what is spent",
     intro:
       "Budgets of a tree, limits of delegation, budgets that several trees share. [Budget](../../explanation/budget.md).",
-    names: [
-      ...["Budget", "RootBudget", "OnExhausted", "DelegationLimits", "SummaryMode", "SpendingState", "LimitState"],
-      ...["HoldingState", "SharedBudget", "SharedBudgetOptions", "SharedBudgets", "SharedLimits", "Price", "Usage"],
-    ],
+    names: [...["Budget", "RootBudget", "OnExhausted", "DelegationLimits", "SharedBudget", "Price", "Usage"]],
   },
   {
     file: "models",
     title: "Use models",
     intro:
       "Which models a run may use, and a model of your own. [Models and providers](../providers.md) lists the names.",
-    names: [
-      ...["ModelError", "ModelErrorKind", "ModelOptions", "Model", "ModelRequest", "ModelAnswer", "FinishReason"],
-      ...["OnDelta", "ToolDefinition"],
-    ],
+    names: ["ModelError", "ModelErrorKind", "ModelOptions", "Model"],
   },
   {
     file: "messages",
@@ -99,15 +90,15 @@ const PAGES: readonly ApiPage[] = [
     intro:
       "What is said in a run, and the types around events. [Events](../events.md) lists every event with its fields.",
     names: [
-      ...["UserInput", "Message", "UserMessage", "AssistantMessage", "ToolMessage", "TextPart", "FilePart"],
-      ...["ReasoningPart", "ToolCallPart", "ToolResultPart", "SousEvent", "StoredEvent", "EventOf", "EventListener"],
+      ...["UserInput", "Message", "UserMessage", "AssistantMessage", "TextPart", "FilePart"],
+      ...["SousEvent", "StoredEvent", "EventOf", "EventListener"],
     ],
   },
   {
     file: "stores",
     title: "Store runs",
     intro: "Where runs are stored: in memory, in a SQLite file, in Postgres, or in a store of your own.",
-    names: ["openMemoryStore", "StoreError", "Store", "RunRecord", "RunQuery"],
+    names: ["openMemoryStore", "StoreError", "Store"],
   },
   {
     file: "replay",
@@ -153,7 +144,7 @@ const PAGES: readonly ApiPage[] = [
 /** Values that options have when they are unset. */
 const DEFAULTS: Record<string, object> = { DelegationLimits: DEFAULT_LIMITS, ConversationLimits: DEFAULT_CONVERSATION };
 
-/** Types whose fields the page of tools has, each with its meaning. */
+/** Types whose fields another page has, each with its meaning. */
 const DESCRIBED_ELSEWHERE: Record<string, string> = {
   ...Object.fromEntries(
     ["send", "report", "wait", "cancel", "spawn", "delegate"].map((name) => [
@@ -161,6 +152,10 @@ const DESCRIBED_ELSEWHERE: Record<string, string> = {
       `The input of [\`subagent_${name}\`](../tools.md#subagent_${name}).`,
     ]),
   ),
+  StoredBody: "The [stored events](../events.md#stored-events), without the fields that all events begin with.",
+  DeltaBody: "The [deltas](../events.md#deltas), without the fields that all events begin with.",
+  RunStart: "The event [`run-start`](../events.md#run-start).",
+  ToolProgress: "The event [`tool-progress`](../events.md#tool-progress).",
   SubagentInput: "The input of [`subagent`](../tools.md#subagent).",
   ParallelSubagentInput: "The input of [`parallel_subagent`](../tools.md#parallel_subagent).",
   NamedAgentInput: "The input of [`subagent_<name>`](../tools.md#subagent_scout).",
@@ -215,19 +210,20 @@ function sectionsOf(entries: readonly Entry[]): string[] {
 }
 
 const INDEX_INTRO =
-  "The names that programs can import, by task. Times are in milliseconds and end in `Ms`; only budgets count `seconds`. " +
+  "The names that programs can import, by task. Times are in milliseconds, and their names end in `Ms`. " +
   "Options that are unset have the defaults that their comments name. Signatures leave out `readonly` of fields, and `| undefined` of fields that may be left out.";
 
-/** The page of an exported name; undefined when no door has it. */
-function pageOf(name: string, specifier = "sous"): string {
+/** The page of an exported name. */
+function pageOf(name: string, specifier: string): string {
   const { page: file = PAGES.find(({ names }) => names.includes(name))?.file } = DOORS[specifier] ?? {};
   if (file === undefined) throw new Error(`${name} of ${specifier} has no page in scripts/reference/api-pages.ts`);
   return file;
 }
 
-/** Where an exported type is described, for a page beside the folder `api/`. */
-export function linkTo(name: string): string {
-  return `api/${pageOf(name)}.md#${name.toLowerCase()}`;
+/** The place where an exported type is described, for a page beside the folder `api/`; undefined when no door has it. */
+export function linkTo(name: string): string | undefined {
+  const door = Object.entries(DOORS).find(([, { door }]) => exportedNames(door).some((each) => each.name === name));
+  return door && `api/${pageOf(name, door[0])}.md#${name.toLowerCase()}`;
 }
 
 function describe(name: string, specifier: string, found: readonly Exported[]): Entry {

@@ -1,6 +1,6 @@
 /** The page of the chat: what can be typed and pressed. */
 
-import { helpRows } from "../../packages/sous/src/cli/chat/slash-commands.ts";
+import { helpRows } from "../../packages/sous/src/app/cli/chat/slash-commands.ts";
 import { inlineCode, page, table, wrap } from "./markdown.ts";
 
 export function chatPage(): string {

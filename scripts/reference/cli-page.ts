@@ -1,7 +1,7 @@
 /** The page of the command line: every command with its examples, words and options, from the table that help is made from. */
 
-import type { CommandEntry, OptionEntry } from "../../packages/sous/src/cli/table/entry.ts";
-import { COMMAND_TABLE } from "../../packages/sous/src/cli/table/help.ts";
+import type { CommandEntry, OptionEntry } from "../../packages/sous/src/app/cli/table/entry.ts";
+import { COMMAND_TABLE } from "../../packages/sous/src/app/cli/table/help.ts";
 import { page, prose, table, wrap } from "./markdown.ts";
 
 export function cliPage(): string {

@@ -1,10 +1,9 @@
 /** The page of the settings: every key with what it allows, its default, its variable, and what a project may do with it. */
 
-import { OTHER_VARIABLES } from "../../packages/sous/src/config/environment-layer.ts";
-import { settingFacts } from "../../packages/sous/src/config/explain.ts";
-import { ALL_SETTINGS } from "../../packages/sous/src/config/settings.ts";
-import type { Setting } from "../../packages/sous/src/config/value-type.ts";
-import { OTEL_VARIABLES } from "../../packages/sous/src/telemetry/otlp-settings.ts";
+import { settingFacts } from "../../packages/sous/src/app/config/explain.ts";
+import { OTHER_VARIABLES } from "../../packages/sous/src/app/config/layer.ts";
+import { ALL_SETTINGS, type Setting } from "../../packages/sous/src/app/config/settings.ts";
+import { OTEL_VARIABLES } from "../../packages/sous/src/bridges/telemetry/otlp-settings.ts";
 import { page, prose, table, wrap } from "./markdown.ts";
 
 export function configPage(): string {

@@ -3,16 +3,16 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { errorPicture } from "../../packages/sous/src/cli/report-error.ts";
-import { chooseStyle } from "../../packages/sous/src/cli/terminal/style.ts";
-import { loadConfiguration } from "../../packages/sous/src/config/load-configuration.ts";
+import { errorPicture } from "../../packages/sous/src/app/cli/report-error.ts";
+import { chooseStyle } from "../../packages/sous/src/app/cli/terminal/style.ts";
+import { loadConfiguration } from "../../packages/sous/src/app/config/load-configuration.ts";
 import {
   AGENT_FILE_CODES,
   type AgentFileCode,
   CONFIGURATION_CODES,
   type ConfigurationCode,
   ConfigurationError,
-} from "../../packages/sous/src/core/problem.ts";
+} from "../../packages/sous/src/app/config/problem.ts";
 import { AGENT_FILES_EXPLAINED, agentPictureOf } from "./agent-errors.ts";
 import { capitalized, page, wrap } from "./markdown.ts";
 

@@ -1,13 +1,11 @@
 /** The page of the events: the head that all share, then every type with its fields. */
 
 import { linkTo } from "./api-pages.ts";
-import { capitalized, code, inlineCode, item, page, wrap } from "./markdown.ts";
-import { signatureOf, simplified } from "./signature.ts";
+import { inlineCode, item, page, wrap } from "./markdown.ts";
 import {
   type Declaration,
   docBefore,
   type Exported,
-  exportedNames,
   findExported,
   findUsed,
   moduleDoc,
@@ -20,10 +18,15 @@ type TypeNode = Extract<Declaration, { type: "TSTypeAliasDeclaration" }>["typeAn
 type Field = { name: string; type: string; doc: string };
 type EventType = { name: string; doc: string; fields: Field[] };
 
+/** Every event as its type declares it, in that order. The name of a field ends in `?` when it may be missing. */
+export function eventTypes(): { stored: EventType[]; deltas: EventType[] } {
+  const source = readSource("core/event.ts");
+  return { stored: membersOf(source, "StoredBody"), deltas: membersOf(source, "DeltaBody") };
+}
+
 export function eventsPage(): string {
   const source = readSource("core/event.ts");
-  const stored = membersOf(source, "StoredBody");
-  const deltas = membersOf(source, "DeltaBody");
+  const { stored, deltas } = eventTypes();
   const intro = moduleDoc(source);
   return page("Reference: events", intro, [
     "## Every event",
@@ -38,7 +41,7 @@ export function eventsPage(): string {
     ...stored.flatMap(describe),
     "## Deltas",
     ...deltas.flatMap(describe),
-    ...typesUsed(source, [...stored, ...deltas]),
+    ...typesUsed([...stored, ...deltas]),
   ]);
 }
 
@@ -96,25 +99,16 @@ function fieldsOf(source: Source, node: TypeNode): Field[] {
   }
 }
 
-/** Declarations of the types the fields mention; what the package exports is on the pages of the library. */
-function typesUsed(source: Source, events: readonly EventType[]): string[] {
-  const isExported = new Set(exportedNames("index.ts").map(({ name }) => name));
+/** Links to the types the fields mention: the package exports all of them. */
+function typesUsed(events: readonly EventType[]): string[] {
   const mentioned = new Set(
     events.flatMap(({ fields }) => fields.flatMap(({ type }) => type.match(/\b[A-Z]\w+/g) ?? [])),
   );
-  const linked: string[] = [];
-  const shown: string[] = [];
-  for (const name of [...mentioned].sort()) {
-    const found = findUsed(source, name) ?? findUsed(readSource("core/outcome.ts"), name);
-    if (found === undefined) continue;
-    if (isExported.has(name)) linked.push(`[${name}](${linkTo(name)})`);
-    else {
-      const doc = docBefore(found.source, found.start);
-      const body = code(simplified(signatureOf(found.source, found.declaration)));
-      shown.push([`### ${name}`, ...(doc === "" ? [] : [wrap(capitalized(doc))]), body].join("\n\n"));
-    }
-  }
-  return ["## Types of their fields", wrap(`Exported types: ${linked.join(", ")}.`), ...shown];
+  const links = [...mentioned].sort().flatMap((name) => {
+    const link = linkTo(name);
+    return link === undefined ? [] : [`[${name}](${link})`];
+  });
+  return ["## Types of their fields", wrap(`${links.join(", ")}.`)];
 }
 
 function fieldsOfAlias(source: Source, alias: string): Field[] {

@@ -1,6 +1,6 @@
 /** The page of the codes that commands end with, and how they belong to the status of a run. */
 
-import { EXIT, EXIT_CODE_TABLE, exitCodeOf } from "../../packages/sous/src/cli/exit-codes.ts";
+import { EXIT, EXIT_CODE_TABLE, exitCodeOf } from "../../packages/sous/src/app/cli/exit-codes.ts";
 import type { RunStatus } from "../../packages/sous/src/core/outcome.ts";
 import type { RunResult } from "../../packages/sous/src/core/runtime.ts";
 import { OUTCOMES, STOP_REASON_WORDS } from "../../packages/sous/src/core/words/outcomes.ts";

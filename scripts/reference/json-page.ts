@@ -8,7 +8,7 @@ import {
   RESULT_JSON,
   STATS_JSON,
   SUMS_JSON,
-} from "../../packages/sous/src/cli/table/json-table.ts";
+} from "../../packages/sous/src/app/cli/table/json-table.ts";
 import { inlineCode, page, table, wrap } from "./markdown.ts";
 
 export function jsonPage(): string {

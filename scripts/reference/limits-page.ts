@@ -1,6 +1,6 @@
 /** The page of what stays the same, where sous runs, and every limit on one page, with the values of the code. */
 
-import { EVENT_SCHEMA_VERSION } from "../../packages/sous/src/store/event-schema.ts";
+import { EVENT_VERSION } from "../../packages/sous/src/core/words/events.ts";
 import { ENGINES } from "../packed-manifest.ts";
 import { LIMITS } from "./limits-table.ts";
 import { page, table, wrap } from "./markdown.ts";
@@ -39,7 +39,7 @@ function stability(): string[] {
         ],
         [
           "[events](events.md)",
-          `stored events have schema version ${EVENT_SCHEMA_VERSION}. New types and new optional fields may appear; a fold ignores what it does not know. Journals of earlier versions load.`,
+          `stored events have schema version ${EVENT_VERSION}. New types and new optional fields may appear; a fold ignores what it does not know. Journals of earlier versions load.`,
         ],
         [
           "SQLite and Postgres",

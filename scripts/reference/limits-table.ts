@@ -1,8 +1,9 @@
 /** Every limit that a user can meet, with the values of the code. */
 
-import { ALL_SETTINGS } from "../../packages/sous/src/config/settings.ts";
+import { ALL_SETTINGS } from "../../packages/sous/src/app/config/settings.ts";
 import { DEFAULT_CONVERSATION } from "../../packages/sous/src/core/conversation.ts";
-import { DEFAULT_LIMITS, METERED_OUTPUT } from "../../packages/sous/src/core/limits.ts";
+import { METERED_OUTPUT } from "../../packages/sous/src/core/limits.ts";
+import { DEFAULT_LIMITS } from "../../packages/sous/src/core/words/limits.ts";
 import { constant } from "./constant.ts";
 
 const bytes = (value: number): string =>
@@ -48,13 +49,13 @@ export const LIMITS: Record<string, Row[]> = {
   Turns: [
     [
       "turns of a root",
-      count(constant("tree/profiles.ts", "ROOT_MAX_TURNS")),
+      count(constant("runtime/tree/profiles.ts", "ROOT_MAX_TURNS")),
       "`incomplete`, `turns`",
       `${link("agent.max_turns")}, \`maxTurns\``,
     ],
     [
       "turns of a child with a definition",
-      count(constant("tree/profiles.ts", "NAMED_MAX_TURNS")),
+      count(constant("runtime/tree/profiles.ts", "NAMED_MAX_TURNS")),
       "`incomplete`, `turns`",
       "`maxTurns`, `max_turns` of its file",
     ],
@@ -66,7 +67,7 @@ export const LIMITS: Record<string, Row[]> = {
     ],
     [
       "turns that a call may ask for",
-      count(constant("subagents/input.ts", "MAX_CALL_TURNS")),
+      count(constant("runtime/subagents/input.ts", "MAX_CALL_TURNS")),
       "the call is refused",
       "",
     ],
@@ -75,26 +76,31 @@ export const LIMITS: Record<string, Row[]> = {
   "Model calls": [
     [
       "calls of one model at once",
-      count(constant("model/governor.ts", "DEFAULT_CALLS_AT_ONCE")),
+      count(constant("runtime/model/ask.ts", "DEFAULT_CALLS_AT_ONCE")),
       "they wait",
       `${link("provider.max_concurrent_calls")}, \`maxConcurrentCalls\``,
     ],
     [
       "attempts after a passing failure",
-      count(constant("model/ask.ts", "MAX_RETRIES")),
+      count(constant("runtime/model/ask.ts", "MAX_RETRIES")),
       "the run fails",
       link("provider.max_retries"),
     ],
-    ["pause that a provider may ask for", seconds(constant("model/ask.ts", "MAX_RETRY_AFTER_MS")), "the run fails", ""],
+    [
+      "pause that a provider may ask for",
+      seconds(constant("runtime/model/ask.ts", "MAX_RETRY_AFTER_MS")),
+      "the run fails",
+      "",
+    ],
     [
       "silence of a server",
-      seconds(constant("model/resolve.ts", "SILENCE_MS")),
+      seconds(constant("runtime/model/resolve.ts", "SILENCE_MS")),
       "the attempt fails, and is repeated",
       link("provider.timeout"),
     ],
     [
       "one call in all",
-      seconds(constant("model/ai-sdk.ts", "CALL_TIMEOUT_MS")),
+      seconds(constant("runtime/model/ai-sdk.ts", "CALL_TIMEOUT_MS")),
       "the run fails",
       link("provider.call_timeout"),
     ],
@@ -104,10 +110,10 @@ export const LIMITS: Record<string, Row[]> = {
       "the answer is cut off by the provider",
       "`maxOutputTokens`",
     ],
-    ["size of an answer", bytes(constant("model/check-answer.ts", "MAX_ANSWER_BYTES")), "the run fails", ""],
+    ["size of an answer", bytes(constant("runtime/model/check-answer.ts", "MAX_ANSWER_BYTES")), "the run fails", ""],
     [
       "characters of an answer that must be JSON",
-      count(constant("loop/parse-output.ts", "MAX_LENGTH")),
+      count(constant("runtime/loop/parse-output.ts", "MAX_LENGTH")),
       "it does not match its schema",
       "",
     ],
@@ -135,39 +141,39 @@ export const LIMITS: Record<string, Row[]> = {
     ],
     [
       "`read_file`",
-      `${count(constant("tools/read-file.ts", "MAX_LINES"))} lines, ${bytes(constant("tools/read-file.ts", "MAX_BYTES"))}`,
+      `${count(constant("app/tools/read-only.ts", "MAX_LINES"))} lines, ${bytes(constant("app/tools/read-only.ts", "MAX_BYTES"))}`,
       "the rest by its line numbers",
       "",
     ],
     [
       "`grep`: matches, size of a file",
-      `${count(constant("tools/grep.ts", "MAX_MATCHES"))}, ${bytes(constant("tools/grep.ts", "MAX_FILE_BYTES"))}`,
+      `${count(constant("app/tools/grep.ts", "MAX_MATCHES"))}, ${bytes(constant("app/tools/grep.ts", "MAX_FILE_BYTES"))}`,
       "it says that there are more; larger files are skipped",
       "",
     ],
-    ["`glob`: files", count(constant("tools/glob.ts", "MAX_FILES")), "it says that there are more", ""],
+    ["`glob`: files", count(constant("app/tools/read-only.ts", "MAX_FILES")), "it says that there are more", ""],
     [
       "files and folders that one search visits",
-      count(constant("tools/walk.ts", "MAX_ENTRIES")),
+      count(constant("app/tools/walk.ts", "MAX_ENTRIES")),
       "it says that it stopped",
       "",
     ],
-    ["`write_file`, `edit_file`", bytes(constant("tools/file-target.ts", "MAX_WRITTEN_BYTES")), "refused", ""],
+    ["`write_file`, `edit_file`", bytes(constant("app/tools/file-target.ts", "MAX_WRITTEN_BYTES")), "refused", ""],
     [
       "`terminal`: one command",
-      seconds(constant("tools/built-in.ts", "DEFAULT_TERMINAL_TIMEOUT_MS")),
+      seconds(constant("app/tools/built-in.ts", "DEFAULT_TERMINAL_TIMEOUT_MS")),
       "it is ended",
       link("tools.terminal.timeout"),
     ],
     [
       "`terminal`: commands in the background",
-      count(constant("tools/terminal-background.ts", "MAX_COMMANDS")),
+      count(constant("app/tools/terminal-background.ts", "MAX_COMMANDS")),
       "refused",
       "",
     ],
     [
       "`fetch`: page, time",
-      `${bytes(constant("tools/fetch-page.ts", "MAX_BYTES"))}, ${seconds(constant("tools/fetch.ts", "DEFAULT_TIMEOUT_MS"))}`,
+      `${bytes(constant("app/tools/fetch-page.ts", "MAX_BYTES"))}, ${seconds(constant("app/tools/fetch.ts", "DEFAULT_TIMEOUT_MS"))}`,
       "cut, or failed",
       "",
     ],
@@ -175,45 +181,55 @@ export const LIMITS: Record<string, Row[]> = {
   "Files and input": [
     [
       "standard input of `sous run`",
-      `${count(constant("cli/run/task.ts", "MAX_STDIN_BYTES"))} bytes`,
+      `${count(constant("app/cli/run/request.ts", "MAX_STDIN_BYTES"))} bytes`,
       "exit code 2",
       "",
     ],
-    ["agent file", bytes(constant("config/read-file.ts", "MAX_AGENT_BYTES")), "`SOUS-A…`", ""],
+    ["agent file", bytes(constant("app/config/read-file.ts", "MAX_AGENT_BYTES")), "`SOUS-A…`", ""],
     [
       "configuration file",
-      `${count(constant("config/read-file.ts", "MAX_CONFIGURATION_BYTES"))} bytes`,
+      `${count(constant("app/config/read-file.ts", "MAX_CONFIGURATION_BYTES"))} bytes`,
       "`SOUS-C…`",
       "",
     ],
     [
       "exported tree that is imported",
-      `${count(constant("store/import/tree.ts", "MAX_LENGTH"))} characters`,
+      `${count(constant("storage/store/import/tree.ts", "MAX_LENGTH"))} characters`,
       "refused",
       "",
     ],
   ],
   "Agents as MCP tools": [
-    ["calls at work at once", count(constant("mcp/serve-calls.ts", "MAX_CALLS")), "an error result", ""],
-    ["`task` of a call", `${count(constant("mcp/serve-calls.ts", "MAX_TASK"))} characters`, "an error result", ""],
+    ["calls at work at once", count(constant("bridges/mcp/serve-calls.ts", "MAX_CALLS")), "an error result", ""],
+    [
+      "`task` of a call",
+      `${count(constant("bridges/mcp/serve-calls.ts", "MAX_TASK"))} characters`,
+      "an error result",
+      "",
+    ],
     [
       "report",
       `${count(constant("core/truncate.ts", "MAX_RESULT_BYTES"))} bytes`,
       "cut in the middle, and it says so; the whole is stored",
       "",
     ],
-    ["one message", bytes(constant("cli/commands/mcp-serve.ts", "MAX_LINE_BYTES")), "skipped, with an error", ""],
+    [
+      "one message",
+      bytes(constant("app/cli/mcp-serve/served-agents.ts", "MAX_LINE_BYTES")),
+      "skipped, with an error",
+      "",
+    ],
   ],
   "Events and stores": [
     [
       "events that wait for a reader of a handle",
-      `${count(constant("events/iterate.ts", "DEFAULT_LIMITS", "events"))}, or ${count(constant("events/iterate.ts", "DEFAULT_LIMITS", "characters"))} characters`,
+      `${count(constant("runtime/events/iterate.ts", "DEFAULT_LIMITS", "events"))}, or ${count(constant("runtime/events/iterate.ts", "DEFAULT_LIMITS", "characters"))} characters`,
       "deltas are left out; stored events are read from the store",
       "",
     ],
     [
       "claim of a process that is gone, on another machine",
-      seconds(constant("store/sqlite/claims.ts", "LEASE_MS")),
+      seconds(constant("storage/store/sqlite/claims.ts", "LEASE_MS")),
       "then another process may resume its runs",
       "",
     ],
@@ -223,7 +239,12 @@ export const LIMITS: Record<string, Row[]> = {
       "ask again with `mark`",
       "`limit`",
     ],
-    ["one event in SQLite", bytes(constant("store/sqlite/schema.ts", "MAX_VALUE_BYTES")), "the write fails", ""],
+    [
+      "one event in SQLite",
+      bytes(constant("storage/store/sqlite/schema.ts", "MAX_VALUE_BYTES")),
+      "the write fails",
+      "",
+    ],
   ],
 };
 

@@ -1,7 +1,7 @@
 /** The page of the providers: how a model is named, which variables belong to it, and what is known about prices. */
 
-import { PRICES, PRICES_AS_OF, type PriceRow } from "../../packages/sous/src/budget/price-table.ts";
-import { PROVIDERS, type ProviderFacts, type ProviderName } from "../../packages/sous/src/model/providers.ts";
+import { PRICES, PRICES_AS_OF, type PriceRow } from "../../packages/sous/src/runtime/budget/prices.ts";
+import { PROVIDERS, type ProviderFacts, type ProviderName } from "../../packages/sous/src/runtime/model/providers.ts";
 import { page, table, wrap } from "./markdown.ts";
 
 /** What each is; one that is missing here does not compile. */

@@ -30,15 +30,16 @@ export function readSource(path: string): Source {
   return source;
 }
 
-/** The names a door of the package exports, each with the file it comes from. */
-export function exportedNames(door: string): { name: string; from: Source }[] {
+/** The names a door of the package exports, each with the file it comes from, and whether as a type alone. */
+export function exportedNames(door: string): { name: string; from: Source; isType: boolean }[] {
   const source = readSource(door);
   return source.body.flatMap((statement) => {
     if (statement.type !== "ExportNamedDeclaration" || statement.source === null) return [];
     const from = readSource(join(dirname(source.file), statement.source.value));
-    return statement.specifiers.map(({ local }) => ({
+    return statement.specifiers.map(({ local, exportKind }) => ({
       name: local.type === "Literal" ? local.value : local.name,
       from,
+      isType: statement.exportKind === "type" || exportKind === "type",
     }));
   });
 }

@@ -1,9 +1,13 @@
 /** What each tool for children returns, field by field. A test compares it with real results. */
 
 import { OUTCOMES, oneOf } from "../../packages/sous/src/core/words/outcomes.ts";
-import type { NamedAgentResult } from "../../packages/sous/src/subagents/named-agent.ts";
-import type { ParallelOutput, ParallelResult } from "../../packages/sous/src/subagents/parallel.ts";
-import type { RefusalMetadata, ReportMetadata, StartedMetadata } from "../../packages/sous/src/subagents/report.ts";
+import type { NamedAgentResult } from "../../packages/sous/src/runtime/subagents/named-agent.ts";
+import type { ParallelOutput, ParallelResult } from "../../packages/sous/src/runtime/subagents/parallel.ts";
+import type {
+  RefusalMetadata,
+  ReportMetadata,
+  StartedMetadata,
+} from "../../packages/sous/src/runtime/subagents/report.ts";
 import type { ResultField } from "./built-in-results.ts";
 
 export type ToolResultFields = { readonly tool: string; readonly fields: readonly ResultField[] };

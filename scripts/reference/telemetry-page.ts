@@ -1,8 +1,11 @@
 /** The page of traces and metrics: every span, attribute, span event, metric and label, from the tables of the code. */
 
-import { ERROR_TYPES } from "../../packages/sous/src/core/errors.ts";
-import { runSchemas } from "../../packages/sous/src/core/run-schema.ts";
-import { CONVENTIONS_COMMIT, METRICS, type Metric, prometheusName } from "../../packages/sous/src/telemetry/names.ts";
+import {
+  CONVENTIONS_COMMIT,
+  METRICS,
+  type Metric,
+  prometheusName,
+} from "../../packages/sous/src/bridges/telemetry/names.ts";
 import {
   ATTRIBUTES,
   type AttributeEntry,
@@ -10,7 +13,9 @@ import {
   LINKS,
   SPAN_EVENTS,
   SPANS,
-} from "../../packages/sous/src/telemetry/span-names.ts";
+} from "../../packages/sous/src/bridges/telemetry/span-names.ts";
+import { ERROR_TYPES } from "../../packages/sous/src/core/errors.ts";
+import { kindSchemas } from "../../packages/sous/src/storage/store/kind-schemas.ts";
 import { page, table, wrap } from "./markdown.ts";
 
 const INTRO = `Names that begin with \`gen_ai.\` follow the semantic conventions for generative AI of OpenTelemetry, commit
@@ -40,7 +45,7 @@ export function telemetryPage(): string {
     ),
     "## Error types",
     wrap(
-      `\`error.type\` and the label \`error_type\` are one of ${words(ERROR_TYPES)}. Of a turn, \`error.type\` may also be how its model failed: ${words(runSchemas().modelErrorKind.options)}.`,
+      `\`error.type\` and the label \`error_type\` are one of ${words(ERROR_TYPES)}. Of a turn, \`error.type\` may also be how its model failed: ${words(kindSchemas().modelErrorKind.options)}.`,
     ),
     "## Span events",
     table(

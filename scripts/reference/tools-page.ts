@@ -1,15 +1,21 @@
 /** The page of the tools: what a model is told about each of them, what it may send, what comes back, and how it fails. */
 
+import { builtInTools } from "../../packages/sous/src/app/tools/built-in.ts";
 import { agent } from "../../packages/sous/src/core/agent.ts";
 import type { JsonSchema } from "../../packages/sous/src/core/schema.ts";
 import { type Tool, ToolRegistry } from "../../packages/sous/src/core/tool.ts";
+import { compileSchema } from "../../packages/sous/src/runtime/schema/compile.ts";
+import {
+  cancelTool,
+  listTool,
+  reportTool,
+  sendTool,
+  waitTool,
+} from "../../packages/sous/src/runtime/subagents/child-tools.ts";
+import { subagentTool } from "../../packages/sous/src/runtime/subagents/delegation-tools.ts";
+import { namedAgentTool } from "../../packages/sous/src/runtime/subagents/named-agent.ts";
+import { parallelTool } from "../../packages/sous/src/runtime/subagents/parallel.ts";
 import { registerSubagentTools } from "../../packages/sous/src/runtime.ts";
-import { compileSchema } from "../../packages/sous/src/schema/compile.ts";
-import { cancelTool, listTool, reportTool, sendTool, waitTool } from "../../packages/sous/src/subagents/child-tools.ts";
-import { subagentTool } from "../../packages/sous/src/subagents/delegation-tools.ts";
-import { namedAgentTool } from "../../packages/sous/src/subagents/named-agent.ts";
-import { parallelTool } from "../../packages/sous/src/subagents/parallel.ts";
-import { builtInTools } from "../../packages/sous/src/tools/built-in.ts";
 import { inlineCode, page, prose, table, words, wrap } from "./markdown.ts";
 import { builtInResult, resultsIntroduction, sharedFailures, subagentResult } from "./tool-results.ts";
 
@@ -61,7 +67,7 @@ function registered(): Tool[] {
   const registry = new ToolRegistry();
   const client = {
     serverNames: [],
-    outsideAgent: () => {
+    externalAgent: () => {
       throw new Error("The reference asks nobody");
     },
   };

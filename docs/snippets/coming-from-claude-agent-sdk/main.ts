@@ -1,7 +1,8 @@
 /** What a program of the Claude Agent SDK looks like here: read tools, a reviewer, a spending limit, a session that is continued. */
 
-import { agent, openMemoryStore, readOnlyTools, resume, run } from "sous";
+import { agent, openMemoryStore, resume, run } from "sous";
 import { calls, says, scriptedModel } from "sous/testing";
+import { readOnlyTools } from "sous/tools";
 
 const model = scriptedModel({
   lead: [

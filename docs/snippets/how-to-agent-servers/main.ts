@@ -34,7 +34,7 @@ for await (const piece of client.generateStream("Fix it again.")) {
 const fixer = agent({ name: "fixer", description: "Fixes code.", model: "external/echo" });
 const lead = agent({ name: "lead", model, subagents: [fixer] });
 const runtime = createRuntime({
-  models: { outside: client },
+  models: { external: client },
   // Here a person decides: about starting the agent, and about what it asks for.
   approve: ({ path, toolName }) => {
     console.log(`${path} asks for ${toolName}`);

@@ -1,7 +1,7 @@
 /** Stores of a child's own: its messages, its state and its events, copied while it works. */
 
-import { agent, type Message, run, type StoredEvent, subagentFactory, ToolRegistry, tool } from "sous";
-import type { ChildState, ChildStores } from "sous/embed";
+import { agent, type Message, run, type StoredEvent, ToolRegistry, tool } from "sous";
+import { type ChildState, type ChildStores, subagentFactory } from "sous/embed";
 import { calls, says, scriptedModel, uses } from "sous/testing";
 
 const look = tool({

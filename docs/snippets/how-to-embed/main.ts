@@ -1,20 +1,13 @@
 /** Subagent tools in a program of your own: callbacks for a panel, and a log for operators. */
 
-import {
-  agent,
-  registerSubagentTools,
-  run,
-  type SubagentCallbacks,
-  type ToolContext,
-  ToolRegistry,
-  type ToolResult,
-  tool,
-} from "sous";
+import { agent, run, type ToolContext, ToolRegistry, type ToolResult, tool } from "sous";
 import {
   createLifecycleLog,
-  type OutsideAgent,
-  outsideModel,
+  type ExternalAgent,
+  externalModel,
+  registerSubagentTools,
   SessionLost,
+  type SubagentCallbacks,
   SubagentError,
   trackSubagents,
 } from "sous/embed";
@@ -91,7 +84,7 @@ log.settle(lost === undefined);
 // #endregion
 
 // #region own-agent
-const echo: OutsideAgent = {
+const echo: ExternalAgent = {
   serverName: "echo",
   maxCostUsd: 0.01,
   timeoutMs: 60_000,
@@ -107,7 +100,7 @@ const echo: OutsideAgent = {
     };
   },
 };
-const parrot = agent({ name: "parrot", model: outsideModel(echo) });
+const parrot = agent({ name: "parrot", model: externalModel(echo) });
 const answer = await run(parrot, "Hello.");
 console.log(`${answer.text} (at most $${answer.costUsd})`);
 // #endregion

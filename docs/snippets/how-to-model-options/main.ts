@@ -1,6 +1,7 @@
 /** How an agent asks its model: temperature, effort, the choice of tools, options of a provider. */
 
-import { agent, type ModelRequest, run, tool, UserError } from "sous";
+import { agent, run, tool, UserError } from "sous";
+import type { ModelRequest } from "sous/embed";
 import { calls, says, scriptedModel } from "sous/testing";
 
 const search = tool({

@@ -1,7 +1,7 @@
 /** Specialists in `subagents`, and the same as tools of a factory, with what code learns of their work. */
 
-import { agent, run, subagentFactory, ToolRegistry, tool } from "sous";
-import type { NamedAgentResult } from "sous/embed";
+import { agent, run, ToolRegistry, tool } from "sous";
+import { type NamedAgentResult, subagentFactory } from "sous/embed";
 import { calls, says, scriptedModel, uses } from "sous/testing";
 
 const grep = tool({

@@ -10,7 +10,7 @@ const guide = agent({ name: "guide", model });
 
 export async function POST(request: Request): Promise<Response> {
   const { task } = (await request.json()) as { task: string };
-  const handle = run(guide, task, { signal: request.signal, budget: { seconds: 60 } });
+  const handle = run(guide, task, { signal: request.signal, budget: { durationMs: 60_000 } });
   const encoder = new TextEncoder();
   const body = new ReadableStream<Uint8Array>({
     async start(controller) {

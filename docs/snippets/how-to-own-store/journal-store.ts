@@ -1,20 +1,25 @@
 /** A store in one file for one process: each change is a line of JSON, and what the store knows is the sum of its lines. */
 
 import { closeSync, fsyncSync, ftruncateSync, openSync, readFileSync, writeSync } from "node:fs";
-import { type RunQuery, type RunRecord, type Store, type StoredEvent, StoreError, UserError } from "sous";
-import type { Tally, Totals, TotalsQuery } from "sous/replay";
+import { type Store, type StoredEvent, StoreError, UserError } from "sous";
 import {
   type Claim,
   checkTotalsQuery,
   FIRST_FENCE,
   foldRunRecord,
+  hasOpenQuestion,
   interruptedTally,
   NO_OWNER,
   notAMark,
   type ReadOptions,
+  type RunQuery,
+  type RunRecord,
   refusalTally,
   runTally,
   StaleOwner,
+  type Tally,
+  type Totals,
+  type TotalsQuery,
 } from "sous/store";
 
 /** One line of the file. */
@@ -130,11 +135,12 @@ class JournalStore implements Store {
   #records(rootId: string): RunRecord[] {
     const tree = this.#trees.get(rootId);
     if (tree === undefined) return [];
+    const isWaiting = hasOpenQuestion(tree.events);
     const byRun = Map.groupBy(tree.events, ({ runId }) => runId);
     return [...byRun.values()].flatMap((events) => {
       const record = foldRunRecord(rootId, events);
       if (record === undefined) return [];
-      if (record.status === "running" && !tree.isOwned) record.status = "interrupted";
+      if (record.status === "running" && !tree.isOwned) record.status = isWaiting ? "waiting" : "interrupted";
       return record.id === rootId && tree.lost !== undefined ? { ...record, lost: tree.lost } : record;
     });
   }

@@ -4,7 +4,6 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { agent, resume, run } from "sous";
-import { conversations } from "sous/replay";
 import { says, scriptedModel } from "sous/testing";
 import { openJournalStore } from "./journal-store.ts";
 
@@ -28,7 +27,7 @@ appendFileSync(file, '{"type":"events","roo'); // a process that is killed while
 await using store = openJournalStore(file);
 const { text } = await resume(runId, { store, agent: lead, message: "Any other?" });
 console.log(text);
-for (const { metadata } of await conversations(store).list()) console.log(metadata.status, metadata.task);
+for (const { status, task } of await store.list()) console.log(status, task);
 // #endregion
 console.log(`deleted: ${await store.delete(runId)}, lines in the totals: ${(await store.totals()).tallies.length}`);
 rmSync(folder, { recursive: true, maxRetries: 5 });

@@ -31,7 +31,7 @@ function report(error: unknown): void {
 
 // #region ask
 async function ask(task: string, response: ServerResponse): Promise<void> {
-  const handle = track(runtime.run(lead, task, { budget: { seconds: 300 } }));
+  const handle = track(runtime.run(lead, task, { budget: { durationMs: 300_000 } }));
   const gone = new AbortController();
   response.on("close", () => {
     gone.abort();
@@ -50,7 +50,7 @@ async function ask(task: string, response: ServerResponse): Promise<void> {
 
 // #region jobs
 async function startJob(task: string, response: ServerResponse): Promise<void> {
-  const handle = track(runtime.run(lead, task, { budget: { seconds: 3600 } }));
+  const handle = track(runtime.run(lead, task, { budget: { durationMs: 3_600_000 } }));
   // The first event is shown when it is stored: from then on the job outlives this process.
   for await (const _event of handle) return json(response, 202, { id: handle.id });
   await handle.result; // It could not begin: this rejects.
@@ -100,7 +100,7 @@ async function handle(request: IncomingMessage, response: ServerResponse): Promi
 async function resumeInterrupted(): Promise<void> {
   const since = Date.now() - 24 * 60 * 60 * 1000;
   for (const { id, lost } of await store.list({ status: "interrupted", rootsOnly: true, since })) {
-    if (lost !== undefined || (await runtime.questions(id)).length > 0) continue; // lost, or it waits for an answer
+    if (lost !== undefined) continue; // it cannot be resumed
     if (isStopping || live.size >= MAX_RUNS) return;
     if (live.has(id)) continue;
     const { result } = track(runtime.resume(id));

@@ -1,8 +1,9 @@
 /** Stored runs: listed, read, branched, compared, written to a file and taken in again. */
 
-import { agent, createRuntime, fork, openMemoryStore, readOnlyTools, run } from "sous";
-import { compareRuns, conversations, diffRuns, exportTree, importTree } from "sous/replay";
+import { agent, createRuntime, fork, openMemoryStore, run } from "sous";
+import { diffRuns, exportTree, importTree, readMessages } from "sous/replay";
 import { calls, says, scriptedModel } from "sous/testing";
+import { readOnlyTools } from "sous/tools";
 
 const store = openMemoryStore(); // or openSqliteStore("runs.db") from "sous/sqlite"
 
@@ -28,16 +29,16 @@ const continued = await runtime.resume(whole.runId, { message: "Is that all?" })
 console.log(continued.status);
 // #endregion
 
-// #region conversations
-const stored = conversations(store);
-for (const { label, metadata } of await stored.list()) console.log(label, metadata.status, metadata.task);
-const first = await stored.get(runId);
-console.log(first?.messages.map(({ role }) => role).join(", "));
-console.log(`deleted: ${await stored.prune({ olderThan: "30d" })}`);
+// #region list
+const DAY_MS = 24 * 60 * 60 * 1000;
+for (const { label, status, task } of await store.list()) console.log(label, status, task);
+const messages = await readMessages(store, runId);
+console.log(messages?.map(({ role }) => role).join(", "));
+console.log(`deleted: ${await store.prune(Date.now() - 30 * DAY_MS)}`);
 // #endregion
 
 // #region totals
-const { tallies } = await store.totals({ since: Date.now() - 30 * 24 * 60 * 60 * 1000 });
+const { tallies } = await store.totals({ since: Date.now() - 30 * DAY_MS });
 const tokens = tallies.map((tally) => (tally.kind === "run" ? tally.usage.totalTokens : 0));
 console.log(`${tallies.length} lines, ${tokens.reduce((sum, more) => sum + more, 0)} tokens`);
 // #endregion
@@ -53,9 +54,4 @@ const file = await exportTree(store, runId, "json");
 const elsewhere = openMemoryStore();
 const { runs, events } = await importTree(elsewhere, file);
 console.log(`${runs} run, ${events} events`);
-// #endregion
-
-// #region compare
-const { matches } = compareRuns(await store.read(runId), await elsewhere.read(runId));
-console.log(`the copy is the same: ${matches}`);
 // #endregion

@@ -1,8 +1,9 @@
 /** The example of the README and of the site's first page: a lead, a subagent that can read files, and a limit for both. */
 
 // #region all
-import { agent, readOnlyTools, run } from "sous";
+import { agent, run } from "sous";
 import { calls, says, scriptedModel } from "sous/testing";
+import { readOnlyTools } from "sous/tools";
 
 const steps = [calls("subagent_scout", { task: "Find the tests." }), says("Refunds have no test.")];
 const model = scriptedModel({ lead: steps, "lead/scout": [says("test/pay.test.ts")] });

@@ -3,9 +3,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { agent, createRuntime, readOnlyTools, registerSubagentTools, ToolRegistry, tool } from "sous";
+import { agent, createRuntime, ToolRegistry, tool } from "sous";
 import { createAcpClient } from "sous/acp";
+import { registerSubagentTools } from "sous/embed";
 import { calls, says, scriptedModel } from "sous/testing";
+import { readOnlyTools } from "sous/tools";
 
 const cwd = mkdtempSync(join(tmpdir(), "sous-example-"));
 process.on("exit", () => rmSync(cwd, { recursive: true }));
@@ -51,7 +53,7 @@ const scribe = agent({ name: "scribe", description: "Writes.", model: "external/
 const lead = agent({ name: "lead", model, subagents: [reader, counter, scribe] });
 
 const runtime = createRuntime({
-  models: { outside: servers },
+  models: { external: servers },
   approve({ path, toolName, input }) {
     console.log(`${path} asks: ${toolName} ${JSON.stringify(input)}`);
     return { allow: true };

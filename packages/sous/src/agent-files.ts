@@ -2,31 +2,21 @@
 
 import { stat } from "node:fs/promises";
 import { isAbsolute, resolve } from "node:path";
-import { toDefinition } from "./config/agents/definition.ts";
-import type { AgentDialect, AgentProblem } from "./config/agents/file.ts";
-import { dialectOf } from "./config/agents/folders.ts";
-import { loadAgentFiles } from "./config/agents/load.ts";
+import type { AgentDialect, AgentProblem } from "./app/config/agents/file.ts";
+import { toDefinition } from "./app/config/agents/file.ts";
+import { dialectOf } from "./app/config/agents/folders.ts";
+import { loadAgentFiles } from "./app/config/agents/load.ts";
+import { openPrograms } from "./app/process/programs.ts";
+import { builtInTools as allTools } from "./app/tools/built-in.ts";
 import type { AgentDefinition } from "./core/agent.ts";
 import { UserError } from "./core/errors.ts";
 import { nearest } from "./core/nearest.ts";
 import { checkOptions, type OptionNames } from "./core/options.ts";
 import type { Tool } from "./core/tool.ts";
-import { systemHost } from "./host.ts";
-import { openPrograms } from "./process/programs.ts";
-import { fileRules } from "./rights/file-rules.ts";
-import { checkPattern } from "./rights/rule-pattern.ts";
-import { builtInTools as allTools } from "./tools/built-in.ts";
-
-/** A tool of the command line by its name. */
-export type BuiltInToolName =
-  | "read_file"
-  | "list_files"
-  | "glob"
-  | "grep"
-  | "write_file"
-  | "edit_file"
-  | "terminal"
-  | "fetch";
+import type { BuiltInToolName } from "./core/words/tools.ts";
+import { systemHost } from "./machine/host.ts";
+import { fileRules } from "./runtime/rights/policy.ts";
+import { checkPattern } from "./runtime/rights/rule-pattern.ts";
 
 /** Which tools, and where they work. */
 export type BuiltInToolsOptions = {
@@ -34,7 +24,7 @@ export type BuiltInToolsOptions = {
   readonly root?: string | undefined;
   /** Only these; all when unset. */
   readonly only?: readonly BuiltInToolName[] | undefined;
-  /** How long one command of `terminal` may take; 120,000 when unset. */
+  /** The time that one command of `terminal` may take; 120,000 when unset. */
   readonly terminalTimeoutMs?: number | undefined;
   /** Hosts that `fetch` may be redirected to without a question. */
   readonly allowHosts?: readonly string[] | undefined;
@@ -65,7 +55,7 @@ export function builtInTools(options: BuiltInToolsOptions = {}): Tool[] {
   return tools.filter(({ name }) => only.some((each) => each === name));
 }
 
-/** Where agent files are, and what their agents may use. */
+/** The folder of agent files, and what their agents may use. */
 export type LoadAgentsOptions = {
   readonly folder: string;
   /** Whose keys and names of tools the files use; by default as the name of the folder says (`.claude/agents`), else our own. */

@@ -4,23 +4,22 @@ import type { ModelChoice } from "./core/agent.ts";
 import type { ModelRequest } from "./core/model.ts";
 import { checkOptions, type OptionNames } from "./core/options.ts";
 import type { Store } from "./core/store.ts";
-import { systemHost } from "./host.ts";
-import { fromAiSdk, isForeignModel } from "./model/ai-sdk.ts";
-import { modelCache } from "./model/resolve.ts";
-import { readCassette, toCassette, writeCassette } from "./replay/cassette.ts";
+import { systemHost } from "./machine/host.ts";
+import { fromAiSdk, isForeignModel } from "./runtime/model/ai-sdk.ts";
+import { modelCache } from "./runtime/model/resolve.ts";
+import { redactorFor } from "./runtime/tree/redaction.ts";
+import { readCassette, toCassette, writeCassette } from "./storage/replay/cassette.ts";
 import {
   answerOf,
   type CassetteModel,
   CassettePlayer,
   type PlayOptions,
   playOrRecord,
-} from "./replay/cassette-model.ts";
-import { readRecording } from "./replay/recording.ts";
-import type { Script } from "./testing/script.ts";
-import { answers } from "./testing/steps.ts";
-import { redactorFor } from "./tree/redaction.ts";
+} from "./storage/replay/cassette-model.ts";
+import { readRecording } from "./storage/replay/recording.ts";
+import { answers, type Script } from "./testing/steps.ts";
 
-/** How a cassette is played or recorded. */
+/** The options of a cassette that is played or recorded. */
 export type CassetteOptions = PlayOptions & {
   /** Asked for what the cassette does not have, and then written down; never when `CI` is set. */
   record?: ModelChoice | undefined;

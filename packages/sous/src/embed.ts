@@ -1,17 +1,32 @@
-/** `sous/embed`: what a program needs that puts subagents into its own tools, panels and logs. */
+/** `sous/embed`: what a program needs that puts subagents into its own tools, panels and logs, or brings models and agents of its own. */
 
+export type { LogLevel } from "./bridges/telemetry/log.ts";
+export { createLifecycleLog, type LifecycleLog, type LifecycleLogOptions } from "./bridges/telemetry/log.ts";
 export type {
-  OutsideAction,
-  OutsideAgent,
-  OutsideAgents,
-  OutsideAllowance,
-  OutsideAnswer,
-  OutsideCall,
-  OutsideHost,
-  OutsideSession,
+  ExternalAction,
+  ExternalAgent,
+  ExternalAgents,
+  ExternalAllowance,
+  ExternalAnswer,
+  ExternalCall,
+  ExternalHost,
+  ExternalSession,
+  LentToolName,
   SessionRequest,
-} from "./core/outside-agent.ts";
-export { outsideModel, SessionLost } from "./core/outside-agent.ts";
+} from "./core/external-agent.ts";
+export { externalModel, SessionLost } from "./core/external-agent.ts";
+export type { HoldingState, LimitState, SpendingState } from "./core/limits.ts";
+export type { ReasoningPart, ToolCallPart, ToolMessage, ToolResultPart } from "./core/message.ts";
+export type {
+  FinishReason,
+  ModelAnswer,
+  ModelCaller,
+  ModelRequest,
+  ModelSettings,
+  OnDelta,
+  ToolDefinition,
+} from "./core/model.ts";
+export type { ReservedId } from "./core/runtime.ts";
 export type {
   ChildControl,
   ChildInfo,
@@ -20,14 +35,20 @@ export type {
   SpawnOptions,
   SpawnReply,
   SpawnRequest,
+  SummaryMode,
 } from "./core/spawn.ts";
+export type { ToolCounts, ToolLogEntry } from "./core/tool-log.ts";
+export type { IsSampled, TraceContext } from "./core/trace-context.ts";
 export {
+  type SubagentCallbacks,
   SubagentError,
+  type SubagentInfo,
+  type SubagentResult,
   type SubagentToolCall,
   type SubagentToolResult,
   trackSubagents,
-} from "./subagents/callbacks.ts";
-export type { ChildState, ChildStores } from "./subagents/child-stores.ts";
+} from "./runtime/subagents/callbacks.ts";
+export type { ChildState, ChildStores } from "./runtime/subagents/child-stores.ts";
 export type {
   NamedAgentInput,
   ParallelSubagentInput,
@@ -38,16 +59,16 @@ export type {
   SubagentSendInput,
   SubagentSpawnInput,
   SubagentWaitInput,
-} from "./subagents/input-types.ts";
+} from "./runtime/subagents/input.ts";
 export type {
   FactoryDefinition,
   FactoryOptions,
   NamedAgentResult,
   SubagentFactory,
-} from "./subagents/named-agent.ts";
-export type { ParallelOutput, ParallelResult } from "./subagents/parallel.ts";
-export { type ProgressStep, type SubagentProgress, trackProgress } from "./subagents/progress.ts";
-export type { RefusalMetadata, ReportMetadata, StartedMetadata } from "./subagents/report.ts";
-export type { ToolLog } from "./subagents/tool-logs.ts";
-export type { LogLevel } from "./telemetry/log.ts";
-export { createLifecycleLog, type LifecycleLog, type LifecycleLogOptions } from "./telemetry/log.ts";
+} from "./runtime/subagents/named-agent.ts";
+export type { ParallelOutput, ParallelResult } from "./runtime/subagents/parallel.ts";
+export { type ProgressStep, type SubagentProgress, trackProgress } from "./runtime/subagents/progress.ts";
+export type { SubagentToolsOptions } from "./runtime/subagents/register.ts";
+export type { RefusalMetadata, ReportMetadata, StartedMetadata } from "./runtime/subagents/report.ts";
+export type { ToolLog } from "./runtime/subagents/tool-logs.ts";
+export { registerSubagentTools, subagentFactory } from "./runtime.ts";

@@ -12,6 +12,7 @@ export type {
   OpenQuestion,
   RuleAnswer,
 } from "./core/approval.ts";
+export type { Clock, Host } from "./core/clock.ts";
 export type { ConversationLimits } from "./core/conversation.ts";
 export {
   type ErrorType,
@@ -22,27 +23,15 @@ export {
   UserError,
 } from "./core/errors.ts";
 export type { EventListener, EventOf, SousEvent, StoredEvent } from "./core/event.ts";
-export type { Budget, DelegationLimits, HoldingState, LimitState, OnExhausted, SpendingState } from "./core/limits.ts";
-export type {
-  AssistantMessage,
-  FilePart,
-  Message,
-  ReasoningPart,
-  TextPart,
-  ToolCallPart,
-  ToolMessage,
-  ToolResultPart,
-  UserInput,
-  UserMessage,
-} from "./core/message.ts";
-export type { FinishReason, Model, ModelAnswer, ModelRequest, OnDelta, ToolDefinition } from "./core/model.ts";
+export type { Budget, OnExhausted } from "./core/limits.ts";
+export type { AssistantMessage, FilePart, Message, TextPart, UserInput, UserMessage } from "./core/message.ts";
+export type { Model } from "./core/model.ts";
+export type { Effort, ProviderOptions, ToolChoice } from "./core/model-options.ts";
 export type { RunStatus, StopReason } from "./core/outcome.ts";
 export {
   type AgentSummary,
-  type FailureKind,
   type ForkOptions,
   type ModelOptions,
-  type ReservedId,
   type ResumeOptions,
   RunError,
   type RunHandle,
@@ -50,16 +39,10 @@ export {
   type RunResult,
   type RuntimeOptions,
 } from "./core/runtime.ts";
-export type { AnySchema, JsonSchema, StandardSchema } from "./core/schema.ts";
-export type {
-  RootBudget,
-  SharedBudget,
-  SharedBudgetOptions,
-  SharedBudgets,
-  SharedLimits,
-} from "./core/shared-budget.ts";
-export type { CancelMode, SummaryMode } from "./core/spawn.ts";
-export type { RunQuery, RunRecord, Store } from "./core/store.ts";
+export type { AnySchema, JsonSchema, OutputOf, StandardSchema } from "./core/schema.ts";
+export type { RootBudget, SharedBudget } from "./core/shared-budget.ts";
+export type { CancelMode } from "./core/spawn.ts";
+export type { Store } from "./core/store.ts";
 export {
   type CleanUp,
   type Tool,
@@ -73,22 +56,6 @@ export {
   tool,
 } from "./core/tool.ts";
 export type { Price, Usage } from "./core/usage.ts";
-export {
-  createRuntime,
-  type FanOutOptions,
-  fanOut,
-  fork,
-  type Runtime,
-  registerSubagentTools,
-  resume,
-  run,
-  subagentFactory,
-} from "./runtime.ts";
-export { openMemoryStore } from "./store/memory.ts";
-export type {
-  SubagentCallbacks,
-  SubagentInfo,
-  SubagentResult,
-} from "./subagents/callbacks.ts";
-export type { SubagentToolsOptions } from "./subagents/register.ts";
-export { readOnlyTools } from "./tools/read-only.ts";
+export type { DelegationLimits } from "./core/words/limits.ts";
+export { createRuntime, type FanOutOptions, fanOut, fork, type Runtime, resume, run } from "./runtime.ts";
+export { openMemoryStore } from "./storage/store/memory.ts";

@@ -1,18 +1,17 @@
 /** Tools of MCP servers for programs, with the programs and the clock of this machine. */
 
+import { openPrograms } from "./app/process/programs.ts";
+import { openMcpTools } from "./bridges/mcp/open.ts";
+import { openPinFile } from "./bridges/mcp/pins.ts";
+import { type McpServerOptions, readServerOptions } from "./bridges/mcp/server-options.ts";
 import { UserError } from "./core/errors.ts";
 import { checkOptions, type OptionNames } from "./core/options.ts";
-import type { Programs } from "./core/process.ts";
 import type { Tool } from "./core/tool.ts";
 import { readTraceContext, traceVariables } from "./core/trace-context.ts";
-import { systemHost } from "./host.ts";
-import { openMcpTools } from "./mcp/open.ts";
-import { openPinFile } from "./mcp/pins.ts";
-import { type McpServerOptions, readServerOptions } from "./mcp/server-options.ts";
-import { openPrograms } from "./process/programs.ts";
-import { compileSchema } from "./schema/compile.ts";
+import { systemHost } from "./machine/host.ts";
+import { compileSchema } from "./runtime/schema/compile.ts";
 
-/** What `mcpTools()` takes besides the servers. */
+/** The options of `mcpTools()` besides the servers. */
 export type McpToolsOptions = {
   /** The workspace: where servers start, and the only root they are told; the working directory when unset. */
   readonly cwd?: string | undefined;
@@ -22,19 +21,17 @@ export type McpToolsOptions = {
   readonly pinFile?: string | undefined;
   /** True: a server that cannot be started is a sentence in `problems`. False (the default): `mcpTools()` rejects. */
   readonly optional?: boolean | undefined;
-  /** What starts the servers, to share it with others; the caller closes it. When unset, `dispose()` closes one of its own. */
-  readonly programs?: Programs | undefined;
   /** Aborting it ends the start: `mcpTools()` rejects with its reason. Later it has no effect. */
   readonly signal?: AbortSignal | undefined;
 };
 
 const OPTIONS: OptionNames<McpToolsOptions> = {
-  ...{ cwd: true, pinFile: true, optional: true, programs: true, signal: true },
+  ...{ cwd: true, pinFile: true, optional: true, signal: true },
 };
 
 /** The tools of servers, until they are disposed. */
 export type McpToolSet = AsyncDisposable & {
-  /** For `tools` of any number of agents, which share the servers. Each call needs consent: a rule, or `approve` of `run()`. */
+  /** For `tools` of any number of agents, which share the servers. Each call needs approval: a rule, or `approve` of `run()`. */
   readonly tools: readonly Tool[];
   /** One sentence each: tools that were left out, and with `optional` servers that could not be started. */
   readonly problems: readonly string[];
@@ -53,10 +50,8 @@ export async function mcpTools(
   checkOptions("mcpTools()", options, OPTIONS);
   const all = readServerOptions("mcpTools()", servers);
   const { environment, clock, cwd: here } = systemHost();
-  const { cwd = here, pinFile, optional = false, programs = openPrograms({ environment }), signal } = options;
-  const close = async (): Promise<void> => {
-    if (options.programs === undefined) await programs[Symbol.asyncDispose]();
-  };
+  const { cwd = here, pinFile, optional = false, signal } = options;
+  const programs = openPrograms({ environment });
   const trace = readTraceContext(environment);
   const ground = {
     ...{ programs, clock, cwd, pins: openPinFile(pinFile), environment: trace && traceVariables(trace) },
@@ -66,7 +61,7 @@ export async function mcpTools(
     const opened = await openMcpTools(all, ground, { signal });
     const dispose = async (): Promise<void> => {
       await opened[Symbol.asyncDispose]();
-      await close();
+      await programs[Symbol.asyncDispose]();
     };
     if (opened.failed.length > 0 && !optional) {
       await dispose();
@@ -74,7 +69,7 @@ export async function mcpTools(
     }
     return { tools: opened.tools, problems: opened.problems, dispose, [Symbol.asyncDispose]: dispose };
   } catch (error) {
-    await close();
+    await programs[Symbol.asyncDispose]();
     throw error;
   }
 }

@@ -1,12 +1,9 @@
 /** `sous/replay`: stored runs read, run again, compared, exported and imported. */
 
-export type { RefusalTally, RunTally, Tally, Totals, TotalsQuery } from "./core/totals.ts";
-export {
-  type ComparisonOptions,
-  compareRuns,
-  type RunsComparison,
-  type StepDifference,
-} from "./replay/comparison.ts";
+export { readMessages } from "./core/read-history.ts";
+export type { RerunOptions } from "./rerun/stage.ts";
+export { type Rerun, rerun } from "./rerun.ts";
+export type { StepDifference } from "./storage/replay/comparison.ts";
 export {
   type AgentDiff,
   type AgentSide,
@@ -16,17 +13,7 @@ export {
   type DiffTotals,
   diffRuns,
   type RunsDiff,
-} from "./replay/diff-runs.ts";
-export type { RunStep } from "./replay/run-steps.ts";
-export { type Rerun, type RerunOptions, rerun } from "./rerun.ts";
-export {
-  conversations,
-  type PruneOptions,
-  type StoredConversation,
-  type StoredConversationMetadata,
-  type StoredConversationQuery,
-  type StoredConversationSummary,
-  type StoredConversations,
-} from "./store/conversations.ts";
-export { type ExportFormat, exportTree } from "./store/export/tree.ts";
-export { type ImportedTree, type ImportOptions, importTree } from "./store/import/tree.ts";
+} from "./storage/replay/diff-runs.ts";
+export type { RunStep } from "./storage/replay/run-steps.ts";
+export { type ExportFormat, exportTree } from "./storage/store/export/tree.ts";
+export { type ImportedTree, type ImportOptions, importTree } from "./storage/store/import/tree.ts";

@@ -3,7 +3,6 @@
 import type { AgentDefinition } from "./core/agent.ts";
 import type { Approve, OpenQuestion } from "./core/approval.ts";
 import { checkWhole, UserError } from "./core/errors.ts";
-import { BUDGET_OPTIONS, checkBudget, DEFAULT_LIMITS, smallerBudget } from "./core/limits.ts";
 import { messageFrom, type UserInput } from "./core/message.ts";
 import { checkAllowEntries } from "./core/model.ts";
 import { checkOptions, type OptionNames } from "./core/options.ts";
@@ -11,7 +10,6 @@ import {
   checkListeners,
   FORK_OPTIONS,
   type ForkOptions,
-  type MessageOptions,
   MODEL_OPTIONS,
   type ModelOptions,
   RESUME_OPTIONS,
@@ -27,16 +25,23 @@ import {
 import type { ToolRegistry } from "./core/tool.ts";
 import { ulidSource } from "./core/ulid.ts";
 import { isPrice } from "./core/usage.ts";
-import { systemHost } from "./host.ts";
-import { modelCache } from "./model/resolve.ts";
-import { openMemoryStore } from "./store/memory.ts";
-import { type FactoryOptions, subagentFactory as makeFactory, type SubagentFactory } from "./subagents/named-agent.ts";
-import { addSubagentTools, type SubagentToolsOptions } from "./subagents/register.ts";
-import { asksForReports, fanOutWidth, runFanOut } from "./tree/fan-out.ts";
-import { type OpenTree, openTree, type Shared, type TreeOptions } from "./tree/open.ts";
-import { forkRoot, resumeFanOut, resumeRoot } from "./tree/restore/resume.ts";
-import { rootHandle } from "./tree/root-handle.ts";
-import { RootRun, readQuestions } from "./tree/root-run.ts";
+import { BUDGET_OPTIONS, checkBudget, DEFAULT_LIMITS, smallerBudget } from "./core/words/limits.ts";
+import { systemHost } from "./machine/host.ts";
+import { modelCache } from "./runtime/model/resolve.ts";
+import {
+  type FactoryOptions,
+  subagentFactory as makeFactory,
+  type SubagentFactory,
+} from "./runtime/subagents/named-agent.ts";
+import { addSubagentTools, type SubagentToolsOptions } from "./runtime/subagents/register.ts";
+import { asksForReports, fanOutWidth, runFanOut } from "./runtime/tree/fan-out.ts";
+import { type OpenTree, openTree, type Shared, type TreeOptions } from "./runtime/tree/open.ts";
+import type { EarlierTree } from "./runtime/tree/restore/earlier-tree.ts";
+import { recordOf } from "./runtime/tree/restore/refusals.ts";
+import { forkRoot, resumeFanOut, resumeRoot } from "./runtime/tree/restore/resume.ts";
+import { rootHandle } from "./runtime/tree/root-handle.ts";
+import { RootRun, readQuestions } from "./runtime/tree/root-run.ts";
+import { openMemoryStore } from "./storage/store/memory.ts";
 
 /** Functions that start runs with the same parts. */
 export type Runtime = {
@@ -51,20 +56,27 @@ export type Runtime = {
     options?: FanOutOptions,
   ): Promise<RunResult<Output>[]>;
   /** Continues a stored run after a crash or a stop: finished work is not repeated, and a tree continues as a tree. */
-  resume<Output>(runId: string, options?: ResumeOptions & MessageOptions): RunHandle<Output>;
+  resume<Output>(runId: string, options?: ResumeOptions): RunHandle<Output>;
   /** The questions of a stored tree that have no answer. Throws a `UserError` when there is no such run. */
   questions(runId: string): Promise<OpenQuestion[]>;
   /** A new tree that begins with what a stored run had said and heard by the end of a turn. */
   fork<Output>(runId: string, options?: ForkOptions): RunHandle<Output>;
 };
 
+/** A runtime that can be handed the tree that its caller has read, so that it is not read again. */
+export type ReadingRuntime = Omit<Runtime, "resume" | "fork"> & {
+  resume<Output>(runId: string, options?: ResumeOptions, earlier?: EarlierTree | undefined): RunHandle<Output>;
+  fork<Output>(runId: string, options?: ForkOptions, earlier?: EarlierTree | undefined): RunHandle<Output>;
+};
+
 /**
- * `limit` children at once. A `limits.maxConcurrent` that is given holds as well; its default of 5 gives way to a larger limit.
+ * The options of several tasks. A `limits.maxConcurrent` that is given bounds `concurrency`; its default of 5 gives way to it.
  * Each result is what `run` gives; `limits.summary` or `limits.outputMaxSize` ask for bounded reports instead.
  */
 export type FanOutOptions = RunOptions &
   Pick<ResumeOptions, "answers"> & {
-    limit?: number | undefined;
+    /** The number of inputs that run at once; as many as `limits.maxConcurrent` allows when unset. */
+    concurrency?: number | undefined;
     /**
      * An earlier fan-out on the same inputs that was interrupted or waits for answers: the `runId` of one of its results, or
      * its root. What it has finished is not done again.
@@ -74,7 +86,7 @@ export type FanOutOptions = RunOptions &
 
 const FAN_OUT_OPTIONS: OptionNames<FanOutOptions & ReservedId> = {
   ...RUN_OPTIONS,
-  limit: true,
+  concurrency: true,
   resumes: true,
   answers: true,
 };
@@ -100,7 +112,7 @@ function checkModelOptions(given: ModelOptions = {}): void {
 }
 
 /** A runtime whose models come from somewhere else than the providers of the environment. */
-export function runtimeOn(models: Shared["models"], options: RuntimeOptions): Runtime {
+export function runtimeOn(models: Shared["models"], options: RuntimeOptions): ReadingRuntime {
   const host = systemHost(options.host);
   const store = options.store ?? openMemoryStore();
   const newId = ulidSource(host.clock.now, host.random);
@@ -117,30 +129,29 @@ export function runtimeOn(models: Shared["models"], options: RuntimeOptions): Ru
     },
     fanOut(definition, inputs, runOptions = {}) {
       checkCall("fanOut()", runOptions, FAN_OUT_OPTIONS);
-      const { limit } = runOptions;
-      const isWide = limit !== undefined && limit > DEFAULT_LIMITS.maxConcurrent && Number.isFinite(limit);
-      const wider = isWide ? { maxConcurrent: Math.floor(limit) } : {};
-      const { resumes } = runOptions;
-      if (resumes !== undefined) return resumeFanOut(resumes, parts, { definition, inputs, limit, runOptions });
+      const { concurrency = Number.POSITIVE_INFINITY, resumes } = runOptions;
+      const isWide = concurrency > DEFAULT_LIMITS.maxConcurrent && Number.isFinite(concurrency);
+      const wider = isWide ? { maxConcurrent: Math.floor(concurrency) } : {};
+      const atOnce = fanOutWidth(inputs, concurrency);
+      if (resumes !== undefined) return resumeFanOut(resumes, parts, { definition, inputs, atOnce, runOptions });
       const given = { ...options.limits, ...runOptions.limits };
-      const fanOut = { inputs: [...inputs], atOnce: fanOutWidth(inputs, limit), wholeAnswers: !asksForReports(given) };
+      const fanOut = { inputs: [...inputs], atOnce, wholeAnswers: !asksForReports(given) };
       const opened = open({ ...runOptions, limits: { ...wider, ...given }, fanOut });
       return runFanOut({ opened }, definition, fanOut);
     },
-    resume(runId, runOptions = {}) {
+    resume(runId, runOptions = {}, earlier) {
       checkCall("resume()", runOptions, RESUME_OPTIONS);
       // The command line takes time away when a new limit is below the old one, so only the names are checked.
       if (runOptions.addBudget !== undefined) checkOptions("addBudget", runOptions.addBudget, BUDGET_OPTIONS);
-      return resumeRoot(runId, parts, runOptions);
+      return resumeRoot(runId, parts, runOptions, earlier);
     },
     async questions(runId) {
-      const record = await store.run(runId);
-      if (record === undefined) throw new UserError(`No run with the id ${runId} in this store`);
-      return readQuestions({ store, rootId: record.rootId });
+      const { rootId } = await recordOf(runId, store);
+      return readQuestions({ store, rootId });
     },
-    fork(runId, runOptions = {}) {
+    fork(runId, runOptions = {}, earlier) {
       checkCall("fork()", runOptions, FORK_OPTIONS);
-      return forkRoot(runId, parts, runOptions);
+      return forkRoot(runId, parts, runOptions, earlier);
     },
   };
 }
@@ -196,10 +207,7 @@ function withoutLater(options: RuntimeOptions): RuntimeOptions {
  * Resumes a stored run from `store`. Ends like `run`; rejects with a `UserError` when there is no such run, when it has
  * completed, or when it cannot be continued.
  */
-export function resume<Output>(
-  runId: string,
-  options: ResumeOptions & MessageOptions & RuntimeOptions,
-): RunHandle<Output> {
+export function resume<Output>(runId: string, options: ResumeOptions & RuntimeOptions): RunHandle<Output> {
   const [own, shared] = splitOptions("resume()", options, RESUME_OPTIONS);
   return runtimeOf(shared).resume(runId, own);
 }

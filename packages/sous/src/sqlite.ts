@@ -1,3 +1,3 @@
 /** `sous/sqlite`: runs that are kept in a file, for any number of processes of one machine. */
 
-export { openSqliteStore, type SqliteStore, type SqliteStoreOptions } from "./store/sqlite/store.ts";
+export { openSqliteStore, type SqliteStore, type SqliteStoreOptions } from "./storage/store/sqlite/store.ts";

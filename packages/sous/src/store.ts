@@ -1,5 +1,45 @@
-/** `sous/store`: what a store of your own is made of besides the port `Store`: claims, rows and totals. */
+/** `sous/store`: what stores keep (runs, events, totals, shared budgets), and what a store of your own is made of. */
 
+export { hasOpenQuestion } from "./core/approval.ts";
 export { StaleOwner } from "./core/errors.ts";
-export { type Claim, FIRST_FENCE, foldRunRecord, NO_OWNER, type ReadOptions } from "./core/store.ts";
-export { checkTotalsQuery, interruptedTally, notAMark, refusalTally, runTally } from "./core/totals.ts";
+export type {
+  DeltaBody,
+  DeltaEvent,
+  FanOutTerms,
+  NoticeReason,
+  PieceBody,
+  ResumedRun,
+  RunCall,
+  RunIdentity,
+  RunOrigin,
+  RunStart,
+  StoredBody,
+  ToolProgress,
+  TreeTerms,
+} from "./core/event.ts";
+export type { Fault, RunOutcome } from "./core/outcome.ts";
+export type { StoredRights } from "./core/rights.ts";
+export type { SharedBudgetOptions, SharedBudgets, SharedLimits } from "./core/shared-budget.ts";
+export {
+  type Claim,
+  FIRST_FENCE,
+  foldRunRecord,
+  NO_OWNER,
+  type ReadOptions,
+  type RunQuery,
+  type RunRecord,
+} from "./core/store.ts";
+export type { RunTools, ShownTool } from "./core/tool-set.ts";
+export {
+  checkTotalsQuery,
+  interruptedTally,
+  notAMark,
+  type RefusalTally,
+  type RunTally,
+  refusalTally,
+  runTally,
+  type Tally,
+  type Totals,
+  type TotalsQuery,
+} from "./core/totals.ts";
+export type { StoredBudget, StoredLimits } from "./core/units.ts";

@@ -2,13 +2,16 @@
 
 export {
   type AgentsFromFiles,
-  type BuiltInToolName,
   type BuiltInToolsOptions,
   builtInTools,
   type LoadAgentsOptions,
   loadAgents,
 } from "./agent-files.ts";
-export type { AgentDialect, AgentProblem } from "./config/agents/file.ts";
-export type { ProviderPart } from "./core/message.ts";
+export type { AgentDialect, AgentProblem } from "./app/config/agents/file.ts";
+export type { AgentFileCode } from "./app/config/problem.ts";
+export { readOnlyTools } from "./app/tools/read-only.ts";
+export type { ProviderData, ProviderPart } from "./core/message.ts";
 export type { ProviderCalls } from "./core/model.ts";
-export type { ForeignTool, NamedForeignTool, ProviderTool, ToolList } from "./core/tool.ts";
+export type { StandardIssue, StandardResult } from "./core/schema.ts";
+export type { ForeignTool, NamedForeignTool, ProviderTool, ToolInfo, ToolList } from "./core/tool.ts";
+export type { BuiltInToolName } from "./core/words/tools.ts";

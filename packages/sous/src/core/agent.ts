@@ -3,12 +3,13 @@
 import type { ApprovalPolicy, Hooks } from "./approval.ts";
 import { checkWhole, foundWords, UserError } from "./errors.ts";
 import { toTools } from "./foreign-tool.ts";
-import { type Budget, checkBudget } from "./limits.ts";
+import type { Budget } from "./limits.ts";
 import type { Model } from "./model.ts";
 import { checkAsking, type Effort, type ProviderOptions, type ToolChoice } from "./model-options.ts";
 import { checkOptions, type OptionNames } from "./options.ts";
 import type { AnySchema, OutputOf } from "./schema.ts";
 import type { ToolList } from "./tool.ts";
+import { checkBudget } from "./words/limits.ts";
 
 /** Any AI SDK language model (specification V4), as it is. Only `model/` looks inside. */
 export type ForeignModel = {
@@ -27,12 +28,12 @@ export type AgentOptions<Given extends AnySchema | undefined = AnySchema | undef
   name: string;
   /** A short name for people. */
   nickname?: string | undefined;
-  /** What a parent's model reads when it chooses whom to call. */
+  /** The text that a parent's model reads when it chooses whom to call. */
   description?: string | undefined;
   /** The system prompt. */
   instructions?: string | undefined;
   /**
-   * What follows the instructions, also those that a call gives: facts of the machine, notes of the project. Children that a
+   * Text behind the instructions, also behind those that a call gives: facts of the machine, notes of the project. Children that a
    * call makes up get the same notes; another definition has its own. Nothing when unset.
    */
   notes?: string | undefined;
@@ -53,7 +54,7 @@ export type AgentOptions<Given extends AnySchema | undefined = AnySchema | undef
   maxOutputTokens?: number | undefined;
   /** From 0 to 2; the provider's own when unset. Models that are known to take none are asked without it. */
   temperature?: number | undefined;
-  /** How much the model thinks: the nearest level that it has. Models that do not think ignore it. */
+  /** The effort of the model: the nearest level that it has. Models that do not think ignore it. */
   effort?: Effort | undefined;
   /** `required`, or one tool by its name, holds until the run has made its first call; then it is `auto`. */
   toolChoice?: ToolChoice | undefined;
@@ -73,7 +74,7 @@ export type AgentOptions<Given extends AnySchema | undefined = AnySchema | undef
   hooks?: Hooks | undefined;
 };
 
-/** What `agent()` returns: frozen, so it can be shared by many runs. */
+/** The result of `agent()`: frozen, so it can be shared by many runs. */
 export type AgentDefinition<Output = unknown> = Readonly<AgentOptions> & {
   /** A changed copy; the original stays as it is. */
   with<const Given extends AnySchema | undefined = undefined>(
@@ -94,7 +95,7 @@ export const RESERVED_AGENT_NAMES: readonly string[] = [
   "report",
 ];
 
-/** What `agent()` takes, and what a spread of a definition has besides. */
+/** The options of `agent()`, and what a spread of a definition has besides. */
 const AGENT_OPTIONS: OptionNames<AgentOptions & Pick<AgentDefinition, "with" | "~output">> = {
   name: true,
   nickname: true,
@@ -177,7 +178,7 @@ function checkAgent(options: AgentOptions): void {
     throw new UserError(`agent ${name}: a shared budget is given to run(), not to a definition`);
   if (options.hooks !== undefined && Object.getPrototypeOf(options.hooks) === Object.prototype)
     checkOptions(`hooks of agent ${name}`, options.hooks, HOOK_NAMES);
-  // What two modules that import each other give one another may still be undefined.
+  // A value from a module that imports this one in turn may still be undefined.
   toTools(options.tools, `tools of agent ${name}`);
   checkSubagents(options.subagents, name);
 }
@@ -197,7 +198,7 @@ function checkSubagents(subagents: AgentOptions["subagents"], name: string): voi
   }
 }
 
-/** What a model reads before the first message: the instructions of its agent, and the notes that follow them. */
+/** The text that a model reads before the first message: the instructions of its agent, and the notes that follow them. */
 type PromptParts = { readonly instructions: string | undefined; readonly notes: string | undefined };
 
 /** Undefined when there is neither. */

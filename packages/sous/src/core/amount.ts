@@ -39,7 +39,7 @@ export function toNeed(call: CallNeed, enough = call.outputCap): Need {
   };
 }
 
-/** What a call with this much output takes at most. */
+/** The most that a call with this much output takes. */
 export function amountAt({ prompt, perToken }: Need, output: number): Amount {
   return {
     tokens: prompt.tokens + output * perToken.tokens,
@@ -58,7 +58,7 @@ export function plus(one: Amount, other: Amount): Amount {
   return { tokens: sum(one.tokens, other.tokens), nanoUsd: sum(one.nanoUsd, other.nanoUsd) };
 }
 
-/** What `one` has beyond `other`, unit by unit, and never less than nothing. */
+/** The part of `one` beyond `other`, unit by unit, and never less than nothing. */
 export function beyond(one: Amount, other: Amount): Amount {
   return { tokens: Math.max(0, one.tokens - other.tokens), nanoUsd: Math.max(0, one.nanoUsd - other.nanoUsd) };
 }
@@ -68,7 +68,7 @@ export function smaller(one: Amount, other: Amount): Amount {
   return { tokens: Math.min(one.tokens, other.tokens), nanoUsd: Math.min(one.nanoUsd, other.nanoUsd) };
 }
 
-/** What a provider reports may be anything. What is not a number counts as everything that was reserved. */
+/** A provider may report anything: a value that is not a number counts as everything that was reserved. */
 export function wholeUnits(reported: number, reserved: number): number {
   if (Number.isNaN(reported)) return reserved;
   return Math.min(Math.max(0, Math.ceil(reported)), Number.MAX_SAFE_INTEGER);

@@ -1,6 +1,10 @@
-/** Who decides about a tool call before it runs: rules, the person at the root, and the hooks of an agent. */
+/**
+ * Approval of a tool call before it runs, by rules, the person at the root and the hooks of an agent; and the questions of a tree
+ * that have no answer, a fold over its events. A tree with one waits, also when its process was killed.
+ */
 
-import type { SousEvent } from "./event.ts";
+import type { EventOf, SousEvent, StoredEvent } from "./event.ts";
+import { isExternalModel } from "./model.ts";
 import type { ToolOrigin, ToolResult } from "./tool.ts";
 
 /** One call before it runs, the same for the rules and for the person. */
@@ -14,7 +18,7 @@ export type ApprovalRequest = {
   readonly above: readonly string[];
   readonly callId: string;
   readonly toolName: string;
-  /** Where the tool comes from, when it is a server's. */
+  /** The origin of the tool, when it is a server's. */
   readonly origin?: ToolOrigin | undefined;
   /** The parsed input: exactly what would run. */
   readonly input: unknown;
@@ -30,10 +34,10 @@ export type ApprovalRequest = {
  * The person's answer; `reason` is shown to the model. `later` leaves the question open: the tree stops once nothing else in
  * it is at work, its result lists the question, and `resume` of any process takes the answer.
  */
-export type ApprovalAnswer = GivenAnswer | "later";
+export type ApprovalAnswer = { allow: true } | { allow: false; reason?: string | undefined } | "later";
 
 /** An answer that decides. */
-export type GivenAnswer = { allow: true } | { allow: false; reason?: string | undefined };
+export type GivenAnswer = Exclude<ApprovalAnswer, "later">;
 
 /** An answer that `resume` was given; `toolReason` is what the tool itself had asked about. */
 export type LateAnswer = { readonly answer: GivenAnswer; readonly toolReason: string | undefined };
@@ -45,7 +49,7 @@ export type OpenQuestion = {
   /** Which run asks. */
   path: string;
   toolName: string;
-  /** What would run, without secrets. */
+  /** The call that would run, without secrets. */
   input: unknown;
   /** The same in one line, for a person. */
   action: string;
@@ -54,7 +58,7 @@ export type OpenQuestion = {
 /** Asks the person. Aborting `signal` withdraws the question. */
 export type Approve = (request: ApprovalRequest, signal: AbortSignal) => Promise<ApprovalAnswer> | ApprovalAnswer;
 
-/** What the rules of the user say about a call. */
+/** The answer of the user's rules to a call. */
 export type RuleAnswer =
   | { effect: "allow" }
   /** `reason` names the rule; without it the action speaks for itself. `advice` is for the model, when no one can be asked. */
@@ -72,6 +76,7 @@ export function stricter(one: RuleAnswer | undefined, other: RuleAnswer | undefi
 
 /** Rules before the person. Undefined leaves a call to the tier of its tool. */
 export type ApprovalPolicy = {
+  /** Called again right before the person is asked: by then it may know the answer to an earlier question. */
   decide(request: ApprovalRequest): RuleAnswer | undefined;
   /** Without it the answer is no. */
   ask?: Approve | undefined;
@@ -111,4 +116,75 @@ export function guardsOf(hooks: Hooks | undefined): Hooks | undefined {
   if (hooks.beforeToolCall !== undefined) guards.beforeToolCall = (call) => hooks.beforeToolCall?.(call);
   if (hooks.afterToolCall !== undefined) guards.afterToolCall = (call, result) => hooks.afterToolCall?.(call, result);
   return guards;
+}
+
+/** Which run asks about which of its calls. The path is there for the end of a run above it. */
+export type UnansweredQuestion = { readonly runId: string; readonly path: string; readonly callId: string };
+
+/** By run and call: a question that is asked again after a restart is still one question. */
+export type OpenQuestions<Kept extends UnansweredQuestion = UnansweredQuestion> = Map<string, Kept>;
+
+/**
+ * Adds the next event of the tree, in place. True when that opened or closed a question. `toKept` makes what is kept of a
+ * question that is asked, or asked again; undefined for one that is not kept.
+ */
+export function addToQuestions<Kept extends UnansweredQuestion>(
+  open: OpenQuestions<Kept>,
+  event: StoredEvent,
+  toKept: (asked: EventOf<"approval-request">, before: Kept | undefined) => Kept | undefined,
+): boolean {
+  switch (event.type) {
+    case "approval-request": {
+      const key = keyOfQuestion(event);
+      const before = open.get(key);
+      const kept = toKept(event, before);
+      if (kept !== undefined) open.set(key, kept);
+      return kept !== undefined && before === undefined;
+    }
+    case "approval-end":
+      return open.delete(keyOfQuestion(event));
+    case "tool-call-end":
+      // External agents that a call handed tasks to were asked about as `call_1/0`.
+      return close(open, ({ runId, callId }) => runId === event.runId && isWithin(callId, event.callId));
+    case "run-end":
+      return close(open, ({ runId, path }) => runId === event.runId || path.startsWith(`${event.path}/`));
+    default:
+      return false;
+  }
+}
+
+/** A question as a store keeps it. An external agent asks again by itself, so its questions wait for no answer. */
+export function toQuestion(
+  { runId, path, callId }: EventOf<"approval-request">,
+  model: string,
+): UnansweredQuestion | undefined {
+  return isExternalModel(model) ? undefined : { runId, path, callId };
+}
+
+/** True when the tree with these events has a question without an answer. `events` are all of the tree, in order. */
+export function hasOpenQuestion(events: Iterable<StoredEvent>): boolean {
+  const models = new Map<string, string>();
+  const open: OpenQuestions = new Map();
+  for (const event of events) {
+    if (event.type === "run-start") models.set(event.runId, event.model);
+    addToQuestions(open, event, (asked) => toQuestion(asked, models.get(asked.runId) ?? ""));
+  }
+  return open.size > 0;
+}
+
+export function keyOfQuestion({ runId, callId }: Pick<UnansweredQuestion, "runId" | "callId">): string {
+  return `${runId}\n${callId}`;
+}
+
+function isWithin(callId: string, call: string): boolean {
+  return callId === call || callId.startsWith(`${call}/`);
+}
+
+function close<Kept extends UnansweredQuestion>(
+  open: OpenQuestions<Kept>,
+  isClosed: (question: Kept) => boolean,
+): boolean {
+  const before = open.size;
+  for (const [key, question] of open) if (isClosed(question)) open.delete(key);
+  return open.size < before;
 }

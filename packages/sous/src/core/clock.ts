@@ -1,4 +1,4 @@
-/** Time and chance as arguments, so that a test can own them. */
+/** Time and chance as arguments, so that a test can own them, and waiting that a signal can end. */
 
 import type { IsSampled, TraceContext } from "./trace-context.ts";
 
@@ -35,16 +35,54 @@ export type Deadlines = {
 /** A number in [0, 1). */
 export type Random = () => number;
 
-/** What the runtime needs from the machine it runs on. */
+/** The machine that the runtime runs on, as far as it needs it. */
 export type Host = {
   clock: Clock;
-  random: Random;
-  /** Where tools work. */
+  /** A number in [0, 1). */
+  random: () => number;
+  /** The folder that tools work in. */
   cwd: string;
   /** Variables by name; those that look like secrets are taken out of everything that is kept. */
   environment: Readonly<Record<string, string | undefined>>;
-  /** Set when spans of its runs are exported: agents outside are handed the span of their run as the one they work in. */
+  /** Set when spans of its runs are exported: external agents are handed the span of their run as the one they work in. */
   isSampled?: IsSampled | undefined;
   /** The trace of a root that starts now; when unset that of the variables TRACEPARENT, TRACESTATE and BAGGAGE. */
   trace?: (() => TraceContext | undefined) | undefined;
 };
+
+/** Settles like `work`, or rejects with the signal's reason as soon as it aborts. Leaves no listener behind. */
+export function untilSignal<T>(work: PromiseLike<T>, signal: AbortSignal): Promise<T> {
+  if (signal.aborted) return Promise.reject(signal.reason);
+  return new Promise<T>((resolve, reject) => {
+    const onAbort = () => reject(signal.reason);
+    signal.addEventListener("abort", onAbort, { once: true });
+    work.then(
+      (value) => {
+        signal.removeEventListener("abort", onAbort);
+        resolve(value);
+      },
+      (error: unknown) => {
+        signal.removeEventListener("abort", onAbort);
+        reject(error);
+      },
+    );
+  });
+}
+
+/** Waits on the clock, or rejects when the signal aborts; the timer is gone either way. */
+export async function sleep(milliseconds: number, clock: Clock, signal: AbortSignal): Promise<void> {
+  let timer: Disposable | undefined;
+  const elapsed = new Promise<void>((resolve) => {
+    timer = clock.timer(milliseconds, resolve);
+  });
+  try {
+    await untilSignal(elapsed, signal);
+  } finally {
+    timer?.[Symbol.dispose]();
+  }
+}
+
+/** Never settles but by the signal. */
+export function forever(signal: AbortSignal): Promise<never> {
+  return untilSignal(new Promise<never>(() => {}), signal);
+}

@@ -5,7 +5,7 @@ import type { AssistantMessage, Message, ToolMessage, UserMessage } from "./mess
 import { checkOptions, type OptionNames } from "./options.ts";
 import { utf8Length } from "./usage.ts";
 
-/** How long a conversation may get before its oldest parts are pruned. */
+/** The limits of a conversation, beyond which its oldest parts are pruned. */
 export type ConversationLimits = {
   /** Pruning begins at `maxTokens × pruneThreshold` and keeps the task and the last turns. */
   maxTokens: number;
@@ -40,7 +40,7 @@ export function checkConversation(limits: ConversationLimits): ConversationLimit
 export class Conversation {
   /** Replaced by a new array when pruned, so that an adapter can tell. */
   messages: Message[];
-  /** Where the task of this run stands: behind the history it began with. */
+  /** The index of the task of this run: behind the history it began with. */
   taskIndex: number;
   /** Bytes added since the provider last reported the size of the prompt, and that size in tokens. */
   #newBytes = 0;

@@ -9,8 +9,8 @@ export class ToolFailure extends Error {
  * Thrown by a tool before it has done anything: the person must allow the call first, whatever rules allow, because of something
  * the tool has found out by itself. When they do, `onAllow` is called and the tool is called once more.
  */
-export class ConsentNeeded extends ToolFailure {
-  override name = "ConsentNeeded";
+export class ApprovalNeeded extends ToolFailure {
+  override name = "ApprovalNeeded";
   readonly onAllow: () => void | Promise<void>;
 
   constructor(reason: string, onAllow: () => void | Promise<void>) {
@@ -29,7 +29,7 @@ export class MissingKey extends UserError {
   override name = "MissingKey";
 }
 
-/** What a model costs could not be counted, and a limit in USD must hold. */
+/** The cost of a model could not be counted, and a limit in USD must hold. */
 export class UnpricedModel extends UserError {
   override name = "UnpricedModel";
 
@@ -40,7 +40,7 @@ export class UnpricedModel extends UserError {
   }
 }
 
-/** What a tool of a provider costs is not known, and a limit in USD must hold. */
+/** The cost of a provider's tool is not known, and a limit in USD must hold. */
 export class UnpricedTool extends UserError {
   override name = "UnpricedTool";
 
@@ -51,7 +51,7 @@ export class UnpricedTool extends UserError {
   }
 }
 
-/** What an agent outside may cost is not limited, and a limit in USD must hold. */
+/** The cost of an external agent is not limited, and a limit in USD must hold. */
 export class UncappedAgent extends UserError {
   override name = "UncappedAgent";
 
@@ -93,7 +93,7 @@ const ALL_ERROR_TYPES: Readonly<Record<ErrorType, true>> = {
 /** Every `ErrorType`, in the order of the type. */
 export const ERROR_TYPES = Object.keys(ALL_ERROR_TYPES) as readonly ErrorType[];
 
-/** How a provider failed. The first five are tried again, `output_schema` without the schema of the output. */
+/** The kinds of failure of a provider. The first five are tried again, `output_schema` without the schema of the output. */
 export type ModelErrorKind =
   | "rate_limit"
   | "overloaded"
@@ -112,7 +112,7 @@ const TRIED_AGAIN: readonly ModelErrorKind[] = ["rate_limit", "overloaded", "net
 export class ModelError extends Error {
   override name = "ModelError";
   readonly kind: ModelErrorKind;
-  /** How long the provider asks all callers to wait. */
+  /** The time that the provider asks all callers to wait. */
   readonly retryAfterMs: number | undefined;
   readonly status: number | undefined;
   /** True when the model had begun to answer, in text or in a tool call, or may have: the attempt is billed. */
@@ -150,13 +150,13 @@ export class StaleOwner extends StoreError {
   override name = "StaleOwner";
 }
 
-/** How a refused call or child stood to the limit: `used` is the sum of the three. */
+/** The amounts of a refused call or child and of the limit: `used` is the sum of the three. */
 type Shortage = { spent: number; reserved: number; asked: number; isStart: boolean };
 
 /** Which limit of a budget was reached, with the sentence people rely on (`Token limit exceeded: 10450/10000`). */
 export class BudgetExceeded extends Error {
   override name = "BudgetExceeded";
-  readonly limit: "executions" | "tokens" | "costUsd" | "seconds";
+  readonly limit: "executions" | "tokens" | "costUsd" | "durationMs";
 
   constructor(limit: BudgetExceeded["limit"], used: number, allowed: number, shortage?: Shortage) {
     super(budgetSentence(limit, used, allowed) + (shortage === undefined ? "" : shortageWords(limit, shortage)));
@@ -176,15 +176,17 @@ function budgetSentence(limit: BudgetExceeded["limit"], used: number, allowed: n
     case "executions":
       return `Execution limit reached: ${used}/${allowed}`;
     case "tokens":
-      // What would still fit is refused when others came first and wait for more.
+      // A call that would still fit is refused when others came first and wait for more.
       return used > allowed ? `Token limit exceeded: ${used}/${allowed}` : `Token limit reached: ${used}/${allowed}`;
     case "costUsd": {
       const [all, most] = [`$${used.toFixed(4)}`, `$${allowed.toFixed(4)}`];
       return used > allowed ? `Cost limit exceeded: ${all}/${most}` : `Cost limit reached: ${all}/${most}`;
     }
-    case "seconds":
+    case "durationMs": {
       // A timer is always a little late: that is not another second.
-      return `Time limit exceeded: ${Math.max(Math.round(used), Math.ceil(allowed))}s/${allowed}s`;
+      const seconds = Math.max(Math.round(used / 1000), Math.ceil(allowed / 1000));
+      return `Time limit exceeded: ${seconds}s/${allowed / 1000}s`;
+    }
     default:
       return limit satisfies never;
   }
@@ -198,7 +200,7 @@ function shortageWords(limit: BudgetExceeded["limit"], { spent, reserved, asked,
   return ` (spent ${was}, reserved ${held}, asked ${wanted}: ${isStart ? "it was not started" : "the call was not made"})`;
 }
 
-/** What was thrown, in words. Anything can be thrown, also what has none. */
+/** The thrown value in words. Anything can be thrown, also what has none. */
 export function messageOf(error: unknown): string {
   try {
     const hasMessage = typeof error === "object" && error !== null && "message" in error;
@@ -223,7 +225,7 @@ export function orUndefined<T>(work: () => T): T | undefined {
   }
 }
 
-/** Where it was thrown, for a developer; undefined when it does not say. */
+/** The stack, for a developer; undefined when it does not say. */
 export function stackOf(error: unknown): string | undefined {
   try {
     return error instanceof Error && typeof error.stack === "string" ? error.stack : undefined;
@@ -243,7 +245,7 @@ export class Refused extends Error {
   }
 }
 
-/** What the model may read; anything else is a fault of ours and goes up. */
+/** The text that the model may read; anything else is a fault of ours and goes up. */
 export function toRefusal(error: unknown): Refused | undefined {
   if (error instanceof Refused) return error;
   if (error instanceof BudgetExceeded) return new Refused("quota", error.message);
@@ -284,7 +286,7 @@ function inWords(found: unknown): string {
 /** For `.catch`: the failure is handled elsewhere. */
 export function ignore(): void {}
 
-/** What was given instead of what was expected, for a message. */
+/** The words for what was given instead of what was expected. */
 export function foundWords(found: unknown): string {
   if (found instanceof Promise) return "a promise, which must be awaited first,";
   return typeof found === "object" && found !== null ? "an object" : String(found);

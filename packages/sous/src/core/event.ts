@@ -5,7 +5,7 @@
 
 import type { ConversationLimits } from "./conversation.ts";
 import type { ErrorType, ModelErrorKind } from "./errors.ts";
-import type { Budget, DelegationLimits, LimitState, OnExhausted } from "./limits.ts";
+import type { LimitState, OnExhausted } from "./limits.ts";
 import type { AssistantMessage, FilePart, Message, UserMessage } from "./message.ts";
 import type { FinishReason, ProviderCalls } from "./model.ts";
 import type { RunOutcome } from "./outcome.ts";
@@ -14,6 +14,7 @@ import type { JsonSchema } from "./schema.ts";
 import type { CancelMode } from "./spawn.ts";
 import type { ToolOrigin } from "./tool.ts";
 import type { RunTools } from "./tool-set.ts";
+import type { StoredBudget, StoredLimits } from "./units.ts";
 import type { Price, Usage } from "./usage.ts";
 
 /** Whose event it is; the same object for all events of a run. */
@@ -38,7 +39,7 @@ export type RunStart = {
   label: string;
   task: UserMessage;
   model: string;
-  /** What a million tokens of the model cost, where that is known. */
+  /** The price of a million tokens of the model, where that is known. */
   price: Price | undefined;
   /** Tokens that the model can read and write in one call, where that is known and limited. */
   contextWindow: number | undefined;
@@ -46,20 +47,20 @@ export type RunStart = {
   /** The instructions end with it: the shape that the answer must have. */
   outputSchema: JsonSchema | undefined;
   instructions: string | undefined;
-  /** What followed the instructions in its prompts: facts of the machine, notes of the project. */
+  /** Text behind the instructions in its prompts: facts of the machine, notes of the project. */
   notes: string | undefined;
   maxTurns: number;
   rights: StoredRights;
-  /** Where the conversation begins; undefined = with the task alone. */
+  /** The beginning of the conversation; undefined = the task alone. */
   origin: RunOrigin | undefined;
   /** Which call made it: (parent run, call, index) names a child across a restart. */
   call: RunCall | undefined;
   summaryPrompt: string | undefined;
-  /** Of a root: it was asked to sum up the conversation. What follows it begins with its answer alone. */
+  /** True for a root that was asked to sum up the conversation. A run that follows it begins with its answer alone. */
   summarizes?: true | undefined;
   timeoutMs: number | undefined;
   /** Its own share, over all its runs; for a root what the whole tree may spend. */
-  budget: Budget | undefined;
+  budget: StoredBudget | undefined;
   /** Only of a root: what holds for its whole tree, also after a restart. */
   terms: TreeTerms | undefined;
   /** Only of a root: the folder its tree was made in. Runs that continue the tree say the same, wherever they work. */
@@ -71,9 +72,9 @@ export type RunStart = {
 /** The call of the parent that made a run, and its index in a fan-out. */
 export type RunCall = { callId: string; index: number; background?: boolean | undefined };
 
-/** How a tree was told to behave. */
+/** The settings that a tree was given. */
 export type TreeTerms = {
-  limits: DelegationLimits;
+  limits: StoredLimits;
   conversation: ConversationLimits;
   onExhausted: OnExhausted;
   onLiveChildren: "wait" | "cancel";
@@ -88,7 +89,7 @@ export type TreeTerms = {
 /** A fan-out from code: one child for each input. */
 export type FanOutTerms = {
   inputs: readonly string[];
-  /** How many of them may run at once. */
+  /** The number of them that may run at once. */
   atOnce: number;
   /** The children answer as a run does: no summary is asked for, and nothing is cut. */
   wholeAnswers: boolean;
@@ -101,6 +102,7 @@ export type RunOrigin =
   | { kind: "fork"; runId: string; messages: number }
   | { kind: "branch"; runId: string; turn: number; history: readonly Message[]; traceparent?: string | undefined };
 
+/** An event that is stored, without its head. */
 export type StoredBody =
   | RunStart
   /** `reserved` is what the ledger holds for the call: after a crash it counts as spent. */
@@ -109,7 +111,7 @@ export type StoredBody =
       turn: number;
       promptTokens: number;
       reserved: number;
-      /** USD that are held for a prompt to an agent outside. */
+      /** USD that are held for a prompt to an external agent. */
       reservedUsd?: number | undefined;
     }
   /** The model has answered, and this is its bill. */
@@ -120,7 +122,7 @@ export type StoredBody =
       finish: FinishReason;
       usage: Usage;
       costUsd: number | null;
-      /** How often the provider ran tools of its own, by their ids. */
+      /** Calls of tools that the provider ran itself, counted by their ids. */
       providerCalls?: ProviderCalls | undefined;
     }
   /** The call is intended: recorded before it starts. */
@@ -130,7 +132,7 @@ export type StoredBody =
       type: "tool-call-end";
       callId: string;
       toolName: string;
-      /** What the model reads. */
+      /** The text that the model reads. */
       output: string;
       isError: boolean;
       /** Pictures and documents that belong to the result. */
@@ -140,9 +142,9 @@ export type StoredBody =
       stack?: string | undefined;
       metadata?: Readonly<Record<string, unknown>> | undefined;
     }
-  /** A session with an agent outside of this process was opened, or opened again. Kept before the agent is prompted. */
+  /** A session with an external agent was opened, or opened again. Kept before the agent is prompted. */
   | { type: "outside-session"; server: string; sessionId: string; continued: boolean }
-  /** What an agent outside does by itself, or a provider while it answers (`kind` is `provider`). Not a tool call: it is never made again. */
+  /** An act of an external agent by itself, or of a provider while it answers (`kind` is `provider`). Not a tool call: it is never made again. */
   | {
       type: "outside-call";
       callId: string;
@@ -161,7 +163,7 @@ export type StoredBody =
       callId: string;
       toolName: string;
       input: unknown;
-      /** Where the tool comes from, when it is a server's. */
+      /** The origin of the tool, when it is a server's. */
       origin?: ToolOrigin | undefined;
       /** Why the tool itself asks, whatever rules allow. */
       toolReason?: string | undefined;
@@ -218,12 +220,12 @@ export type StoredBody =
   /** A run is over: exactly one per run, whatever happened to it. */
   | ({ type: "run-end" } & RunOutcome);
 
-/** What a run is that continues: enough to show and to count it. */
+/** A run that continues: enough to show and to count it. */
 export type ResumedRun = Pick<RunStart, "agent" | "label" | "model" | "call" | "traceparent"> & {
   startedAt: number;
-  /** How many answers it had. */
+  /** The number of answers it had. */
   turns: number;
-  /** What it had used; a question that was not answered is counted behind this event. */
+  /** The usage it had; a question that was not answered is counted behind this event. */
   usage: Usage;
   /** The part of it that failed attempts used of a question whose answer never came, if any. */
   retried?: Usage | undefined;
@@ -231,6 +233,7 @@ export type ResumedRun = Pick<RunStart, "agent" | "label" | "model" | "call" | "
   answeredSeq?: number | undefined;
 };
 
+/** Why the runtime spoke to a model. */
 export type NoticeReason =
   | "summary"
   | "output-repair"
@@ -240,14 +243,14 @@ export type NoticeReason =
   | "no-report"
   | "interrupted";
 
-/** What a model says, piece by piece. */
+/** The text of a model, piece by piece. */
 export type PieceBody =
   /** A piece of text, as it comes. */
   | { type: "text-delta"; text: string }
   /** A piece of the model's thinking. */
   | { type: "reasoning-delta"; text: string };
 
-/** How far a call is, as its tool says: one short line without secrets, and numbers where they are known. */
+/** The progress of a call, as its tool says: one short line without secrets, and numbers where they are known. */
 export type ToolProgress = {
   type: "tool-progress";
   callId: string;
@@ -257,6 +260,7 @@ export type ToolProgress = {
   total?: number | undefined;
 };
 
+/** An event that is shown and not stored, without its head. */
 export type DeltaBody =
   | PieceBody
   /** A call that runs says how far it is. */
@@ -268,12 +272,15 @@ export type DeltaBody =
   /** Most of this limit is spent. Once for each limit. */
   | { type: "budget-near"; limit: LimitState };
 
-type Head = RunIdentity & { readonly time: number };
-type WithHead<Body, Extra> = Body extends unknown ? Readonly<Body> & Head & Extra : never;
-
 /** An event that is stored: numbered by `seq` within its tree. */
-export type StoredEvent = WithHead<StoredBody, { readonly seq: number }>;
-export type DeltaEvent = WithHead<DeltaBody, { readonly seq?: undefined }>;
+export type StoredEvent = {
+  [Body in StoredBody as Body["type"]]: Readonly<Body> & RunIdentity & { readonly time: number; readonly seq: number };
+}[StoredBody["type"]];
+/** An event that is shown and not stored. */
+export type DeltaEvent = {
+  [Body in DeltaBody as Body["type"]]: Readonly<Body> &
+    RunIdentity & { readonly time: number; readonly seq?: undefined };
+}[DeltaBody["type"]];
 /** Everything that can happen in a tree. */
 export type SousEvent = StoredEvent | DeltaEvent;
 

@@ -124,7 +124,7 @@ function providerTool(name: string, provider: ProviderTool, needsApproval: unkno
   return Object.freeze({ ...made, provider }) as Tool;
 }
 
-/** What the AI SDK passes as the second argument. The history stays with the agent that has it. */
+/** The second argument that the AI SDK passes. The history stays with the agent that has it. */
 function callOptions(context: ToolContext): object {
   return { toolCallId: context.callId, messages: [], abortSignal: context.signal };
 }

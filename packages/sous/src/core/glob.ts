@@ -33,10 +33,10 @@ export function compileGlob(pattern: string): GlobPattern {
 }
 
 const MAX_CHOICES = 256;
-/** Of all choices together: a path is compared with each of them. */
+/** Max size of all choices together: a path is compared with each of them. */
 const MAX_SIZE = 8192;
 
-/** How large a compiled pattern is: the time to compare a path with it grows with this. */
+/** The size of a compiled pattern: the time to compare a path with it grows with this. */
 export function sizeOf(segments: readonly Segment[]): number {
   return segments.reduce((sum, segment) => sum + (segment === "**" ? 1 : segment.length), 0);
 }
@@ -97,7 +97,7 @@ export type Segment = "**" | readonly NamePart[];
 /** One pattern without braces, as in .gitignore. */
 export function compileSegments(pattern: string): Segment[] {
   const names = pattern.split("/").filter((name) => name !== "");
-  // What ends in `**` means everything below, not the folder itself.
+  // A pattern that ends in `**` means everything below, not the folder itself.
   if (names.at(-1) === "**") names.push("*");
   return names.map((name) => (name === "**" ? "**" : compileName(name)));
 }

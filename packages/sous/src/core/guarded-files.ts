@@ -69,7 +69,7 @@ function namesBelow(
   return parts.slice(home === undefined || isOwnProject ? top.length : home.length);
 }
 
-/** What completes a folder as a repository, or is obeyed in one; each only beside a HEAD, without which git sees none. */
+/** Files that complete a folder as a repository, or are obeyed in one; each only beside a HEAD, without which git sees none. */
 const PARTS_OF_REPOSITORY = new Set([
   ...["config", "config.worktree", "hooks", "objects", "refs", "info", "modules", "worktrees", "packed-refs"],
 ]);

@@ -1,7 +1,7 @@
 /** A protocol that writes one JSON value a line, as a reader sees it: lines are bounded, and a bad one ends nothing. */
 
 /** One line: its value, or why it has none. */
-export type JsonLine = { readonly value: unknown } | { readonly problem: "too long" | "not JSON" };
+type JsonLine = { readonly value: unknown } | { readonly problem: "too long" | "not JSON" };
 
 const LINE_END = 10;
 

@@ -1,8 +1,6 @@
-/** What a tree may spend: budgets as people give them, and the port of the ledger that keeps them. */
+/** Budgets as people give them, and the port of the ledger that keeps them. The limits of delegation are in `words/limits.ts`. */
 
 import type { Amount } from "./amount.ts";
-import { checkWhole, checkWord, UserError } from "./errors.ts";
-import { checkOptions, type OptionNames } from "./options.ts";
 import type { Scope } from "./scope.ts";
 import type { Price } from "./usage.ts";
 
@@ -12,43 +10,10 @@ export type Budget = {
   tokens?: number | undefined;
   costUsd?: number | undefined;
   /** Wall time. For a root this is its deadline. */
-  seconds?: number | undefined;
-  /** How many children may start. */
+  durationMs?: number | undefined;
+  /** The number of children that may start. */
   executions?: number | undefined;
 };
-
-/** `from` is a shared budget, which only a root may have. */
-export const BUDGET_OPTIONS: OptionNames<Budget & { from: unknown }> = {
-  tokens: true,
-  costUsd: true,
-  seconds: true,
-  executions: true,
-  from: true,
-};
-
-export function checkBudget(budget: Budget, name = "budget"): void {
-  checkOptions(name, budget, BUDGET_OPTIONS);
-  for (const unit of ["tokens", "costUsd", "seconds", "executions"] as const) {
-    const limit = budget[unit];
-    if (limit === undefined || (typeof limit === "number" && limit >= 0)) continue;
-    throw new UserError(`${name}.${unit} must be 0 or more; found ${limit}`);
-  }
-}
-
-/** Of two budgets the smaller, limit by limit. */
-export function smallerBudget(one: Budget | undefined, other: Budget | undefined): Budget | undefined {
-  if (one === undefined || other === undefined) return one ?? other;
-  const least = (name: keyof Budget): number | undefined =>
-    one[name] === undefined || other[name] === undefined
-      ? (one[name] ?? other[name])
-      : Math.min(one[name], other[name]);
-  return {
-    tokens: least("tokens"),
-    costUsd: least("costUsd"),
-    seconds: least("seconds"),
-    executions: least("executions"),
-  };
-}
 
 /** On exhaustion: `wrap-up` spends a kept reserve on one last turn without tools, `stop` ends at once. */
 export type OnExhausted = "wrap-up" | "stop";
@@ -56,7 +21,7 @@ export type OnExhausted = "wrap-up" | "stop";
 /** Output cap of a call when tokens or money are limited and its agent does not say. */
 export const METERED_OUTPUT = 4096;
 
-/** What one model call needs: its prompt, and as much output as can be had between the two bounds. */
+/** The need of one model call: its prompt, and as much output as can be had between the two bounds. */
 export type CallNeed = {
   promptTokens: number;
   /** The most that is wanted. */
@@ -64,36 +29,36 @@ export type CallNeed = {
   /** Below this the call is not worth making. */
   minOutput: number;
   price: Price | undefined;
-  /** What the whole call may cost, where it is not counted by tokens. */
+  /** The most that the whole call may cost, where it is not counted by tokens. */
   wholeUsd?: number | undefined;
 };
 
-/** What a run asks for in one step: a call, and what it must keep for its last words from then on. */
+/** One request of a run: a call, and what it must keep for its last words from then on. */
 export type CallAsk = {
   readonly need: CallNeed;
   /** Its reserve grows to this much together with the call. */
   readonly lastWords: Amount;
   /** Its last turn: the reserve is spent on it, and with this much output it does not wait for more. */
   readonly closing: { readonly enoughOutput: number } | undefined;
-  /** What it holds already and gives back for this one: no later run gets it in between. */
+  /** The reservation that it gives back for this one: no later run gets it in between. */
   readonly replaces?: Lease | undefined;
   /** Told once, when it has to wait. */
   onWait(limit: LimitState): void;
 };
 
-/** What a call really took; `tokens` includes input and output. */
+/** The amounts that a call really took; `tokens` includes input and output. */
 export type Spent = { tokens: number; costUsd: number | null };
 
 /** A reservation. Settling returns the rest; disposing it unsettled returns all of it. */
 export type Lease = Disposable & {
-  /** How much output the reservation covers. */
+  /** Tokens of output that the reservation covers. */
   readonly outputCap: number;
   /** Out of what comes back, `lastWords` are kept for the run, or as much of them as there is. */
   settle(spent: Spent, lastWords?: Amount): void;
 };
 
 /**
- * What one run holds of its account, and whether it moves or waits: only while nothing moves that draws on a limit may a
+ * The part of its account that one run holds, and whether it moves or waits: only while nothing moves that draws on a limit may a
  * run be refused. Disposed at the end of the run.
  */
 export type Holding = Disposable & {
@@ -123,15 +88,7 @@ export type LimitState = {
   readonly reserved: number;
 };
 
-/** `tokens of the tree: 3900 spent and 4800 reserved of 10000`. */
-export function limitWords({ of, unit, limit, spent, reserved }: LimitState): string {
-  const amount = (value: number) => (unit === "costUsd" ? `$${value.toFixed(4)}` : String(value));
-  const name = unit === "costUsd" ? "money" : unit;
-  const whose = of === "tree" || of === "children" ? `the ${of}` : of;
-  return `${name} of ${whose}: ${amount(spent)} spent and ${amount(reserved)} reserved of ${amount(limit)}`;
-}
-
-/** What one run holds now. */
+/** The amounts that one run holds now. */
 export type HoldingState = {
   readonly path: string;
   /** By its call in flight. */
@@ -145,7 +102,7 @@ export type HoldingState = {
 /** Every limit of a tree, and who holds what of it. Runs without a limit in tokens or money are not listed. */
 export type SpendingState = { readonly limits: LimitState[]; readonly runs: HoldingState[] };
 
-/** What a child needs to start: all of it in one step. */
+/** The request to start a child: all of it in one step. */
 export type StartAsk = {
   readonly path: string;
   /** Its parent. */
@@ -194,7 +151,7 @@ export type Account = {
    * knows of it already.
    */
   charge(spent: Spent): void;
-  /** Whether money is limited here, above, or by a budget that is shared: then nothing may be asked whose price is unknown. */
+  /** True when money is limited here, above, or by a budget that is shared: then nothing may be asked whose price is unknown. */
   limitsMoney(): boolean | Promise<boolean>;
   /** Without what others have who share in it. */
   left(): Budget;
@@ -214,7 +171,7 @@ export type Ledger = Account & {
 
 /** The right of one run to be at work. Disposing it gives it back. */
 export type RunSlot = Disposable & {
-  /** Gives the slot back while the run waits for a descendant or for consent. Rests are counted: each needs its `wake`. */
+  /** Gives the slot back while the run waits for a descendant or for an approval. Rests are counted: each needs its `wake`. */
   rest(): void;
   /**
    * Ends one rest. The last one takes a slot again, before runs that have not started; until then `holding` waits, or only
@@ -223,76 +180,8 @@ export type RunSlot = Disposable & {
   wake(scope: Scope, holding?: Holding, callId?: string): void | Promise<void>;
 };
 
-/** The limits of delegation, as in the configuration (`agent.subagent`). */
-export type DelegationLimits = {
-  /** The deepest level that may exist; the root is 0. */
-  maxDepth: number;
-  /** Turns of a child made up by a call, when the call does not say. */
-  defaultMaxTurns: number;
-  /** Bytes of UTF-8 of a report; the rest is cut and can be fetched. */
-  outputMaxSize: number;
-  /** Children that are not waiting for children themselves. */
-  maxConcurrent: number;
-  onFull: "queue" | "refuse";
-  summary: "auto" | "always" | "never";
-  /** What all children together may spend; the root is not counted. */
-  children: Budget;
-};
-
 /** With more agents than this one tool names them all: a tool each would fill the prompt. */
 export const MAX_AGENT_TOOLS = 15;
 
 /** Providers refuse requests with more than 128. */
 export const MAX_TOOLS = 120;
-
-export const DEFAULT_LIMITS: DelegationLimits = Object.freeze({
-  maxDepth: 3,
-  defaultMaxTurns: 10,
-  outputMaxSize: 4096,
-  maxConcurrent: 5,
-  onFull: "queue",
-  summary: "auto",
-  children: Object.freeze({}),
-});
-
-const LIMIT_OPTIONS: OptionNames<DelegationLimits> = {
-  maxDepth: true,
-  defaultMaxTurns: true,
-  outputMaxSize: true,
-  maxConcurrent: true,
-  onFull: true,
-  summary: true,
-  children: true,
-};
-
-/** What both allow: `given` can lower a number of `limits` and not raise it. */
-export function narrowerLimits(limits: DelegationLimits, given: Partial<DelegationLimits> = {}): DelegationLimits {
-  const least = (name: "maxDepth" | "defaultMaxTurns" | "outputMaxSize" | "maxConcurrent"): number =>
-    Math.min(limits[name], given[name] ?? limits[name]);
-  return {
-    ...limits,
-    maxDepth: least("maxDepth"),
-    defaultMaxTurns: least("defaultMaxTurns"),
-    outputMaxSize: least("outputMaxSize"),
-    maxConcurrent: least("maxConcurrent"),
-    children: smallerBudget(limits.children, given.children) ?? {},
-  };
-}
-
-/** Refuses limits nothing could ever pass: a run that waits for one of no slots would wait for ever. */
-export function checkLimits(limits: DelegationLimits): DelegationLimits {
-  checkOptions("limits", limits, LIMIT_OPTIONS);
-  checkWhole("limits.maxDepth", limits.maxDepth, 1, 10);
-  checkWhole("limits.defaultMaxTurns", limits.defaultMaxTurns, 1, 1000);
-  checkWhole("limits.outputMaxSize", limits.outputMaxSize, 1024);
-  checkWhole("limits.maxConcurrent", limits.maxConcurrent, 1);
-  checkWord("limits.onFull", limits.onFull, ["queue", "refuse"]);
-  checkWord("limits.summary", limits.summary, ["auto", "always", "never"]);
-  checkBudget(limits.children, "limits.children");
-  return limits;
-}
-
-/** Undefined for no limit. */
-export function shorterLimit(one: number | undefined, other: number | undefined): number | undefined {
-  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
-}

@@ -7,7 +7,7 @@ const MAX_NAME = 64;
 const MAX_SERVER = 32;
 const HASH = 8;
 
-/** What a server may be called. */
+/** The form of a server's name. */
 export const MCP_SERVER_NAME: { readonly pattern: RegExp; readonly wants: string } = {
   pattern: /^[A-Za-z0-9@_][\w .:+()@/-]{0,99}$/,
   wants: "a name of letters, digits, spaces and . _ : + ( ) @ / -, of at most 100 characters",
@@ -34,8 +34,8 @@ export function mcpToolName(server: string, tool: string, hash: (text: string) =
   return `${before}${tool.replace(/[^A-Za-z0-9_-]/g, "_").slice(0, room)}_${hash(tool).slice(0, HASH)}`;
 }
 
-/** What a name in a file or rule means: a tool, or without `tool` all of a server. `tool` may hold `*`. */
-export type McpName = { readonly server: string; readonly tool: string | undefined };
+/** The meaning of a name in a file or rule: a tool, or without `tool` all of a server. `tool` may hold `*`. */
+type McpName = { readonly server: string; readonly tool: string | undefined };
 
 /** Undefined for what is no name of a tool of a server. Reads `mcp__x__y`, `mcp__x__*` and `mcp__x`. */
 export function readMcpName(name: string): McpName | undefined {
@@ -49,7 +49,7 @@ export function readMcpName(name: string): McpName | undefined {
 }
 
 /**
- * Whether a name or pattern that forbids may mean this tool. People write a server as it is called in the settings, another case,
+ * True when a name or pattern that forbids may mean this tool. People write a server as it is called in the settings, another case,
  * `-` for `_`, the server's own name of the tool, and none of our hashes. To forbid a tool too many is safe; to miss one is not.
  */
 export function mayMeanMcpTool(pattern: string, toolName: string): boolean {
@@ -65,7 +65,7 @@ export function mayMeanMcpTool(pattern: string, toolName: string): boolean {
   });
 }
 
-/** Of the name of a server in the settings. */
+/** Max characters of the name of a server in the settings. */
 const MAX_SETTING = 100;
 
 /** A server may have `__` in its name, so every `__` may be where the name of the tool begins. */
@@ -77,7 +77,7 @@ function readings(pattern: string): { readonly server: string; readonly tool: st
   return [...split, { server: rest, tool: "*" }];
 }
 
-/** Of a name that was cut, the rest is not known: what fits its beginning may fit all of it. */
+/** True when the pattern may mean the name. The rest of a name that was cut is not known: what fits its beginning may fit all of it. */
 function mayMeanName(pattern: string, name: string, isCut: boolean): boolean {
   if (matchesGlob(pattern, name)) return true;
   const own = name.replace(HASHED, "");
@@ -90,7 +90,7 @@ function mayMeanName(pattern: string, name: string, isCut: boolean): boolean {
 
 const HASHED = /_[0-9a-f]{8}$/;
 
-/** What people take for the same name. */
+/** The same text for all names that people take for the same. */
 function folded(name: string): string {
   return name
     .replace(/[^A-Za-z0-9*?]+/g, "_")

@@ -1,4 +1,4 @@
-/** What a conversation is made of. Plain serialisable values: they go into the journal as they are. */
+/** The parts of a conversation. Plain serialisable values: they go into the journal as they are. */
 
 import { UserError } from "./errors.ts";
 import { isRecord } from "./schema.ts";
@@ -26,7 +26,7 @@ export type ToolResultPart = {
   type: "tool-result";
   callId: string;
   toolName: string;
-  /** What the model reads. */
+  /** The text that the model reads. */
   output: string;
   isError: boolean;
   /** Pictures and documents that belong to the result. */
@@ -34,7 +34,7 @@ export type ToolResultPart = {
 };
 
 /**
- * What a provider did by itself while it answered, such as a web search. A `call` and its `result` are sent back unchanged on the
+ * An act of a provider by itself while it answered, such as a web search. A `call` and its `result` are sent back unchanged on the
  * next turn; a `note` is not. Nothing of it runs here.
  */
 export type ProviderPart = {
@@ -51,7 +51,7 @@ export type ProviderPart = {
   provider?: ProviderData;
 };
 
-/** What a provider wants back unchanged on the next turn, keyed by provider name. Opaque to everything but `model/`. */
+/** Data that a provider wants back unchanged on the next turn, keyed by provider name. Opaque to everything but `model/`. */
 export type ProviderData = Record<string, Record<string, unknown>>;
 
 /** A task or a further message: text and files. */
@@ -67,7 +67,7 @@ export type ToolMessage = { role: "tool"; content: readonly ToolResultPart[] };
 /** The system prompt is not a message: it travels as `instructions` beside them. */
 export type Message = UserMessage | AssistantMessage | ToolMessage;
 
-/** What a task may be: plain text, or text with files. */
+/** A task: plain text, or text with files. */
 export type UserInput = string | readonly (TextPart | FilePart)[];
 
 export function userMessage(input: UserInput): UserMessage {

@@ -1,12 +1,12 @@
-/** How an agent asks its model: temperature, effort, the choice of tools, and options of the provider. */
+/** The options with which an agent asks its model: temperature, effort, the choice of tools, and options of the provider. */
 
 import { checkWord, UserError } from "./errors.ts";
 import { isRecord } from "./schema.ts";
 
-/** How much a model thinks before it answers. An adapter takes the nearest level that its model has. */
+/** Effort of a model before it answers. An adapter takes the nearest level that its model has. */
 export type Effort = "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
 
-/** Whether the model must call a tool. `required` and a named tool hold until the run has made its first call. */
+/** Says whether the model must call a tool. `required` and a named tool hold until the run has made its first call. */
 export type ToolChoice = "auto" | "none" | "required" | { readonly tool: string };
 
 /** JSON, by the name that the provider's adapter has for its options: `{ anthropic: { speed: "fast" } }`. */
@@ -114,7 +114,7 @@ export function mergeProviderOptions(
   return Object.fromEntries(merged);
 }
 
-/** What an agent asks with: its own options, over those of the agent whose model it has. */
+/** The options that an agent asks with: its own options, over those of the agent whose model it has. */
 export function inheritAsking(own: AskingOptions, inherited: AskingOptions | undefined): AskingOptions {
   return {
     temperature: own.temperature ?? inherited?.temperature,

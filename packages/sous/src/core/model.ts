@@ -1,9 +1,9 @@
 /** The port to a language model: one request, text as it comes, one answer. `model/` adapts the AI SDK to it. */
 
 import { UserError } from "./errors.ts";
+import type { ExternalAgent } from "./external-agent.ts";
 import type { AssistantMessage, Message } from "./message.ts";
 import type { Effort, ProviderOptions, ToolChoice } from "./model-options.ts";
-import type { OutsideAgent } from "./outside-agent.ts";
 import type { JsonSchema } from "./schema.ts";
 import type { ProviderTool } from "./tool.ts";
 import type { Price, Usage } from "./usage.ts";
@@ -25,7 +25,7 @@ export type ToolDefinition = {
 /** Which run asks, for models that answer by it (the scripted one) and for logs. */
 export type ModelCaller = { runId: string; agentId: string; path: string; depth: number; turn: number };
 
-/** What a model is asked. */
+/** One question to a model. */
 export type ModelRequest = {
   instructions: string | undefined;
   /** Append-only from call to call of one run, so an adapter may convert only what is new; a pruned history is a new array. */
@@ -40,7 +40,7 @@ export type ModelRequest = {
   readonly signal: AbortSignal;
 };
 
-/** How the model is asked. What a model does not have it may ignore. */
+/** The settings of a question. A model may ignore those that it does not have. */
 export type ModelSettings = {
   maxOutputTokens: number | undefined;
   /**
@@ -51,7 +51,7 @@ export type ModelSettings = {
   outputSchema: JsonSchema | undefined;
   temperature?: number | undefined;
   effort?: Effort | undefined;
-  /** Of this turn; `auto` when unset. A closing turn is said by `mayCallTools`. */
+  /** The choice of this turn; `auto` when unset. A closing turn is said by `mayCallTools`. */
   toolChoice?: ToolChoice | undefined;
   providerOptions?: ProviderOptions | undefined;
 };
@@ -62,7 +62,7 @@ export type ModelAnswer = {
   finish: FinishReason;
   /** Undefined when the provider did not say. */
   usage: Usage | undefined;
-  /** How often the provider ran tools of its own, by their ids: it bills them besides the tokens. */
+  /** Calls of tools that the provider ran itself, counted by their ids: it bills them besides the tokens. */
   providerCalls?: ProviderCalls | undefined;
 };
 
@@ -79,11 +79,11 @@ export type Model = {
   readonly price?: Price | undefined;
   /** Tokens the model can read and write in one call, when known. */
   readonly contextWindow?: number | undefined;
-  /** Set for an agent outside of this process: runs prompt it in a session and never call `answer`. */
-  readonly outside?: OutsideAgent | undefined;
-  /** How often a call that failed for a passing reason is made again; 4 times when unset. */
+  /** Set for an external agent: runs prompt it in a session and never call `answer`. */
+  readonly external?: ExternalAgent | undefined;
+  /** The number of times that a call which failed for a passing reason is made again; 4 when unset. */
   readonly maxRetries?: number | undefined;
-  /** Whether requests may have this tool of a provider; by default the tools of the provider in `id`. */
+  /** True when requests may have this tool of a provider; by default the tools of the provider in `id`. */
   takesProviderTool?(toolId: string): boolean;
   /**
    * One attempt. Throws a `ModelError` when the provider fails or the stream ends without a proper finish; a tool call is
@@ -98,34 +98,34 @@ const NAME = /^[a-z][a-z0-9-]*(?:\/[A-Za-z0-9][\w.:@+-]*)+$/;
 const ALLOWED = /^[a-z][a-z0-9-]*(?:\/\*|(?:\/[A-Za-z0-9][\w.:@+-]*)+)$/;
 const MAX_LENGTH = 200;
 
-/** What is in front of the first slash; all of a name without one. */
+/** The part in front of the first slash; all of a name without one. */
 export function providerOf(name: string): string {
   return name.split("/", 1)[0] ?? "";
 }
 
-/** Whether a model can be given a tool that a provider defines. */
+/** True when a model can be given this tool that a provider defines. */
 export function takesProviderTool(model: Pick<Model, "id" | "takesProviderTool">, toolId: string): boolean {
   return model.takesProviderTool?.(toolId) ?? toolId.startsWith(`${providerOf(model.id)}.`);
 }
 
 /** In front of the name of a server: `external/claude` in an agent file. */
-export const OUTSIDE_PROVIDER = "external";
+export const EXTERNAL_PROVIDER = "external";
 
 /** `external/claude`: an agent of others. Definitions may name one; a call may not, whatever is allowed. */
-export function isOutsideModel(name: string): boolean {
-  return providerOf(name) === OUTSIDE_PROVIDER;
+export function isExternalModel(name: string): boolean {
+  return providerOf(name) === EXTERNAL_PROVIDER;
 }
 
 /** No entry allows an agent of others. */
 export function isAllowEntry(entry: unknown): entry is string {
-  return typeof entry === "string" && entry.length <= MAX_LENGTH && ALLOWED.test(entry) && !isOutsideModel(entry);
+  return typeof entry === "string" && entry.length <= MAX_LENGTH && ALLOWED.test(entry) && !isExternalModel(entry);
 }
 
 /** Throws a `UserError` for an entry that is neither `provider/model` nor `provider/*`, or that names agents of others. */
 export function checkAllowEntries(allow: readonly string[]): void {
   const wrong = allow.find((entry): boolean => !isAllowEntry(entry));
   if (wrong === undefined) return;
-  if (isOutsideModel(String(wrong)))
+  if (isExternalModel(String(wrong)))
     throw new UserError(
       `models.allow cannot have ${JSON.stringify(wrong.slice(0, MAX_LENGTH))}: an agent of others is named by a definition or by subagent_delegate, never as the model of a call`,
     );
@@ -139,7 +139,7 @@ export function checkAllowEntries(allow: readonly string[]): void {
 export function whyNotNamed(name: string, own: string | undefined, allow: readonly string[]): string | undefined {
   if (name.length > MAX_LENGTH || !NAME.test(name))
     return `${JSON.stringify(name.slice(0, MAX_LENGTH))} is not a model: write provider/model, or leave model out for your own`;
-  if (isOutsideModel(name))
+  if (isExternalModel(name))
     return `${name} is an agent of others, and no call may name it as a model. Use subagent_delegate, or call an agent whose definition names it`;
   const provider = providerOf(name);
   if (provider === own || allow.includes(name) || allow.includes(`${provider}/*`)) return undefined;

@@ -26,7 +26,7 @@ export function nearestFirst(given: string, names: readonly string[]): string[] 
   return names.toSorted((one, other) => order(one) - order(other) || (one < other ? -1 : 1));
 }
 
-/** How many letters must be added, left out, changed or swapped with their neighbour. */
+/** The number of letters that must be added, left out, changed or swapped with their neighbour. */
 function distance(one: string, other: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: other.length + 1 }, (_, index) => index);

@@ -6,7 +6,7 @@ import { nearest } from "./nearest.ts";
 /** Every option of a type. The compiler holds it to the type: none may be missing and none be added. */
 export type OptionNames<Options> = { readonly [Name in keyof Required<Options>]: true };
 
-/** What other libraries call an option, and what it is called here. */
+/** Names that other libraries have for an option, with the names here. */
 const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   maxSteps: ["maxTurns"],
   maxIterations: ["maxTurns"],
@@ -32,12 +32,15 @@ const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   modelSettings: ["temperature"],
   handoffs: ["subagents"],
   agents: ["subagents"],
-  timeout: ["timeoutMs"],
+  timeout: ["timeoutMs", "durationMs"],
+  seconds: ["durationMs", "timeoutMs"],
   abortSignal: ["signal"],
   onStep: ["onEvent"],
   onStepFinish: ["onEvent"],
-  maxConcurrency: ["limit", "maxConcurrentCalls"],
-  concurrency: ["limit", "maxConcurrentCalls"],
+  maxConcurrency: ["concurrency", "maxConcurrentCalls"],
+  maxConcurrent: ["concurrency", "maxConcurrentCalls"],
+  concurrency: ["maxConcurrentCalls"],
+  limit: ["concurrency"],
   atTurn: ["afterTurn"],
   usd: ["costUsd"],
   dollars: ["costUsd"],
@@ -48,7 +51,7 @@ const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Throws a `UserError` for the first option that is given and not known, with the one that was probably meant. */
-export function checkOptions(where: string, given: object, known: Readonly<Record<string, true>>): void {
+export function checkOptions(where: string, given: object, known: Readonly<Record<string, unknown>>): void {
   if (typeof given !== "object" || given === null)
     throw new UserError(`${where} takes its options as an object; found ${String(given)}`);
   for (const [name, value] of Object.entries(given)) {
@@ -65,7 +68,7 @@ export function checkOptions(where: string, given: object, known: Readonly<Recor
   }
 }
 
-/** Of a definition: accepted because a spread has them. */
+/** Fields of a definition that are accepted because a spread has them. */
 const HIDDEN: readonly string[] = ["with", "~output"];
 
 /** `max_turns` and `maxturns` are `maxTurns`. */

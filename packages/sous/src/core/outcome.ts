@@ -1,21 +1,25 @@
-/** How a run ends. Every ending is a value: docs/reference/outcomes.md lists them, `words/outcomes.ts` says what follows from each. */
+/** The endings of a run. Every ending is a value: docs/reference/outcomes.md lists them, `words/outcomes.ts` says what follows from each. */
 
 import type { ErrorType } from "./errors.ts";
 import type { Usage } from "./usage.ts";
 import { OUTCOMES } from "./words/outcomes.ts";
 
-/** How a run ended. */
+/** The status of a run that has ended. */
 export type RunStatus = "completed" | "incomplete" | "budget_exceeded" | "timeout" | "cancelled" | "refused" | "failed";
+
+/** The status of a stored run that has no end. */
+export type UnendedStatus = "running" | "interrupted" | "waiting";
 
 /** Why a run is `incomplete`. */
 export type StopReason = "turns" | "consent";
 
-/** How a run ends in which an action lacked approval, and how a run stands that is parked. */
-export const LACKS_CONSENT = { status: "incomplete", stopReason: "consent" } as const;
+/** The ending of a run in which an action lacked approval, and the state of a run that is parked. */
+export const LACKS_APPROVAL = { status: "incomplete", stopReason: "consent" } as const;
 
-/** What a fault looks like in an event: a sentence, its kind, and the stack for a developer. */
+/** A fault in an event: a sentence, its kind, and the stack for a developer. */
 export type Fault = { type: ErrorType; message: string; stack?: string | undefined };
 
+/** The ending of one run, and what it used. */
 export type RunOutcome = {
   status: RunStatus;
   stopReason: StopReason | undefined;

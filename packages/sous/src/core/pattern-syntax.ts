@@ -1,23 +1,24 @@
 /**
- * Reads the regular expressions of `grep` and of JSON Schemas: the part of the usual syntax that can be matched in time
- * proportional to the text. Look-around and back-references are not in it.
+ * Reads the regular expressions of `grep` and of JSON Schemas and writes them in the syntax of RE2. Look-around and
+ * back-references are refused.
  */
 
-/** Whether a code point passes. */
-export type PointTest = (point: number) => boolean;
-
-export type PatternNode =
-  | { type: "literal"; point: number }
-  /** Case is in the test already: what is not in a set is so in either case. `cost` is what one test outside ASCII takes. */
-  | { type: "set"; test: PointTest; cost: number }
-  | { type: "anchor"; anchor: "line-start" | "line-end" | "word-edge" | "no-word-edge" }
-  | { type: "sequence"; nodes: readonly PatternNode[] }
-  | { type: "choice"; nodes: readonly PatternNode[] }
-  | { type: "repeat"; node: PatternNode; min: number; max: number };
+import { CLASSES, propertyName } from "./character-class.ts";
 
 /** `lines` for one line of a file, `text` for a text with line ends, as JavaScript reads it with the flag `u`. */
 export type PatternDialect = "lines" | "text";
-export type PatternSyntax = { ignoreCase: boolean; dialect: PatternDialect };
+
+/** A pattern, or a part of one, in the syntax of RE2. */
+type PatternSource = {
+  source: string;
+  /** The number of instructions that it is compiled to. */
+  size: number;
+  /** The longest text that every match holds; empty when there is none. */
+  required: string;
+  /** The number of times that counted repetitions inside each other repeat the innermost part. */
+  repeats: number;
+  type: "literal" | "anchor" | "other";
+};
 
 /** The pattern is not one of this syntax. The message says what it has that cannot be used. */
 export class UnusablePattern extends Error {
@@ -25,61 +26,70 @@ export class UnusablePattern extends Error {
 }
 
 const MAX_DEPTH = 50;
-export const MAX_REPEAT = 1000;
-/** A test of a Unicode property, compared with one of a range of characters. */
-const PROPERTY_COST = 8;
+/** RE2 has the same limit, also for repetitions inside each other. */
+const MAX_REPEAT = 1000;
+/** Repetitions are written out, so this bounds them too: the longest one, each time optional, has room. */
+const MAX_SIZE = 2 * MAX_REPEAT + 500;
 
-export function parsePattern(pattern: string, { ignoreCase, dialect }: PatternSyntax): PatternNode {
+/** A member of a set: one character, or a class as it is written in a set of RE2. */
+type Member = number | string;
+
+/** Throws `UnusablePattern`. */
+export function readLiteral(text: string): PatternSource {
+  return bounded(inSequence([...text].map((each) => literal(pointOf(each)))));
+}
+
+/** Throws `UnusablePattern`. */
+export function readPattern(pattern: string, dialect: PatternDialect): PatternSource {
   const characters = [...pattern];
   let index = 0;
   let depth = 0;
   const whole = choice();
   if (index < characters.length) throw unusable(pattern, `there is a ")" without a "("`, index);
-  return whole;
+  return bounded(whole);
 
-  function choice(): PatternNode {
-    const nodes = [sequence()];
+  function choice(): PatternSource {
+    const first = sequence();
+    if (characters[index] !== "|") return first;
+    const choices = [first];
     while (characters[index] === "|") {
       index += 1;
-      nodes.push(sequence());
+      choices.push(sequence());
     }
-    return nodes.length === 1 && nodes[0] !== undefined ? nodes[0] : { type: "choice", nodes };
+    const size = choices.reduce((sum, each) => sum + each.size, choices.length - 1);
+    return part(choices.map(({ source }) => source).join("|"), size, "", repeatsIn(choices));
   }
 
-  function sequence(): PatternNode {
-    const nodes: PatternNode[] = [];
-    while (index < characters.length && characters[index] !== "|" && characters[index] !== ")") nodes.push(repeated());
-    return { type: "sequence", nodes };
+  function sequence(): PatternSource {
+    const parts: PatternSource[] = [];
+    while (index < characters.length && characters[index] !== "|" && characters[index] !== ")") parts.push(repeated());
+    return inSequence(parts);
   }
 
-  function repeated(): PatternNode {
+  function repeated(): PatternSource {
     const start = index;
-    const node = single();
+    const once = single();
     const times = quantifier();
-    if (times === undefined) return node;
-    if (node.type === "anchor") throw unusable(pattern, "an anchor cannot be repeated", start);
-    // Lazy or not makes no difference to which lines match.
+    if (times === undefined) return once;
+    if (once.type === "anchor") throw unusable(pattern, "an anchor cannot be repeated", start);
     if (characters[index] === "?") index += 1;
     if (quantifier() !== undefined) throw unusable(pattern, "a repetition cannot be repeated", index - 1);
-    return { type: "repeat", node, ...times };
+    // Repeating an empty match changes nothing.
+    if (once.size === 0) return once;
+    const { min, max } = times;
+    const isEndless = max === Number.POSITIVE_INFINITY;
+    const size = min * once.size + (isEndless ? 1 : max - min) * (once.size + 1);
+    const repeats = Math.max(1, isEndless ? min : max) * once.repeats;
+    // Lazy or not makes no difference to which texts match. Lazy matches end early, and a long line is shown where one ends.
+    const source = `${once.source}{${min},${isEndless ? "" : max}}?`;
+    return part(source, size, min > 0 ? once.required : "", repeats);
   }
 
   function quantifier(): { min: number; max: number } | undefined {
-    switch (characters[index]) {
-      case "*":
-        index += 1;
-        return { min: 0, max: Number.POSITIVE_INFINITY };
-      case "+":
-        index += 1;
-        return { min: 1, max: Number.POSITIVE_INFINITY };
-      case "?":
-        index += 1;
-        return { min: 0, max: 1 };
-      case "{":
-        return counted();
-      default:
-        return undefined;
-    }
+    const times = QUANTIFIERS[characters[index] ?? ""];
+    if (times === undefined) return characters[index] === "{" ? counted() : undefined;
+    index += 1;
+    return times;
   }
 
   /** `{3}`, `{3,}` or `{3,5}`; anything else is an ordinary brace. */
@@ -95,7 +105,7 @@ export function parsePattern(pattern: string, { ignoreCase, dialect }: PatternSy
     return { min, max };
   }
 
-  function single(): PatternNode {
+  function single(): PatternSource {
     const character = characters[index] ?? "";
     index += 1;
     switch (character) {
@@ -106,21 +116,21 @@ export function parsePattern(pattern: string, { ignoreCase, dialect }: PatternSy
       case "\\":
         return escaped();
       case ".":
-        return { type: "set", test: dialect === "lines" ? () => true : (point) => !isLineEnd(point), cost: 1 };
+        return part(dialect === "lines" ? "(?s:.)" : "[^\\n\\r\\x{2028}\\x{2029}]", 1);
       case "^":
-        return { type: "anchor", anchor: "line-start" };
+        return anchor("\\A");
       case "$":
-        return { type: "anchor", anchor: "line-end" };
+        return anchor("\\z");
       case "*":
       case "+":
       case "?":
         throw unusable(pattern, `"${character}" has nothing to repeat`, index - 1);
       default:
-        return literal(character);
+        return literal(pointOf(character));
     }
   }
 
-  function group(): PatternNode {
+  function group(): PatternSource {
     const start = index - 1;
     depth += 1;
     if (depth > MAX_DEPTH) throw unusable(pattern, "groups are nested too deeply", start);
@@ -133,59 +143,60 @@ export function parsePattern(pattern: string, { ignoreCase, dialect }: PatternSy
     if (characters[index] !== ")") throw unusable(pattern, `a "(" is not closed`, start);
     index += 1;
     depth -= 1;
-    return inside;
+    return part(`(?:${inside.source})`, inside.size, inside.required, inside.repeats);
   }
 
-  function set(): PatternNode {
+  function set(): PatternSource {
     const start = index - 1;
     const isNegated = characters[index] === "^";
     if (isNegated) index += 1;
     if (dialect === "text" && characters[index] === "]")
       throw unusable(pattern, "a set is empty; write [\\s\\S] for any character", start);
-    const tests = new Set<PointTest>();
-    let cost = 1;
+    const members: string[] = [];
     for (let isFirst = true; characters[index] !== "]" || isFirst; isFirst = false) {
       if (index >= characters.length) throw unusable(pattern, `a "[" is not closed`, start);
       const from = setMember();
       const isRange = characters[index] === "-" && index + 1 < characters.length && characters[index + 1] !== "]";
       if (isRange) index += 1;
       const to = isRange ? setMember() : from;
-      if (from.type === "literal" && to.type === "literal") {
-        if (from.point > to.point) throw unusable(pattern, "a range is out of order", index - 1);
-        tests.add(caseTest((point) => from.point <= point && point <= to.point, ignoreCase));
-        cost += 1;
-      } else if (from.type === "set" && from === to) {
-        tests.add(from.test);
-        cost += from.cost;
-      } else throw unusable(pattern, "a range needs a character at both ends", index - 1);
+      if (typeof from === "number" && typeof to === "number") {
+        if (from > to) throw unusable(pattern, "a range is out of order", index - 1);
+        members.push(range(from, to));
+      } else if (typeof from === "string" && !isRange) members.push(from);
+      else throw unusable(pattern, "a range needs a character at both ends", index - 1);
     }
     index += 1;
-    const members = [...tests];
-    return { type: "set", test: quickForAscii((point) => members.some((test) => test(point)) !== isNegated), cost };
+    return part(`[${isNegated ? "^" : ""}${members.join("")}]`, 1);
   }
 
-  function setMember(): PatternNode {
+  function setMember(): Member | undefined {
     const character = characters[index] ?? "";
     index += 1;
-    if (character !== "\\") return literal(character);
-    if (characters[index] !== "b") return escaped();
+    if (character !== "\\") return pointOf(character);
+    if (characters[index] !== "b") return escapedMember();
     index += 1;
-    return literal("\b");
+    return BACKSPACE;
   }
 
-  function escaped(): PatternNode {
+  function escaped(): PatternSource {
+    const member = escapedMember();
+    if (typeof member === "number") return literal(member);
+    return member === undefined ? anchor(`\\${characters[index - 1]}`) : part(`[${member}]`, 1);
+  }
+
+  /** Undefined for an anchor. */
+  function escapedMember(): Member | undefined {
     const character = characters[index] ?? "";
     index += 1;
-    const test = CLASSES[character];
-    if (test !== undefined) return { type: "set", test, cost: 1 };
+    const known = CLASSES[character];
+    if (known !== undefined) return known;
     switch (character) {
       case "b":
-        return { type: "anchor", anchor: "word-edge" };
       case "B":
-        return { type: "anchor", anchor: "no-word-edge" };
+        return undefined;
       case "p":
       case "P":
-        return property(character === "P");
+        return property(character);
       case "x":
       case "u":
         return codePoint(character);
@@ -196,78 +207,85 @@ export function parsePattern(pattern: string, { ignoreCase, dialect }: PatternSy
     }
     const isOctal = character === "0" && /[0-9]/.test(characters[index] ?? "");
     const control = isOctal ? undefined : CONTROLS[character];
-    if (control !== undefined) return literal(control);
+    if (control !== undefined) return pointOf(control);
     if (/[0-9]/.test(character)) throw unusable(pattern, "back-references are not supported", index - 1);
     if (/[A-Za-z]/.test(character)) throw unusable(pattern, `"\\${character}" has no meaning here`, index - 1);
-    return literal(character);
+    return pointOf(character);
   }
 
-  function property(isNegated: boolean): PatternNode {
+  function property(letter: "p" | "P"): string {
     const found = /^\{([A-Za-z_=]{1,60})\}/.exec(characters.slice(index, index + 62).join(""));
-    try {
-      const known = new RegExp(`^\\p{${found?.[1]}}$`, "u");
-      index += found?.[0].length ?? 0;
-      const test = caseTest((point) => known.test(String.fromCodePoint(point)), ignoreCase);
-      return { type: "set", test: quickForAscii((point) => test(point) !== isNegated), cost: PROPERTY_COST };
-    } catch {
+    const name = propertyName(found?.[1] ?? "");
+    if (name === undefined)
       throw unusable(pattern, `"\\p" needs a property of Unicode such as {L} or {Script=Greek}`, index - 1);
-    }
+    index += found?.[0].length ?? 0;
+    return `\\${letter}{${name}}`;
   }
 
-  function codePoint(kind: "x" | "u"): PatternNode {
+  function codePoint(kind: "x" | "u"): number {
     const rest = characters.slice(index, index + 9).join("");
     const found = (kind === "x" ? /^([0-9a-f]{2})/i : /^(?:\{([0-9a-f]{1,6})\}|([0-9a-f]{4}))/i).exec(rest);
     const point = Number.parseInt(found?.[1] ?? found?.[2] ?? "", 16);
-    if (found === null || point > 0x10ffff)
+    if (found === null || point > LAST_POINT)
       throw unusable(pattern, `"\\${kind}" needs the number of a character`, index - 1);
     index += found[0].length;
-    return { type: "literal", point };
+    return point;
   }
 }
 
-/** Case is ignored for characters whose upper and lower forms are single characters. */
-export function caseTest(test: PointTest, ignoreCase: boolean): PointTest {
-  if (!ignoreCase) return test;
-  return (point) => {
-    if (test(point)) return true;
-    const character = String.fromCodePoint(point);
-    return [character.toLowerCase(), character.toUpperCase()].some((other) => {
-      const folded = other.codePointAt(0) ?? point;
-      return other.length === String.fromCodePoint(folded).length && test(folded);
-    });
-  };
+function part(source: string, size: number, required = "", repeats = 1): PatternSource {
+  return { source, size, required, repeats, type: "other" };
 }
 
-/** Remembers the answers for ASCII, so that a large set costs as much as a small one. */
-function quickForAscii(test: PointTest): PointTest {
-  const known = new Int8Array(128);
-  return (point) => {
-    if (point >= known.length) return test(point);
-    if (known[point] === 0) known[point] = test(point) ? 1 : -1;
-    return known[point] === 1;
-  };
+function literal(point: number): PatternSource {
+  const text = String.fromCodePoint(point);
+  return { source: written(point), size: 1, required: text, repeats: 1, type: "literal" };
 }
 
-const CONTROLS: Record<string, string> = { t: "\t", n: "\n", r: "\r", f: "\f", v: "\v", 0: "\0" };
+function anchor(source: string): PatternSource {
+  return { source, size: 1, required: "", repeats: 1, type: "anchor" };
+}
 
-const isDigit: PointTest = (point) => point >= 48 && point <= 57;
-export const isWord: PointTest = (point) =>
-  isDigit(point) || (point >= 65 && point <= 90) || (point >= 97 && point <= 122) || point === 95;
-const isLineEnd: PointTest = (point) => point === 10 || point === 13 || point === 0x2028 || point === 0x2029;
-const isSpace: PointTest = (point) =>
-  point === 32 || (point >= 9 && point <= 13) || (point > 127 && /\s/.test(String.fromCodePoint(point)));
+function inSequence(parts: readonly PatternSource[]): PatternSource {
+  let required = "";
+  let open = "";
+  for (const each of parts) {
+    open = each.type === "literal" ? open + each.required : "";
+    for (const text of [open, each.required]) if (text.length > required.length) required = text;
+  }
+  const size = parts.reduce((sum, each) => sum + each.size, 0);
+  return part(parts.map(({ source }) => source).join(""), size, required, repeatsIn(parts));
+}
 
-const CLASSES: Record<string, PointTest> = {
-  d: isDigit,
-  D: (point) => !isDigit(point),
-  w: isWord,
-  W: (point) => !isWord(point),
-  s: isSpace,
-  S: (point) => !isSpace(point),
+function repeatsIn(parts: readonly PatternSource[]): number {
+  return parts.reduce((most, each) => Math.max(most, each.repeats), 1);
+}
+
+/** One instruction more says that it matches. */
+function bounded(read: PatternSource): PatternSource {
+  if (read.size < MAX_SIZE && read.repeats <= MAX_REPEAT) return read;
+  throw new UnusablePattern("The pattern is too large. Use fewer or smaller repetitions.");
+}
+
+const QUANTIFIERS: Record<string, { min: number; max: number }> = {
+  "*": { min: 0, max: Number.POSITIVE_INFINITY },
+  "+": { min: 1, max: Number.POSITIVE_INFINITY },
+  "?": { min: 0, max: 1 },
 };
+const CONTROLS: Record<string, string> = { t: "\t", n: "\n", r: "\r", f: "\f", v: "\v", 0: "\0" };
+const BACKSPACE = 8;
+const LAST_POINT = 0x10ffff;
 
-function literal(character: string): PatternNode {
-  return { type: "literal", point: character.codePointAt(0) ?? 0 };
+function range(from: number, to: number): string {
+  return from === to ? written(from) : `${written(from)}-${written(to)}`;
+}
+
+function written(point: number): string {
+  return `\\x{${point.toString(16)}}`;
+}
+
+function pointOf(character: string): number {
+  return character.codePointAt(0) ?? 0;
 }
 
 function unusable(pattern: string, what: string, index: number): UnusablePattern {

@@ -1,4 +1,4 @@
-/** Other programs: how one is asked for, and what comes back. Only `process/` starts them. */
+/** Other programs: how one is asked for, what comes back, and the variables it gets. Only `process/` starts them. */
 
 export type ProgramRequest = {
   /** A name that is looked for in PATH, or an absolute path; never a line for a shell, and never a file of the project. */
@@ -12,7 +12,7 @@ export type ProgramRequest = {
    * where the user's PATH names their folder. Programs of ours do without.
    */
   readonly mayUseProject?: boolean | undefined;
-  /** Of the output; the head and the tail are kept. */
+  /** Max bytes of the output; the head and the tail are kept. */
   readonly maxOutputBytes: number;
   /** Standard error by itself, for output that is parsed; the order of the two is lost then. */
   readonly separateErrors?: boolean | undefined;
@@ -26,10 +26,10 @@ export type ProgramRequest = {
   readonly signal?: AbortSignal | undefined;
 };
 
-/** How much of the output someone who watches is given at once. */
+/** Characters of the output that someone who watches is given at once. */
 export const WATCHED_LENGTH = 16 * 1024;
 
-/** What a stream said: all of it, or its head and its tail. */
+/** The text of a stream: all of it, or its head and its tail. */
 export type ProgramOutput = { readonly head: string; readonly tail: string; readonly droppedBytes: number };
 
 export type ProgramResult = {
@@ -72,7 +72,7 @@ export type TalkingProgram = AsyncDisposable & {
 
 export type TalkRequest = Pick<ProgramRequest, "program" | "args" | "cwd" | "environment" | "signal"> & {
   readonly maxLineBytes: number;
-  /** Of standard error; the head and the tail are kept. */
+  /** Max bytes of standard error; the head and the tail are kept. */
   readonly maxErrorBytes: number;
   /** Waiting for a line does not keep our process alive: the caller has a timer while it needs one. */
   readonly isQuiet?: boolean | undefined;
@@ -97,6 +97,23 @@ export type Programs = AsyncDisposable & {
   start(request: ProgramRequest): Promise<BackgroundProgram>;
   /** Starts a program with open standard input and output. It ends with us, as all programs do. */
   talk(request: TalkRequest): Promise<TalkingProgram>;
-  /** Where a program of ours is found in PATH; undefined when it is not there, or in the project only. Starts nothing. */
+  /** The path of a program of ours as PATH has it; undefined when it is not there, or in the project only. Starts nothing. */
   find(program: string): Promise<string | undefined>;
 };
+
+/** Variables by name, as in `process.env`. */
+export type Variables = Readonly<Record<string, string | undefined>>;
+
+/** Names, not patterns: anything can stand behind a name that only begins like one of these. PATH, HOME and SHELL are imposed. */
+export const PASSED_ON: readonly string[] = (
+  "USER LOGNAME TERM TZ TMPDIR LANG LANGUAGE LC_ALL LC_ADDRESS LC_COLLATE LC_CTYPE LC_IDENTIFICATION " +
+  "LC_MEASUREMENT LC_MESSAGES LC_MONETARY LC_NAME LC_NUMERIC LC_PAPER LC_TELEPHONE LC_TIME"
+).split(" ");
+
+/** True for a variable that makes a program load or start code before its own; not even a name that was given on purpose gets through. */
+export function loadsCode(name: string): boolean {
+  return LOADER.test(name);
+}
+
+const LOADER =
+  /^(?:LD_.*|DYLD_.*|_RLD.*|NODE_OPTIONS|NODE_PATH|BASH_ENV|BASH_FUNC_.*|ENV|PROMPT_COMMAND|SHELLOPTS|BASHOPTS|PS4|PYTHONSTARTUP|PYTHONHOME|PYTHONPATH|PERL5OPT|PERL5LIB|PERL5DB|RUBYOPT|RUBYLIB|JAVA_TOOL_OPTIONS|_JAVA_OPTIONS|JDK_JAVA_OPTIONS|GCONV_PATH|GLIBC_TUNABLES|GIT_(?:SSH|SSH_COMMAND|EXTERNAL_DIFF|EXEC_PATH|PROXY_COMMAND|ASKPASS|EDITOR|SEQUENCE_EDITOR|PAGER|TEMPLATE_DIR|DIR|CONFIG_(?:COUNT|KEY_.*|VALUE_.*|PARAMETERS)))$/;

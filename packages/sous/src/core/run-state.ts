@@ -1,11 +1,40 @@
-/** What an interrupted run was in the middle of: a pure fold over its events. */
+/** A run as its events tell it, up to what it was in the middle of: a pure fold. */
 
-import { type EarlierCall, noteAnswer, noteQuestion } from "./earlier-call.ts";
 import type { EventOf, NoticeReason, StoredEvent } from "./event.ts";
 import type { Spent } from "./limits.ts";
 import { type AssistantMessage, type ToolResultPart, textOf, toolCallsOf } from "./message.ts";
 import type { FinishReason } from "./model.ts";
 import { addCost, addUsage, noUsage, type Usage } from "./usage.ts";
+
+/** The call that a person has allowed: exactly this input, of the tool as it was defined then. */
+export type Approved = { readonly input: unknown; readonly definition: string | undefined };
+
+/** A call before a restart. `open`, `asked` and `denied` did not run, `started` may have, `ended` has. */
+export type EarlierCall =
+  | { state: "open" }
+  /** `question` is what the person was asked to allow. With `approved`, the tool was called and asked by itself, before it did anything. */
+  | { state: "asked"; question: Approved; approved?: Approved }
+  | { state: "started"; approved?: Approved }
+  | { state: "denied"; reason: string | undefined }
+  | { state: "ended"; part: ToolResultPart };
+
+type EarlierCalls = Map<string, EarlierCall>;
+
+/** A call that had begun and asks now has done nothing yet: its tool asks by itself, before anything else. */
+function noteQuestion(calls: EarlierCalls, { callId, input, origin }: EventOf<"approval-request">): void {
+  const call = calls.get(callId);
+  if (call === undefined) return;
+  const approved = call.state === "started" || call.state === "asked" ? call.approved : undefined;
+  const question = { input, definition: origin?.definition };
+  calls.set(callId, { state: "asked", question, ...(approved !== undefined && { approved }) });
+}
+
+function noteAnswer(calls: EarlierCalls, { callId, allowed, reason }: EventOf<"approval-end">): void {
+  const call = calls.get(callId);
+  if (call === undefined) return;
+  const approved = call.state === "asked" ? { approved: call.question } : {};
+  calls.set(callId, allowed ? { state: "started", ...approved } : { state: "denied", reason });
+}
 
 export type RunState = {
   readonly start: EventOf<"run-start">;
@@ -21,21 +50,21 @@ export type RunState = {
   text: string;
   cutText: string;
   emptyAnswers: number;
-  lacksConsent: boolean;
+  lacksApproval: boolean;
   readonly callIds: Set<string>;
   /** The last answer, if some of its tool calls have no result yet; undefined when the run was about to ask, or asking. */
   answer: { message: AssistantMessage; finish: FinishReason } | undefined;
-  /** How many events tell what the provider did by itself for the last answer. */
+  /** The number of events that tell what the provider did by itself for the last answer. */
   activity: number;
-  /** What became of the calls of the last answer, by call id. */
+  /** The calls of the last answer by call id: how far each came. */
   calls: Map<string, EarlierCall>;
   /** The last turn had begun. */
   closing: ClosingTurn | undefined;
   /** A question to the model whose answer was not recorded. */
   unsettled: UnheardQuestion | undefined;
-  /** Its session with an agent outside, and whether a prompt was sent there whose answer was not recorded. */
-  outside: { sessionId: string; isPrompted: boolean } | undefined;
-  /** How long it ran, in all processes together. */
+  /** Its session with an external agent, and whether a prompt was sent there whose answer was not recorded. */
+  external: { sessionId: string; isPrompted: boolean } | undefined;
+  /** Its time at work, in all processes together. */
   usedMs: number;
 };
 
@@ -43,16 +72,16 @@ export type UnheardQuestion = {
   promptTokens: number;
   reserved: number;
   reservedUsd?: number | undefined;
-  /** What the books have counted for it since the restart. */
+  /** The amounts that the books have counted for it since the restart. */
   charged?: Spent;
 };
 
 export type ClosingTurn = {
   reason: Extract<NoticeReason, "summary" | "wrap-up" | "output-repair">;
   isAnswered: boolean;
-  /** How its answer ended. */
+  /** The ending of its answer. */
   finish?: FinishReason;
-  /** What counted before it. */
+  /** The text that counted before it. */
   earlier: string;
   /** False when the run had not come to an answer of its own. */
   hasAnswer: boolean;
@@ -60,19 +89,11 @@ export type ClosingTurn = {
   exceeded: string | undefined;
 };
 
-/** `events` are those of one run, in order. Undefined when they do not begin with its `run-start`. */
-export function foldRunState(events: Iterable<StoredEvent>): RunState | undefined {
-  let fold: RunFold | undefined;
-  for (const event of events) {
-    if (fold !== undefined) fold.add(event);
-    else if (event.type === "run-start") fold = new RunFold(event);
-    else return undefined;
-  }
-  return fold?.finish();
-}
-
-class RunFold {
-  readonly #state: RunState;
+/** The state of one run, from its events in order. `state` is current after each of them. */
+export class RunFold {
+  readonly state: RunState;
+  /** Its time at work before `#since`. */
+  #usedBefore = 0;
   #since: number;
   #lastTime: number;
   #exceeded: string | undefined;
@@ -85,7 +106,7 @@ class RunFold {
   constructor(start: EventOf<"run-start">) {
     this.#since = start.time;
     this.#lastTime = start.time;
-    this.#state = {
+    this.state = {
       start,
       end: undefined,
       turns: 0,
@@ -97,31 +118,31 @@ class RunFold {
       text: "",
       cutText: "",
       emptyAnswers: 0,
-      lacksConsent: false,
+      lacksApproval: false,
       callIds: new Set(),
       answer: undefined,
       activity: 0,
       calls: new Map(),
       closing: undefined,
       unsettled: undefined,
-      outside: undefined,
+      external: undefined,
       usedMs: 0,
     };
   }
 
-  finish(): RunState {
+  add(event: StoredEvent): void {
+    this.#lastTime = Math.max(this.#lastTime, event.time);
+    this.#note(event);
     const until = this.#asked.size > 0 ? this.#askedSince : this.#lastTime;
     // The clock of the machine may have been set meanwhile.
-    this.#state.usedMs += Math.max(0, until - this.#since);
-    return this.#state;
+    this.state.usedMs = this.#usedBefore + Math.max(0, until - this.#since);
   }
 
-  add(event: StoredEvent): void {
-    const state = this.#state;
-    this.#lastTime = Math.max(this.#lastTime, event.time);
+  #note(event: StoredEvent): void {
+    const { state } = this;
     switch (event.type) {
       case "turn-start":
-        if (state.answer?.finish === "paused" && toolCallsOf(state.answer.message).length === 0) this.#paused();
+        if (state.answer?.finish === "paused" && toolCallsOf(state.answer.message).length === 0) this.#keepText();
         state.answer = undefined;
         this.#turnSeq = event.seq;
         this.#isAsking = true;
@@ -131,13 +152,13 @@ class RunFold {
           reserved: event.reserved,
           reservedUsd: event.reservedUsd,
         };
-        if (state.outside !== undefined) state.outside.isPrompted = true;
+        if (state.external !== undefined) state.external.isPrompted = true;
         break;
       case "outside-session":
-        state.outside = { sessionId: event.sessionId, isPrompted: state.outside?.isPrompted === true };
+        state.external = { sessionId: event.sessionId, isPrompted: state.external?.isPrompted === true };
         break;
       case "message-end":
-        if (state.outside !== undefined) state.outside.isPrompted = false;
+        if (state.external !== undefined) state.external.isPrompted = false;
         this.#answered(event);
         break;
       case "retry":
@@ -151,12 +172,12 @@ class RunFold {
       case "approval-request":
         if (this.#asked.size === 0) this.#askedSince = event.time;
         if (event.depth > 0) this.#asked.add(event.callId);
-        // Others ask too: an agent outside, and the gate for one.
+        // Others ask too: an external agent, and the gate for one.
         noteQuestion(state.calls, event);
         break;
       case "approval-end":
         if (this.#asked.delete(event.callId) && this.#asked.size === 0) this.#since += event.time - this.#askedSince;
-        if (event.by === "nobody") state.lacksConsent = true;
+        if (event.by === "nobody") state.lacksApproval = true;
         noteAnswer(state.calls, event);
         break;
       case "tool-call-end": {
@@ -180,11 +201,11 @@ class RunFold {
         state.unsettled = undefined;
         break;
       case "resume":
-        // What was asked before was settled by the run that continued.
+        // Earlier questions were settled by the run that continued.
         this.#isAsking = false;
         state.retried = noUsage();
         state.unsettled = undefined;
-        state.usedMs = event.usedMs;
+        this.#usedBefore = event.usedMs;
         this.#asked.clear();
         this.#since = event.time;
         this.#lastTime = event.time;
@@ -207,7 +228,7 @@ class RunFold {
   }
 
   #answered({ message, finish, turn, usage, costUsd }: EventOf<"message-end">): void {
-    const state = this.#state;
+    const state = this.state;
     const calls = toolCallsOf(message);
     this.#bill(usage, costUsd);
     this.#isAsking = false;
@@ -231,20 +252,19 @@ class RunFold {
     }
   }
 
-  /** Its provider continues the answer: what was said stays a part of it. */
-  #paused(): void {
-    this.#state.cutText += this.#state.text;
-    this.#state.text = "";
+  /** The answer continues: what was said stays a part of it. */
+  #keepText(): void {
+    this.state.cutText += this.state.text;
+    this.state.text = "";
   }
 
   #noticed(reason: NoticeReason): void {
-    const state = this.#state;
+    const state = this.state;
     const { answer } = state;
     state.answer = undefined;
     switch (reason) {
       case "cut-answer":
-        state.cutText += state.text;
-        state.text = "";
+        this.#keepText();
         break;
       case "empty-answer":
         state.emptyAnswers += 1;
@@ -271,7 +291,7 @@ class RunFold {
   }
 
   #bill(usage: Readonly<Usage>, costUsd: number | null): void {
-    addUsage(this.#state.usage, usage);
-    this.#state.costUsd = addCost(this.#state.costUsd, costUsd);
+    addUsage(this.state.usage, usage);
+    this.state.costUsd = addCost(this.state.costUsd, costUsd);
   }
 }

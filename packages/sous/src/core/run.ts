@@ -2,25 +2,24 @@
 
 import type { AgentDefinition } from "./agent.ts";
 import type { ApprovalAnswer, ApprovalPolicy, ApprovalRequest, Hooks, LateAnswer } from "./approval.ts";
+import type { Redactor } from "./clean-text.ts";
 import type { Clock, Deadline } from "./clock.ts";
 import type { Conversation, ConversationLimits } from "./conversation.ts";
 import type { NoticeReason, PieceBody, RunCall, RunIdentity, StoredBody, ToolProgress } from "./event.ts";
 import type { Account, Budget, Holding, Lease, LimitState, OnExhausted, RunSlot } from "./limits.ts";
 import type { Model, ModelAnswer, ModelSettings } from "./model.ts";
 import type { RunOutcome } from "./outcome.ts";
-import type { Redactor } from "./redactor.ts";
 import type { Rights, StoredRights } from "./rights.ts";
 import type { Schema } from "./schema.ts";
-import { Scope } from "./scope.ts";
+import { Cancelled, Scope } from "./scope.ts";
 import type { ChildControl, ChildReport, SpawnReply, SpawnRequest, SummaryMode } from "./spawn.ts";
-import { Cancelled } from "./stopped.ts";
 import type { CleanUp, Tool } from "./tool.ts";
 import type { ToolLogRecorder } from "./tool-log.ts";
 import type { ToolSet } from "./tool-set.ts";
 import type { TraceContext } from "./trace-context.ts";
 import { addCost, addUsage, noUsage, type Price, type Usage } from "./usage.ts";
 
-/** What a run is, apart from its task: shared by all runs of one definition under the same rights. */
+/** Everything about a run but its task: shared by all runs of one definition under the same rights. */
 export type RunProfile = {
   readonly agentName: string;
   readonly nickname: string | undefined;
@@ -38,18 +37,18 @@ export type RunProfile = {
   readonly tools: ToolSet;
   readonly rights: Rights;
   readonly storedRights: StoredRights;
-  /** Where the implementations of what it may pass on are found. */
+  /** The implementations of what it may pass on, by name. */
   readonly catalog: ReadonlyMap<string, Tool>;
   readonly subagents: readonly AgentDefinition[];
   readonly delegate: boolean;
   readonly depth: number;
   readonly maxTurns: number;
   readonly timeoutMs: number | undefined;
-  /** What every ordinary call of it asks for. */
+  /** The settings of every ordinary call. */
   readonly settings: ModelSettings;
   readonly output: Schema | undefined;
   readonly hooks: Hooks | undefined;
-  /** Of its definition; they bind everything below it too. */
+  /** The rules of its definition; they bind everything below it too. */
   readonly rules?: TreePorts["rules"];
   /** Its share of what is left, when the definition gives it one. */
   readonly budget: Budget | undefined;
@@ -72,12 +71,12 @@ export type Incoming =
 export type BilledAnswer = ModelAnswer & { usage: Usage; costUsd: number | null };
 
 /**
- * How one turn asks. A closing turn may not call tools and may spend the reserve for last words; `jsonOutput` asks for the
+ * The options of one turn. A closing turn may not call tools and may spend the reserve for last words; `jsonOutput` asks for the
  * output in the shape that the agent has, if it has one.
  */
 export type AskOptions = { closing: boolean; jsonOutput: boolean };
 
-/** What the tree offers its runs. One object for the whole tree, so a run carries no closures of its own. */
+/** The services of the tree for its runs. One object for the whole tree, so a run carries no closures of its own. */
 export type TreePorts = {
   readonly clock: Clock;
   readonly cwd: string;
@@ -105,7 +104,7 @@ export type TreePorts = {
   /** The answer that `resume` was given to this question; each is found once. */
   givenAnswer(run: Run, request: ApprovalRequest): LateAnswer | undefined;
   /**
-   * Of a run with parked calls: waits until nothing below it is at work, then throws `Parked`. Returns when the run cannot wait
+   * Waits until nothing below a run with parked calls is at work, then throws `Parked`. Returns when the run cannot wait
    * for its answers any more, because it was stopped or its store failed.
    */
   park(run: Run): Promise<void>;
@@ -122,7 +121,7 @@ export type TreePorts = {
   closeOrphans(run: Run): void;
   /** Gives back whatever the run holds; without an outcome the runtime itself has failed. */
   ended(run: Run, outcome: RunOutcome | undefined): void;
-  /** What a program that works for the run is handed of its trace. */
+  /** The trace for a program that works for the run. */
   traceOf(run: Run): TraceContext | undefined;
   /** Stops the children that are still alive and waits for them; undefined when there are none. */
   closeChildren(run: Run): Promise<void> | undefined;
@@ -157,13 +156,13 @@ export class Run {
   /** Everything below this run; undefined while nothing below it has ended. */
   usageBelow: Usage | undefined;
   costBelowUsd: number | null = 0;
-  /** What this run has said last; partial while it speaks. */
+  /** The last text of this run; partial while it speaks. */
   text = "";
   /** The beginning of an answer that was cut at the output limit and continues in the next turn. */
   cutText = "";
   /** Answers without text or calls, since the last call. */
   emptyAnswers = 0;
-  /** How long it ran in earlier processes. */
+  /** Its time at work in earlier processes. */
   usedMs = 0;
   /** Undefined until a message or the report of a background child arrives. */
   inbox: Incoming[] | undefined;
@@ -172,10 +171,10 @@ export class Run {
   /** Set when it should give its last words and end. */
   isWrappingUp = false;
   /** An action of this run or of one below it needed an approval, and there was no person to ask. */
-  lacksConsent = false;
-  /** Of a root: the trace it was started in. */
+  lacksApproval = false;
+  /** The trace that a root was started in. */
   trace: TraceContext | undefined;
-  /** What it holds of its account; undefined before its start. */
+  /** Its part of its account; undefined before its start. */
   holding: Holding | undefined;
   /** The reservation of its first call, made together with its start for a prompt of this size. */
   firstCall: { readonly lease: Lease; readonly promptTokens: number } | undefined;
@@ -265,7 +264,7 @@ export class Run {
     this.onIncoming?.();
   }
 
-  /** What its tools and its children hang on: aborts with the run, or before it when only last words are left. */
+  /** The scope of its tools and its children: aborts with the run, or before it when only last words are left. */
   get work(): Scope {
     this.#work ??= new Scope(this.scope);
     return this.#work;

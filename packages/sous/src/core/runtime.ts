@@ -1,32 +1,33 @@
 /** The library as its users see it: what a runtime is made of, what a run takes and what comes back. */
 
 import type { AgentDefinition } from "./agent.ts";
-import type { ApprovalPolicy, Approve, GivenAnswer, OpenQuestion } from "./approval.ts";
+import type { ApprovalAnswer, ApprovalPolicy, Approve, OpenQuestion } from "./approval.ts";
 import type { Host } from "./clock.ts";
 import type { ConversationLimits } from "./conversation.ts";
 import { type ErrorType, type ModelErrorKind, UserError } from "./errors.ts";
 import type { EventListener, SousEvent } from "./event.ts";
-import type { Budget, DelegationLimits, OnExhausted, SpendingState } from "./limits.ts";
+import type { ExternalAgents } from "./external-agent.ts";
+import type { Budget, OnExhausted, SpendingState } from "./limits.ts";
 import type { UserInput } from "./message.ts";
 import type { OptionNames } from "./options.ts";
 import type { RunStatus, StopReason } from "./outcome.ts";
-import type { OutsideAgents } from "./outside-agent.ts";
 import type { RootBudget, SharedBudget } from "./shared-budget.ts";
 import type { CancelMode } from "./spawn.ts";
 import type { Store } from "./store.ts";
 import { noUsage, type Price, type Usage } from "./usage.ts";
+import type { DelegationLimits } from "./words/limits.ts";
 
 /** Which models calls may name, and what models cost. */
 export type ModelOptions = {
   /**
-   * What a call may name besides the models of its run's own provider: `provider/model`, or `provider/*` for all of one. A run
+   * Models that a call may name besides those of its run's own provider: `provider/model`, or `provider/*` for all of one. A run
    * on a model object has no provider that a name leads to. Definitions are not calls: they name what they like.
    */
   allow?: readonly string[] | undefined;
   /** US dollars per million tokens, by `provider/model`. Goes before the price of a model object and before the shipped table. */
   prices?: Readonly<Record<string, Price>> | undefined;
-  /** Agents outside of this process, for definitions with `model: "external/NAME"`: a client of `sous/acp`. */
-  outside?: OutsideAgents | undefined;
+  /** External agents, for definitions with `model: "external/NAME"`: a client of `sous/acp`. */
+  external?: ExternalAgents | undefined;
 };
 
 /** The parts that all runs of a runtime share. None is needed to begin. */
@@ -50,7 +51,7 @@ export type RuntimeOptions = {
   host?: Partial<Host> | undefined;
 };
 
-/** How one run is to go. */
+/** The options of one run. */
 export type RunOptions = {
   /** Aborting it cancels the run. */
   signal?: AbortSignal | undefined;
@@ -60,9 +61,9 @@ export type RunOptions = {
   onExhausted?: OnExhausted | undefined;
   /** Called with every event of the tree; several in their order. One that throws or rejects changes nothing. */
   onEvent?: EventListener | readonly EventListener[] | undefined;
-  /** How long the conversation of each run may get. */
+  /** Limits on the length of the conversation of each run. */
   conversation?: Partial<ConversationLimits> | undefined;
-  /** What happens to background children when their parent has nothing more to do; `wait` when unset. */
+  /** The treatment of background children when their parent has nothing more to do; `wait` when unset. */
   onLiveChildren?: "wait" | "cancel" | undefined;
   /** Instead of the runtime's own `limits`, value by value, for this run. */
   limits?: Partial<DelegationLimits> | undefined;
@@ -74,7 +75,7 @@ export type ReservedId = {
   rootId?: string | undefined;
 };
 
-/** How a stored run is continued. What holds for its tree (limits, budget, rights, depth) is what held before. */
+/** The options of a stored run that is continued. Limits, budget, rights and depth of its tree are those from before. */
 export type ResumeOptions = Pick<RunOptions, "signal" | "onEvent"> & {
   /** The definition of the root, when it is not among the `agents` of the runtime. */
   agent?: AgentDefinition | undefined;
@@ -83,28 +84,22 @@ export type ResumeOptions = Pick<RunOptions, "signal" | "onEvent"> & {
   /** Raises each limit that the tree has. */
   addBudget?: Budget | undefined;
   /** By the id of its question. Open questions without an answer here are put to `approve` again. */
-  answers?: Readonly<Record<string, GivenAnswer>> | undefined;
-  /** What the tree shares with others; one that drew on a shared budget continues only with one. */
+  answers?: Readonly<Record<string, Exclude<ApprovalAnswer, "later">>> | undefined;
+  /** The budget that the tree shares with others; one that drew on a shared budget continues only with one. */
   sharedBudget?: SharedBudget | undefined;
-};
-
-/** What a message asks for. */
-export type MessageOptions = {
   /** The message asks for a summary: what is said afterwards continues from the answer alone. */
   summarizes?: boolean | undefined;
 };
 
-/** How a new tree branches off a stored run. */
+/** The options of a new tree that branches off a stored run. */
 export type ForkOptions = Pick<RunOptions, "signal" | "onEvent" | "budget" | "limits"> &
-  MessageOptions & {
+  Pick<ResumeOptions, "agent" | "message" | "summarizes"> & {
     /** The last turn of the run that the new one remembers; all of them when unset. */
     afterTurn?: number | undefined;
-    agent?: AgentDefinition | undefined;
-    message?: UserInput | undefined;
   };
 
 /** The names of the options, for the check of what is given. */
-export const MODEL_OPTIONS: OptionNames<ModelOptions> = { allow: true, prices: true, outside: true };
+export const MODEL_OPTIONS: OptionNames<ModelOptions> = { allow: true, prices: true, external: true };
 export const RUNTIME_OPTIONS: OptionNames<RuntimeOptions> = {
   store: true,
   requireStore: true,
@@ -126,7 +121,7 @@ export const RUN_OPTIONS: OptionNames<RunOptions & ReservedId> = {
   limits: true,
   rootId: true,
 };
-export const RESUME_OPTIONS: OptionNames<ResumeOptions & MessageOptions> = {
+export const RESUME_OPTIONS: OptionNames<ResumeOptions> = {
   signal: true,
   onEvent: true,
   agent: true,
@@ -170,10 +165,7 @@ export type AgentSummary = {
   durationMs: number;
 };
 
-/** What went wrong in a run that `failed`: the provider's failure, or another process that continues the same run. */
-export type FailureKind = ModelErrorKind | "taken_over";
-
-/** What a run came to. */
+/** The result of a run. */
 export type RunResult<Output = unknown> = {
   status: RunStatus;
   stopReason: StopReason | undefined;
@@ -189,14 +181,15 @@ export type RunResult<Output = unknown> = {
   agents: AgentSummary[];
   /** Actions that needed approval when no one could be asked; `toolReason` is why the tool itself asked, whatever rules allow. */
   denied: { path: string; toolName: string; input: unknown; toolReason?: string | undefined }[];
-  /** What waits for an answer that comes later: `resume` takes it. Only of a run that stopped for that. */
+  /** The calls that wait for an answer which comes later: `resume` takes it. Only of a run that stopped for that. */
   questions: OpenQuestion[];
-  error: { type: ErrorType; message: string; kind?: FailureKind } | undefined;
+  /** `kind` is the failure of the provider, or `taken_over` when another process continues the same run. */
+  error: { type: ErrorType; message: string; kind?: ModelErrorKind | "taken_over" } | undefined;
   /** Why not everything that happened was kept; such a tree cannot be continued. */
   lost: string | undefined;
 };
 
-/** Of a run that never began, or did not report its end. */
+/** The result of a run that never began, or did not report its end. */
 export function withoutRun(status: RunStatus, error: NonNullable<RunResult["error"]>): RunResult<never> {
   return {
     status,
@@ -250,5 +243,5 @@ export type RunHandle<Output = unknown> = PromiseLike<RunResult<Output>> &
     /** Every limit that holds in the tree, what is used and reserved of it, and which run holds what. */
     spending(): SpendingState;
     /** After the end: continues the same conversation. One that waits for an answer is continued by `resume`. */
-    followUp(message: UserInput, options?: MessageOptions): RunHandle<Output>;
+    followUp(message: UserInput, options?: Pick<ResumeOptions, "summarizes">): RunHandle<Output>;
   };

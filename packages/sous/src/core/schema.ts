@@ -13,18 +13,21 @@ export type StandardSchema<Output = unknown> = {
   };
 };
 
+/** The answer of a Standard Schema: a value, or what is wrong. */
 export type StandardResult<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly StandardIssue[] };
 
+/** One mistake that a Standard Schema found. */
 export type StandardIssue = {
   readonly message: string;
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
 };
 
-/** What a person may give where a schema is wanted. */
+/** Any value that a person may give where a schema is wanted. */
 export type AnySchema<Output = unknown> = StandardSchema<Output> | JsonSchema;
 
+/** The type that a schema gives; `unknown` for a JSON Schema. */
 export type OutputOf<Given> = Given extends StandardSchema<infer Output> ? Output : unknown;
 
 export type Parsed<Output = unknown> = { ok: true; value: Output } | { ok: false; problems: string[] };

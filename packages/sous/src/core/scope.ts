@@ -1,6 +1,6 @@
 /**
- * Cancellation as a tree. A scope aborts with its parent and unlinks itself when disposed. Its `AbortSignal` is made on
- * first use, so a call that never looks at it costs nothing.
+ * Cancellation as a tree, and the reasons why a run stops before its work is done. A scope aborts with its parent and unlinks
+ * itself when disposed. Its `AbortSignal` is made on first use, so a call that never looks at it costs nothing.
  */
 
 /** Most scopes have one scope below and one listener. A set for each costs 0.3 KB or more per live child: 3.0 × raw, not 2.96. */
@@ -133,4 +133,29 @@ export function untilAborted<T>(work: PromiseLike<T>, scope: Scope): Promise<T> 
       },
     );
   });
+}
+
+/** Thrown through a run that waits for an answer that comes later. The run gets no `run-end`. */
+export class Parked extends Error {
+  override name = "Parked";
+
+  constructor() {
+    super("The run waits for an answer that comes later");
+  }
+}
+
+/** Why a scope was aborted: becomes the run's outcome. */
+export class Cancelled extends Error {
+  override name = "Cancelled";
+}
+
+/** The deadline of a run has passed: its own ending is `timeout`, the runs below it are cancelled. */
+export class TimedOut extends Error {
+  override name = "TimedOut";
+  readonly runId: string;
+
+  constructor(message: string, runId: string) {
+    super(message);
+    this.runId = runId;
+  }
 }

@@ -1,10 +1,15 @@
 /** The answer to one ask in a given state of a shared budget, and what is set aside for earlier asks. */
 
 import { type Amount, type AmountUnit, amountAt, beyond, NO_AMOUNT, outputThatFits, plus, UNITS } from "./amount.ts";
-import type { PurseAnswer, PurseAsk, PurseShare, PurseState } from "./purse.ts";
+import type {
+  SharedBudgetAnswer,
+  SharedBudgetAsk,
+  SharedBudgetShare,
+  SharedBudgetState,
+} from "./shared-budget-books.ts";
 
-export type AskCircumstances = {
-  /** What earlier runs wait for: no run overtakes them where they are short. */
+type AskCircumstances = {
+  /** The amount that earlier runs wait for: no run overtakes them where they are short. */
   readonly awaited: Amount;
   /** It is the first of all, and nothing is in flight: it gets what there is. */
   readonly mayLower: boolean;
@@ -13,10 +18,10 @@ export type AskCircumstances = {
 };
 
 export function answerOf(
-  state: PurseState,
-  ask: PurseAsk,
+  state: SharedBudgetState,
+  ask: SharedBudgetAsk,
   { awaited, mayLower, isVoid }: AskCircumstances,
-): PurseAnswer {
+): SharedBudgetAnswer {
   const { limits, spent, reserved } = state;
   const { prompt, perToken, least, enough, most } = ask.need;
   const limited = UNITS.flatMap((unit) => {
@@ -26,13 +31,13 @@ export function answerOf(
   if (limited.length === 0) return { kind: "granted", output: Number.POSITIVE_INFINITY };
   for (const { unit, unspent } of limited) {
     // The growth of a reserve is not part of what could never be paid: without it the run would wrap up instead.
-    // guard: never-of-a-purse
+    // guard: never-of-a-shared-budget
     if (outputThatFits(unspent - ask.above[unit], prompt[unit], perToken[unit]) < least) return { kind: "never" };
   }
   const instead = isVoid ? NO_AMOUNT : ask.instead;
   let output = most;
   for (const { unit, unspent } of limited) {
-    const free = unspent - reserved[unit]; // guard: free-of-a-purse
+    const free = unspent - reserved[unit]; // guard: free-of-a-shared-budget
     // The reserve that a run has for this call is its own.
     const available = Math.min(free, Math.max(0, free - awaited[unit])) + instead[unit];
     output = Math.min(output, outputThatFits(available, prompt[unit] + ask.grow[unit], perToken[unit]));
@@ -41,10 +46,10 @@ export function answerOf(
 }
 
 /**
- * What is set aside for earlier runs. Where one of them is short no run overtakes it; on other units it holds
+ * The amount that is set aside for earlier runs. Where one of them is short no run overtakes it; on other units it holds
  * up no run. One that is short of nothing has not asked again yet, and everything it needs is set aside.
  */
-export function awaitedBy(state: PurseState, earlier: readonly Amount[], already: Amount): Amount {
+export function awaitedBy(state: SharedBudgetState, earlier: readonly Amount[], already: Amount): Amount {
   const { limits, spent, reserved } = state;
   let awaited = already;
   for (const need of earlier) {
@@ -57,18 +62,23 @@ export function awaitedBy(state: PurseState, earlier: readonly Amount[], already
   return awaited;
 }
 
-export function withGranted(share: PurseShare, ask: PurseAsk, output: number, isVoid: boolean): PurseShare {
+export function withGranted(
+  share: SharedBudgetShare,
+  ask: SharedBudgetAsk,
+  output: number,
+  isVoid: boolean,
+): SharedBudgetShare {
   const held = amountAt(ask.need, Math.min(output, ask.need.most));
   const kept = isVoid ? share.kept : beyond(share.kept, ask.instead);
   return { ...share, inFlight: plus(share.inFlight, held), kept: plus(kept, ask.grow) };
 }
 
-/** What an ask waits for, beyond what it brings along. */
-export function fullNeed({ need, grow, instead }: PurseAsk): Amount {
+/** The amount that an ask waits for, beyond what it brings along. */
+export function fullNeed({ need, grow, instead }: SharedBudgetAsk): Amount {
   return beyond(plus(amountAt(need, need.enough), grow), instead);
 }
 
-/** What an ask is served with when nothing is in flight, beyond what it brings along. */
-export function leastNeed({ need, grow, instead }: PurseAsk): Amount {
+/** The amount that is enough for an ask when nothing is in flight, beyond what it brings along. */
+export function leastNeed({ need, grow, instead }: SharedBudgetAsk): Amount {
   return beyond(plus(amountAt(need, need.least), grow), instead);
 }

@@ -1,8 +1,9 @@
-/** The port of a shared budget: a purse with a name in a store, on which trees in any number of processes draw. */
+/** The port of a shared budget: a record with a name in a store, on which trees in any number of processes draw. */
 
 import { StoreError, UserError } from "./errors.ts";
-import { type Budget, checkBudget } from "./limits.ts";
-import type { PurseLimits, PurseReply, PurseStep } from "./purse.ts";
+import type { Budget } from "./limits.ts";
+import type { SharedBudgetLimits, SharedBudgetReply, SharedBudgetStep } from "./shared-budget-books.ts";
+import { checkBudget } from "./words/limits.ts";
 
 /** Unset = unlimited. Time is not among them: it passes for all. */
 export type SharedLimits = Pick<Budget, "tokens" | "costUsd" | "executions">;
@@ -19,7 +20,7 @@ export type SharedBudgets = {
   sharedBudget(name: string, limits?: SharedLimits, options?: SharedBudgetOptions): Promise<SharedBudget>;
 };
 
-/** How a shared budget is opened. */
+/** The options of a shared budget. */
 export type SharedBudgetOptions = {
   /** `join` (the default) refuses other limits. `replace` sets them for all users; what was spent stays spent. */
   existing?: "join" | "replace" | undefined;
@@ -31,27 +32,28 @@ export type SharedBudgetOptions = {
  */
 export type SharedBudget = {
   readonly name: string;
-  /** What is neither spent nor reserved; a limit that is not set is not mentioned. */
+  /** The amounts that are neither spent nor reserved; a limit that is not set is not mentioned. */
   left(): Promise<SharedLimits>;
-  /** What is gone for good, also where there is no limit. */
+  /** The amounts that are gone for good, also where there is no limit. */
   spent(): Promise<Required<SharedLimits>>;
-  /** The port of the ledger; each call is one transaction. A store that answers at once returns no promise. */
-  readonly purse: PursePort;
 };
 
-/** What a tree may spend by itself, and what it shares with others. */
+/** As a store makes it: with the port of the ledger, each call of which is one transaction. */
+export type OpenedBudget = SharedBudget & { readonly books: SharedBudgetPort };
+
+/** The budget of a tree by itself, and what it shares with others. */
 export type RootBudget = Budget & {
   /** Everything the tree spends is taken from here as well. */
   from?: SharedBudget | undefined;
 };
 
 /** The row of one process in the books. Each open budget has one of its own. */
-export type PursePort = {
+export type SharedBudgetPort = {
   /**
    * One step as one transaction: it is kept whole or not at all, and may be repeated. A store that answers at once returns no
    * promise. A process that makes no step for half a minute, and cannot be seen running, is taken for dead.
    */
-  step(step: Omit<PurseStep, "id" | "owner" | "now">): PurseReply | Promise<PurseReply>;
+  step(step: Omit<SharedBudgetStep, "id" | "owner" | "now">): SharedBudgetReply | Promise<SharedBudgetReply>;
   /** Takes the row out of the books. What its calls still hold counts as spent. */
   leave(): void | Promise<void>;
   /** Notifies when others may have changed the books; undefined when the books have to be polled. */
@@ -59,8 +61,9 @@ export type PursePort = {
 };
 
 /** Throws a `UserError` for anything else, such as the promise of one that was not awaited. */
-export function checkShared(from: SharedBudget | undefined): void {
-  if (from === undefined || typeof from?.purse?.step === "function") return;
+export function checkShared(from: SharedBudget | undefined): asserts from is OpenedBudget | undefined {
+  const { books } = (from ?? {}) as Partial<OpenedBudget>;
+  if (from === undefined || typeof books?.step === "function") return;
   throw new UserError("budget.from must be a shared budget: await what sharedBudget() of a store returns");
 }
 
@@ -74,8 +77,8 @@ export function checkSharedName(name: string): void {
   throw new UserError(`The name of a shared budget has 1 to ${MAX_NAME} printable characters; found ${shown(name)}`);
 }
 
-/** What was given, in the units of the books. Throws a `UserError` for what is not a limit. */
-export function toPurseLimits(limits: SharedLimits): PurseLimits {
+/** The limits that were given, in the units of the books. Throws a `UserError` for what is not a limit. */
+export function toBookLimits(limits: SharedLimits): SharedBudgetLimits {
   const strange = Object.keys(limits).find((key) => !LIMITS.includes(key));
   if (strange !== undefined)
     throw new UserError(`A shared budget limits tokens, costUsd or executions; found ${JSON.stringify(strange)}`);
@@ -88,7 +91,7 @@ export function toPurseLimits(limits: SharedLimits): PurseLimits {
 }
 
 /** As people give them. */
-export function toSharedLimits({ tokens, nanoUsd, executions }: PurseLimits): SharedLimits {
+export function toSharedLimits({ tokens, nanoUsd, executions }: SharedBudgetLimits): SharedLimits {
   return {
     ...(tokens === undefined ? {} : { tokens }),
     ...(nanoUsd === undefined ? {} : { costUsd: nanoUsd / 1e9 }),

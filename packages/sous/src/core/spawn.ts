@@ -1,4 +1,4 @@
-/** What passes through the one gate for children: the request, the reply, and the control over live ones. */
+/** The one gate for children, as values: the request, the reply, and the control over live ones. */
 
 import type { AgentDefinition } from "./agent.ts";
 import type { ErrorType } from "./errors.ts";
@@ -20,13 +20,13 @@ export type SpawnRequest = {
   index?: number | undefined;
   /** A definition, or the name of one the parent knows. */
   agent?: AgentDefinition | string | undefined;
-  /** For an agent outside: the call itself was approved, so the gate does not ask again. */
+  /** For an external agent: the call itself was approved, so the gate does not ask again. */
   approved?: true | undefined;
-  /** What the call narrows or sets; every field can only take away from what the parent may pass on. */
+  /** The settings that the call narrows or sets; every field can only take away from what the parent may pass on. */
   options?: SpawnOptions | undefined;
 };
 
-/** What one call may say about its child, as in the input of the `subagent` tool. */
+/** The settings that one call may give its child, as in the input of the `subagent` tool. */
 export type SpawnOptions = {
   summaryPrompt?: string | undefined;
   /** Exact: these tools and no subagent tools. */
@@ -54,7 +54,7 @@ export type SpawnOptions = {
 /** When a child is asked for a summary after its task. */
 export type SummaryMode = "auto" | "always" | "never";
 
-/** What came of a request for a child: it ended, runs in the background, waits for an answer, or was refused. */
+/** The result of a request for a child: it ended, runs in the background, waits for an answer, or was refused. */
 export type SpawnReply =
   /** No child was made and nothing was spent; the message is for the model. */
   | { kind: "refused"; errorType: ErrorType; message: string }
@@ -89,13 +89,13 @@ export type ChildReport = ChildInfo & {
   truncation: { originalBytes: number; keptBytes: number } | undefined;
   /** Its parent has `subagent_report`, which reads the whole. */
   isFetchable: boolean;
-  /** What its tools did, when the request asked for it. */
+  /** The log of its tools, when the request asked for it. */
   toolLog: readonly ToolLogEntry[] | undefined;
   totalUsage: Usage;
   totalCostUsd: number | null;
 };
 
-/** How a child stands. */
+/** The state of a child. */
 export type ChildStatus = ChildInfo & {
   /** `waiting`: for an answer that comes later; or it has not started yet, because its budget or a slot is missing. */
   status: "waiting" | "running" | RunOutcome["status"];
@@ -127,7 +127,7 @@ export function isSubagentToolName(name: string): boolean {
   return name === "subagent" || name === "parallel_subagent" || name.startsWith("subagent_");
 }
 
-/** What a child is asked after its work when the call does not say. Text a model reads. */
+/** The prompt for a summary when the call gives none. Text a model reads. */
 export const SUMMARY_PROMPT = "Summarize your findings concisely";
 
 /** Tools for children that start none. */

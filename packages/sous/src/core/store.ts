@@ -1,11 +1,11 @@
-/** The port of a store, and one run as a row: a pure fold over its events. */
+/** The ports of a store and of the journal of one tree, and one run as a row: a pure fold over its events. */
 
-import type { EventOf, StoredEvent } from "./event.ts";
+import type { DeltaBody, EventListener, EventOf, RunIdentity, StoredBody, StoredEvent } from "./event.ts";
 import { textOf } from "./message.ts";
 import type { RunStatus } from "./outcome.ts";
 import type { Totals, TotalsQuery } from "./totals.ts";
 import { addCost, addUsage, noUsage, type Usage } from "./usage.ts";
-import { RUN_STATUSES } from "./words/outcomes.ts";
+import { isOutOfTurns, RUN_STATUSES, UNENDED_STATUSES } from "./words/outcomes.ts";
 
 /** One run as a row, folded from its events. */
 export type RunRecord = {
@@ -17,13 +17,18 @@ export type RunRecord = {
   agent: string;
   label: string;
   depth: number;
-  /** `running` until its `run-end`; `interrupted` when no process works on its tree any more. */
-  status: RunStatus | "running" | "interrupted";
+  /**
+   * `running` until its `run-end`. When no process works on its tree any more, `waiting` if a question of the tree has no answer,
+   * else `interrupted`.
+   */
+  status: RunStatus | "running" | "interrupted" | "waiting";
   stopReason: string | undefined;
+  /** True when it ended because it was out of turns. */
+  maxTurnsReached: boolean;
   /** Milliseconds since 1970. */
   startedAt: number;
   endedAt: number | undefined;
-  /** How long it was at work, which a clock that is set does not change; undefined before its end. */
+  /** Its time at work, which a clock that is set does not change; undefined before its end. */
   durationMs: number | undefined;
   turns: number;
   toolCount: number;
@@ -40,7 +45,7 @@ export type RunRecord = {
 };
 
 /** Every status that a stored run can have. */
-export const RECORD_STATUSES: readonly RunRecord["status"][] = ["running", "interrupted", ...RUN_STATUSES];
+export const RECORD_STATUSES: readonly RunRecord["status"][] = [...UNENDED_STATUSES, ...RUN_STATUSES];
 
 /** Which runs to list. */
 export type RunQuery = {
@@ -76,7 +81,7 @@ export const FIRST_FENCE = 1;
 /** The fence of a tree that was imported, and that no process has claimed. */
 export const NO_OWNER = 0;
 
-/** Where events are stored and read back. `storeContract` of `sous/testing` checks one of your own. */
+/** The place where events are stored and read back. `storeContract` of `sous/testing` checks one of your own. */
 export type Store = AsyncDisposable & {
   /** True when `append` keeps the events before it returns: the journal then does not batch. */
   readonly isImmediate: boolean;
@@ -102,7 +107,7 @@ export type Store = AsyncDisposable & {
   /** A root and everything below it, parents before children. */
   tree(rootId: string): Promise<RunRecord[]>;
   /**
-   * What was spent and how runs ended: a line for every `run-end` and every `spawn-refused`, added together with the event and
+   * Spending and endings of runs: a line for every `run-end` and every `spawn-refused`, added together with the event and
    * never removed. Trees without an owner (`NO_OWNER`) are not counted.
    */
   totals(query?: TotalsQuery): Promise<Totals>;
@@ -150,6 +155,7 @@ export function beginRunRecord(rootId: string, start: EventOf<"run-start">): Run
     depth: start.depth,
     status: "running",
     stopReason: undefined,
+    maxTurnsReached: false,
     startedAt: start.time,
     endedAt: undefined,
     durationMs: undefined,
@@ -183,26 +189,7 @@ export function addToRunRecord(record: RunRecord, event: StoredEvent): void {
     case "run-end":
       Object.assign(record, endOfRecord(event));
       break;
-    case "run-start":
-    case "turn-start":
-    case "tool-call-end":
-    case "outside-session":
-    case "outside-call":
-    case "approval-request":
-    case "approval-end":
-    case "budget-warning":
-    case "prune":
-    case "truncation":
-    case "spawn-refused":
-    case "stalled":
-    case "cancel":
-    case "steer":
-    case "notice":
-    case "report":
-    case "resume":
-      break;
     default:
-      event satisfies never;
   }
 }
 
@@ -212,6 +199,7 @@ export function endOfRecord(end: EventOf<"run-end">) {
   return {
     status,
     stopReason,
+    maxTurnsReached: isOutOfTurns(end),
     endedAt: time,
     durationMs,
     turns,
@@ -220,3 +208,20 @@ export function endOfRecord(end: EventOf<"run-end">) {
     costUsd,
   } satisfies Partial<RunRecord>;
 }
+
+/** The journal of one tree: every fact goes through it, is numbered, kept, and only then shown. */
+export type Journal = {
+  /** Never waits. */
+  append(who: RunIdentity, body: StoredBody): void;
+  /** Shown behind everything that is not yet kept; not stored. Costs nothing without listeners. */
+  delta(who: RunIdentity, body: DeltaBody): void;
+  /** True when a listener would see a delta. */
+  readonly isWatched: boolean;
+  /** Undefined when everything is kept; else resolves when it is. Awaited before every outside effect. */
+  settled(): Promise<void> | undefined;
+  subscribe(listener: EventListener): Disposable;
+  /** The last event that has been shown or is being shown: a listener that subscribes now may miss those up to it. */
+  readonly shownSeq: number;
+  /** Why the events of this tree are no longer kept, if so. */
+  readonly degraded: string | undefined;
+};

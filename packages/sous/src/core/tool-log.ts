@@ -1,4 +1,4 @@
-/** What the tools of one run did. It outlives what is pruned from the conversation, and holds no pictures. */
+/** A log of what the tools of one run did. It outlives what is pruned from the conversation, and holds no pictures. */
 
 import type { StoredEvent } from "./event.ts";
 import type { ToolCallPart, ToolResultPart } from "./message.ts";
@@ -10,16 +10,16 @@ export type ToolLogEntry = {
   input: unknown;
   output: string;
   success: boolean;
-  /** It needed consent and no approver was there. */
+  /** It needed approval and no approver was there. */
   isDenied: boolean;
   durationMs: number;
-  /** What the tool is called for people, if it says so. */
+  /** The name of the tool for people, if it has one. */
   displayName: string | undefined;
-  /** What the tool counted. */
+  /** The counts of the tool. */
   counts: ToolCounts | undefined;
 };
 
-/** What is known of a call besides its words. */
+/** The facts of a call besides its words. */
 type ToolCallFacts = Pick<ToolLogEntry, "durationMs" | "isDenied" | "displayName" | "counts">;
 
 export class ToolLogRecorder {
@@ -60,8 +60,8 @@ export function toolLogOf(
   return log;
 }
 
-/** What tools count in their metadata. `truncated`: there was more than is shown. */
-type ToolCounts = {
+/** The counts that tools give in their metadata. `truncated`: there was more than is shown. */
+export type ToolCounts = {
   readonly matches?: number | undefined;
   readonly lines?: number | undefined;
   readonly files?: number | undefined;

@@ -9,9 +9,9 @@ export type ReadyTool = { readonly tool: Tool; readonly schema: Schema; readonly
 
 /** The tools of a run, shared by all runs with the same definition and rights. */
 export type ToolSet = {
-  /** What can be called. Some may not be shown: `subagent_scout` where one tool names all agents. */
+  /** The tools that can be called. Some may not be shown: `subagent_scout` where one tool names all agents. */
   readonly byName: ReadonlyMap<string, ReadyTool>;
-  /** What the model is shown; the same array in every call. */
+  /** The tools that the model is shown; the same array in every call. */
   readonly definitions: readonly ToolDefinition[];
   /** Bytes of the definitions and the instructions, for estimates. */
   readonly bytes: number;
@@ -19,7 +19,7 @@ export type ToolSet = {
   readonly isDeepest: boolean;
 };
 
-/** What the model of a run is shown of its tools. Runs of a tree share their sets: only the first run with a set spells it out. */
+/** The tools of a run as its model is shown them. Runs of a tree share their sets: only the first run with a set spells it out. */
 export type RunTools = {
   /** Names the set. */
   hash: string;

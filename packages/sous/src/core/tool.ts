@@ -9,19 +9,19 @@ import type { AnySchema, JsonSchema, OutputOf } from "./schema.ts";
 import type { ChildControl, SpawnReply, SpawnRequest } from "./spawn.ts";
 import type { TraceContext } from "./trace-context.ts";
 
-/** What a tool is about; shown to people. */
+/** The subject of a tool; shown to people. */
 export type ToolCategory = "read" | "edit" | "search" | "execute" | "memory" | "vfs" | "task" | "subagent" | "other";
 
 /** `observe` runs freely; `confirm` asks a person first. */
 export type ToolTier = "observe" | "confirm";
 
-/** What may be done with a call whose outcome a crash left unknown: `read` and `idempotent` may run again. */
+/** Decides what may be done with a call whose outcome a crash left unknown: `read` and `idempotent` may run again. */
 export type ToolEffect = "read" | "idempotent" | "unsafe";
 
-/** What a tool gives back: text for the model, and data for programs. */
+/** The result of a tool: text for the model, and data for programs. */
 export type ToolResult = {
   success: boolean;
-  /** What the model reads, unless `error` is set. */
+  /** The text that the model reads, unless `error` is set. */
   output: string;
   error?: string | undefined;
   /** The value behind the text, for code. */
@@ -47,7 +47,7 @@ export type ToolContext = {
   readonly depth: number;
   readonly maxDepth: number;
   /**
-   * What the rules of the user say about this call with another input, for a tool that is led somewhere else while it
+   * The answer of the user's rules to this call with another input, for a tool that is led somewhere else while it
    * runs. Undefined when no rule speaks of it. Asks no person.
    */
   rulesOn(input: unknown): RuleAnswer | undefined;
@@ -72,7 +72,7 @@ export type ToolContext = {
 /** Ends what a call has left behind. */
 export type CleanUp = () => void | PromiseLike<void>;
 
-/** What a provider needs to know of a tool that it defines itself, such as a web search. */
+/** A tool that the provider defines itself, such as a web search. */
 export type ProviderTool = {
   /** As the AI SDK names it: `anthropic.web_search_20250305`. */
   readonly id: string;
@@ -82,12 +82,12 @@ export type ProviderTool = {
   readonly runsThere: boolean;
 };
 
-/** Where a tool comes from, when it is a server's: people are shown `github › create_issue`. */
+/** The origin of a tool that is a server's: people are shown `github › create_issue`. */
 export type ToolOrigin = {
   readonly server: string;
   /** As the server calls it. */
   readonly tool: string;
-  /** A hash of what the server said about the tool: consent that comes later counts for this definition only. */
+  /** A hash of what the server said about the tool: an approval that comes later counts for this definition only. */
   readonly definition?: string | undefined;
 };
 
@@ -111,7 +111,7 @@ export type Tool<Input = unknown> = {
   execute(input: Input, context: ToolContext): unknown;
 };
 
-/** What `tool()` takes: the safe defaults may be left out. */
+/** The options of `tool()`: the safe defaults may be left out. */
 export type ToolOptions<Given extends AnySchema> = Pick<
   Tool,
   "name" | "description" | "displayName" | "agent" | "origin"
@@ -182,6 +182,7 @@ export type ToolList =
   // biome-ignore lint/suspicious/noExplicitAny: a list of tools with different inputs has no other common type.
   readonly (Tool<any> | NamedForeignTool)[] | { readonly [name: string]: Tool<any> | ForeignTool };
 
+/** A tool of a registry, as `list` shows it. */
 export type ToolInfo = Pick<Tool, "name" | "description" | "category" | "tier" | "effect"> & {
   displayName: string;
   inputSchema: AnySchema | JsonSchema;
@@ -216,7 +217,7 @@ export class ToolRegistry {
     return [...this.#tools.keys()];
   }
 
-  /** What people and models are told about each tool, in the order of registration. */
+  /** The facts of each tool for people and models, in the order of registration. */
   list(): ToolInfo[] {
     return [...this.#tools.values()].map((each) => ({
       name: each.name,

@@ -1,4 +1,4 @@
-/** What was spent and how runs ended, counted over all trees of a store: the lines that totals are made of. */
+/** Spending and endings of runs, counted over all trees of a store: the lines that totals are made of. */
 
 import { checkWhole, type ErrorType, UserError } from "./errors.ts";
 import type { EventOf } from "./event.ts";
@@ -8,7 +8,7 @@ import type { RunRecord } from "./store.ts";
 /** One run that is over. `interrupted` when its tree was deleted before the run had ended. */
 export type RunTally = Pick<RunRecord, "agent" | "model" | "depth" | "startedAt" | "turns" | "usage" | "costUsd"> & {
   kind: "run";
-  status: Exclude<RunRecord["status"], "running">;
+  status: Exclude<RunRecord["status"], "running" | "waiting">;
   /** Why it failed; undefined when it did not. */
   errorType: ErrorType | undefined;
   /** 0 for a run that is `interrupted`: when it stopped is unknown. */
@@ -59,10 +59,12 @@ export type Totals = {
   readonly isComplete: boolean;
 };
 
-type RunFacts = Pick<RunRecord, "agent" | "model" | "depth" | "startedAt">;
-
 /** The line of a run that has ended. `project` is the folder that its tree was made in. */
-export function runTally(run: RunFacts, end: EventOf<"run-end">, project: string | undefined): RunTally {
+export function runTally(
+  run: Pick<RunRecord, "agent" | "model" | "depth" | "startedAt">,
+  end: EventOf<"run-end">,
+  project: string | undefined,
+): RunTally {
   const { agent, model, depth, startedAt } = run;
   const { status, turns, usage, costUsd, durationMs } = end;
   const sums = usableSums({ turns, usage, costUsd, durationMs });

@@ -10,7 +10,7 @@ export type TraceContext = {
   readonly baggage?: string | undefined;
 };
 
-/** What a `traceparent` says. */
+/** The content of a `traceparent`. */
 export type SpanPlace = {
   /** 32 hexadecimal digits. */
   readonly traceId: string;
@@ -73,7 +73,7 @@ export function writeTraceparent({ traceId, spanId, isSampled }: SpanPlace): str
   return `00-${traceId}-${spanId}-${isSampled ? "01" : "00"}`;
 }
 
-/** What a run that continues after a restart belongs to: the trace of its start. Baggage is that of the process. */
+/** The trace of a run that continues after a restart: that of its start. Baggage is that of the process. */
 export function continuedTrace(
   traceparent: string | undefined,
   now: TraceContext | undefined,
@@ -87,7 +87,7 @@ export function continuedTrace(
 export type IsSampled = (traceId: string, callerSaid: boolean | undefined) => boolean;
 
 /**
- * What a program that works for a run is handed: the span of the run when spans are exported, else the trace that its root was
+ * The trace for a program that works for a run: the span of the run when spans are exported, else the trace that its root was
  * given. `isSampled` is the exporter's own decision, so the program leaves out what the tree leaves out; undefined without one.
  */
 export function traceWithin(
@@ -112,7 +112,7 @@ export function traceIdOf(rootRunId: string): string {
   return hash(rootRunId, 1) + hash(rootRunId, 2) + hash(rootRunId, 3) + hash(rootRunId, 4);
 }
 
-/** The run itself, one of its tool calls, or what begins with the event of this number: a turn, a call of an agent outside. */
+/** The run itself, one of its tool calls, or what begins with the event of this number: a turn, a call of an external agent. */
 export type SpanPart = "run" | { readonly callId: string } | { readonly seq: number };
 
 /** The span of a run, or of a part of it. */

@@ -35,7 +35,7 @@ export function truncateUtf8Start(text: string, maxBytes: number): Truncated {
   return { text: kept, originalBytes, keptBytes: utf8Length(kept), truncated: true };
 }
 
-/** How many UTF-16 units of the text fit into `maxBytes`, never counting half a surrogate pair. */
+/** The number of UTF-16 units of the text that fit into `maxBytes`, never counting half a surrogate pair. */
 function unitsWithin(text: string, maxBytes: number): number {
   let bytes = 0;
   let index = 0;
@@ -50,7 +50,7 @@ function unitsWithin(text: string, maxBytes: number): number {
 
 /** A character longer than this many units is cut all the same: piled-up marks must not eat the text. */
 const MAX_CHARACTER = 128;
-/** How far back the search for a boundary looks: enough for the longest run of flags that is worth getting right. */
+/** The distance that the search for a boundary looks back: enough for the longest run of flags that is worth getting right. */
 const WINDOW = 1024;
 
 let segmenter: Intl.Segmenter | undefined;
@@ -98,12 +98,12 @@ export function truncateMiddle(whole: string, maxBytes: number): Truncated {
   return { text, originalBytes, keptBytes, truncated: true };
 }
 
-/** What stands where a text was cut. */
+/** The notice in the place where a text was cut. */
 export function cutNotice(cutBytes: number, originalBytes: number): string {
   return `\n[Notice: ${cutBytes} of ${originalBytes} bytes were cut here]\n`;
 }
 
-/** What stands where the output of a command was cut. */
+/** The notice in the place where the output of a command was cut. */
 export function leftOutNotice(bytes: number): string {
   return `[${bytes} bytes of output were left out here; write it to a file to look at all of it]`;
 }

@@ -70,7 +70,7 @@ export function isPrice(given: unknown): given is Price {
 }
 
 /**
- * What a call cost, in US dollars; null when the price is unknown, or cannot be: a model may be foreign code. `calls` are those that
+ * The cost of a call in US dollars; null when the price is unknown, or cannot be: a model may be foreign code. `calls` are those that
  * the provider made with tools of its own.
  */
 export function costOf(

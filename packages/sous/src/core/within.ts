@@ -1,8 +1,9 @@
-/** What a runtime inside of an outside agent may still do: handed on in a variable, and read on entry. */
+/** The limits of a runtime inside of an external agent: handed on in a variable, and read on entry. */
 
 import { z } from "zod";
 import { UserError } from "./errors.ts";
-import type { OutsideAllowance } from "./outside-agent.ts";
+import type { ExternalAllowance } from "./external-agent.ts";
+import { secondsToMs } from "./units.ts";
 
 /** The variable. Its value is JSON. */
 export const WITHIN_VARIABLE = "SOUS_WITHIN";
@@ -17,12 +18,13 @@ const schema = z.strictObject({
   seconds: amount,
 });
 
-export function encodeWithin({ depth, maxDepth, tokens, costUsd, seconds }: OutsideAllowance): string {
+export function encodeWithin({ depth, maxDepth, tokens, costUsd, durationMs }: ExternalAllowance): string {
+  const seconds = durationMs === undefined ? undefined : durationMs / 1000;
   return JSON.stringify({ depth, max_depth: maxDepth, tokens, cost_usd: costUsd, seconds });
 }
 
 /** Throws a `UserError` for a text that `encodeWithin` did not write: a limit that cannot be read must not be dropped. */
-export function readWithin(text: string): OutsideAllowance {
+export function readWithin(text: string): ExternalAllowance {
   const given = schema.safeParse(parsed(text));
   if (!given.success) {
     throw new UserError(
@@ -35,7 +37,7 @@ export function readWithin(text: string): OutsideAllowance {
     maxDepth: max_depth,
     tokens: tokens ?? undefined,
     costUsd: cost_usd ?? undefined,
-    seconds: seconds ?? undefined,
+    durationMs: typeof seconds === "number" ? secondsToMs(seconds) : undefined,
   };
 }
 

@@ -1,6 +1,7 @@
-/** Which addresses belong to the public internet. Everything else is this machine, this network, or reserved. */
+/** Addresses of the public internet (all others are this machine, this network, or reserved), and connections to checked ones. */
 
-import { isIPv4, isIPv6 } from "node:net";
+import { lookup } from "node:dns/promises";
+import { isIP, isIPv4, isIPv6, type LookupFunction } from "node:net";
 
 /** Also false for text that is not an address. */
 export function isPublicAddress(address: string): boolean {
@@ -133,4 +134,26 @@ const LOCAL_ENDINGS = ["localhost", "local", "internal", "intranet", "lan", "hom
 
 function isLocalName(host: string): boolean {
   return !host.includes(".") || LOCAL_ENDINGS.includes(host.slice(host.lastIndexOf(".") + 1));
+}
+
+/** All addresses of a name. */
+export type Resolve = (host: string) => Promise<readonly string[]>;
+
+export type Addresses = readonly [string, ...string[]];
+
+export async function resolveHere(host: string): Promise<readonly string[]> {
+  return (await lookup(host, { all: true })).map(({ address }) => address);
+}
+
+/** Answers every question for an address with the ones that were checked. */
+export function only(addresses: Addresses): LookupFunction {
+  const all = addresses.map((address) => ({ address, family: isIP(address) }));
+  return (_host, { all: wantsAll }, callback) => {
+    if (wantsAll) callback(null, all);
+    else callback(null, addresses[0], isIP(addresses[0]));
+  };
+}
+
+export function isRedirect(status: number | undefined): boolean {
+  return status === 301 || status === 302 || status === 303 || status === 307 || status === 308;
 }

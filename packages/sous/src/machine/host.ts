@@ -1,7 +1,7 @@
 /** The machine sous runs on: its clock, its randomness, its working directory and variables. */
 
-import type { Clock, Host, Random } from "./core/clock.ts";
-import { onDispose } from "./core/scope.ts";
+import type { Clock, Host, Random } from "../core/clock.ts";
+import { onDispose } from "../core/scope.ts";
 
 /** Node's timers take no longer delay; a longer wait is made of several. */
 const MAX_TIMER_MS = 2 ** 31 - 1;

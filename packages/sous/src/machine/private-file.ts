@@ -1,6 +1,7 @@
-/** Files of the user's state folder that only the user may read: written whole or not at all, by one process at a time. */
+/** Files that only the user may read, written whole or not at all by one process at a time; and files that others may have put there. */
 
 import { randomBytes } from "node:crypto";
+import { constants } from "node:fs";
 import { chmod, lstat, mkdir, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
@@ -68,7 +69,7 @@ async function lock(file: string): Promise<AsyncDisposable> {
   }
 }
 
-/** What the lock is known by; undefined when another process has it. */
+/** The mark of our lock; undefined when another process has it. */
 async function tryLock(file: string): Promise<string | undefined> {
   try {
     await using handle = await open(file, "wx", 0o600);
@@ -105,4 +106,22 @@ async function stateOf(file: string): Promise<{ readonly id: string; readonly ma
 
 function idOf({ ino, mtimeNs }: { readonly ino: bigint; readonly mtimeNs: bigint }): string {
   return `${ino}:${mtimeNs}`;
+}
+
+/** The whole file. Throws when it is a link, not a file, or larger than it may be. */
+export async function readRegular(path: string, maxBytes: number): Promise<Buffer> {
+  // Without blocking: what was a file a moment ago may be a pipe now.
+  await using file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  const found = await file.stat();
+  if (!found.isFile()) throw new Error("it is not a file");
+  const content = Buffer.alloc(Math.min(found.size, maxBytes) + 1);
+  let length = 0;
+  while (length < content.length) {
+    const { bytesRead } = await file.read(content, length, content.length - length, length);
+    if (bytesRead === 0) return content.subarray(0, length);
+    length += bytesRead;
+  }
+  throw new Error(
+    length > maxBytes ? `it is larger than ${Math.floor(maxBytes / 1024)} KB` : "it grows while it is read",
+  );
 }

@@ -1,30 +1,30 @@
 /** The profiles of a rerun: what `run-start` says of each run, with tools that play back. Nothing is worked out again. */
 
-import { type AgentDefinition, agent, RESERVED_AGENT_NAMES } from "../../core/agent.ts";
-import { Refused } from "../../core/errors.ts";
-import type { DelegationLimits } from "../../core/limits.ts";
-import type { Model, ToolDefinition } from "../../core/model.ts";
-import { nowOrLater, type Steps, wait } from "../../core/now-or-later.ts";
-import { outsideModel } from "../../core/outside-agent.ts";
-import type { RunProfile } from "../../core/run.ts";
-import type { Schema } from "../../core/schema.ts";
-import type { SpawnRequest } from "../../core/spawn.ts";
-import type { Tool } from "../../core/tool.ts";
-import type { ReadyTool, ShownTool, ToolSet } from "../../core/tool-set.ts";
-import type { Playback } from "../../replay/playback.ts";
-import { playedInput, playedOutput } from "../../replay/recorded-answers.ts";
-import { recordedOutsideModel, unplayedAgent } from "../../replay/recorded-outside.ts";
-import type { RunRecording } from "../../replay/recording.ts";
-import { compileSchema } from "../../schema/compile.ts";
-import { DelegationTools } from "../../subagents/delegation-tools.ts";
-import { namedAgentTool } from "../../subagents/named-agent.ts";
-import type { ProfileSource } from "../profiles.ts";
+import { type AgentDefinition, agent, RESERVED_AGENT_NAMES } from "../core/agent.ts";
+import { Refused } from "../core/errors.ts";
+import { externalModel } from "../core/external-agent.ts";
+import type { Model, ToolDefinition } from "../core/model.ts";
+import type { RunProfile } from "../core/run.ts";
+import type { Schema } from "../core/schema.ts";
+import type { SpawnRequest } from "../core/spawn.ts";
+import type { Tool } from "../core/tool.ts";
+import type { ReadyTool, ShownTool, ToolSet } from "../core/tool-set.ts";
+import { fromStored } from "../core/units.ts";
+import type { DelegationLimits } from "../core/words/limits.ts";
+import { compileSchema } from "../runtime/schema/compile.ts";
+import { DelegationTools } from "../runtime/subagents/delegation-tools.ts";
+import { namedAgentTool } from "../runtime/subagents/named-agent.ts";
+import type { ProfileSource } from "../runtime/tree/profiles.ts";
+import type { Playback } from "../storage/replay/playback.ts";
+import { recordedExternalModel, unplayedAgent } from "../storage/replay/recorded-external.ts";
+import { playedInput, playedOutput } from "../storage/replay/recorded-model.ts";
+import type { RunRecording } from "../storage/replay/recording.ts";
 
-export type RecordedProfilesParts = {
+type RecordedProfilesParts = {
   playback: Playback;
   limits: DelegationLimits;
   modelOf(id: string): Model;
-  /** What runs where this tool ran: its stub, or a live tool. */
+  /** The tool in the place of this one: its stub, or a live tool. */
   toolFor(shown: ShownTool): Tool;
 };
 
@@ -54,7 +54,7 @@ export class RecordedProfiles implements ProfileSource {
   }
 
   /** A child that was refused by its profile is refused again; one that was refused later is so by what refused it. */
-  child(parent: RunProfile, request: SpawnRequest, path: string): RunProfile | Promise<RunProfile> {
+  async child(parent: RunProfile, request: SpawnRequest, path: string): Promise<RunProfile> {
     const { playback } = this.#parts;
     if (this.#given !== undefined && !this.#recorded.has(parent) && !playback.respawned.has(request))
       return this.#played(this.#given.child(parent, request, path), path);
@@ -63,7 +63,7 @@ export class RecordedProfiles implements ProfileSource {
     const refusal = playback.refusalAt(path);
     const asked = refusal?.errorType === "consent" ? playback.askedAbout(refusal) : undefined;
     if (asked !== undefined) {
-      const model = outsideModel(unplayedAgent(asked));
+      const model = externalModel(unplayedAgent(asked));
       return this.#known({ ...parent, depth: parent.depth + 1, model });
     }
     if (refusal !== undefined && refusal.errorType !== "quota" && refusal.errorType !== "cancelled")
@@ -78,29 +78,25 @@ export class RecordedProfiles implements ProfileSource {
     return run === undefined ? earlier : this.#profileOf(run);
   }
 
-  /** An agent outside is played also where its definition was given. */
-  #played(profile: RunProfile | Promise<RunProfile>, path: string): RunProfile | Promise<RunProfile> {
+  /** An external agent is played also where its definition was given. */
+  async #played(profile: RunProfile | Promise<RunProfile>, path: string): Promise<RunProfile> {
     const { playback } = this.#parts;
     const run = playback.upcoming(path);
-    const model = run && recordedOutsideModel(run, playback);
-    if (model === undefined) return profile;
-    return nowOrLater(withModel(profile, model));
+    const model = run && recordedExternalModel(run, playback);
+    return model === undefined ? profile : { ...(await profile), model };
   }
 
-  #profileOf(run: RunRecording): RunProfile | Promise<RunProfile> {
-    return nowOrLater(this.#build(run));
-  }
-
-  *#build(run: RunRecording): Steps<RunProfile> {
+  async #profileOf(run: RunRecording): Promise<RunProfile> {
     const { start } = run;
-    const { rights, nickname, instructions, notes, price, contextWindow, depth, maxTurns, timeoutMs, budget } = start;
+    const { rights, nickname, instructions, notes, price, contextWindow, depth, maxTurns, timeoutMs } = start;
     const { modelOf, playback } = this.#parts;
     return this.#known({
-      ...{ nickname, instructions, notes, price, contextWindow, depth, maxTurns, timeoutMs, budget },
+      ...{ nickname, instructions, notes, price, contextWindow, depth, maxTurns, timeoutMs },
+      budget: start.budget && fromStored(start.budget),
       agentName: start.agent,
-      model: recordedOutsideModel(run, playback) ?? modelOf(start.model),
+      model: recordedExternalModel(run, playback) ?? modelOf(start.model),
       provider: undefined,
-      tools: yield* this.#toolSet(run),
+      tools: await this.#toolSet(run),
       rights: {
         use: new Set(rights.use),
         delegate: new Set(rights.delegate),
@@ -117,12 +113,11 @@ export class RecordedProfiles implements ProfileSource {
     });
   }
 
-  *#toolSet(run: RunRecording): Steps<ToolSet> {
+  async #toolSet(run: RunRecording): Promise<ToolSet> {
     const { tools } = run.start;
-    const all: ReadyTool[] = [];
-    for (const shown of this.#parts.playback.toolsOf(run)) all.push(yield* this.#ready(shown, run));
+    const all = await Promise.all(this.#parts.playback.toolsOf(run).map((shown) => this.#ready(shown, run)));
     const callable = all.filter(({ tool }) => tools.withheld?.includes(tool.name) !== true);
-    for (const name of hiddenAgents(run, all)) callable.push(yield* this.#hidden(name));
+    for (const name of hiddenAgents(run, all)) callable.push(await this.#hidden(name));
     return {
       byName: new Map(callable.map((each) => [each.tool.name, each])),
       definitions: this.#definitionsOf(tools.hash, all),
@@ -138,13 +133,13 @@ export class RecordedProfiles implements ProfileSource {
     return known;
   }
 
-  *#hidden(agentName: string): Steps<ReadyTool> {
+  async #hidden(agentName: string): Promise<ReadyTool> {
     const tool = namedAgentTool(agent({ name: agentName }), { tier: "observe" });
-    const schema = yield* wait(compileSchema(tool.inputSchema));
+    const schema = await compileSchema(tool.inputSchema);
     return { tool, schema, definition: { name: tool.name, description: "", inputSchema: schema.jsonSchema } };
   }
 
-  *#ready(shown: ShownTool, run: RunRecording): Steps<ReadyTool> {
+  async #ready(shown: ShownTool, run: RunRecording): Promise<ReadyTool> {
     const { name, description, inputSchema, provider: id } = shown;
     const provider = id === undefined ? undefined : { id, args: {}, runsThere: true };
     const definition = { name, description, inputSchema, ...(provider !== undefined && { provider }) };
@@ -153,7 +148,7 @@ export class RecordedProfiles implements ProfileSource {
     const isOurs = ours !== undefined || tool.inputSchema !== inputSchema;
     const played = playedInput(run, shown);
     if (!isOurs) return { tool, definition, schema: played };
-    const schema = yield* wait(compileSchema(tool.inputSchema));
+    const schema = await compileSchema(tool.inputSchema);
     return { tool, definition, schema: namesOnly(shown) ? inTurn(played, schema) : schema };
   }
 
@@ -195,8 +190,4 @@ function hiddenAgents({ calls, results, children }: RunRecording, shown: readonl
     if (wasCalled || children.some(({ start }) => start.call?.callId === callId)) names.add(name);
   }
   return names;
-}
-
-function* withModel(profile: RunProfile | Promise<RunProfile>, model: Model): Steps<RunProfile> {
-  return { ...(yield* wait(profile)), model };
 }

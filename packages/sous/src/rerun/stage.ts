@@ -1,32 +1,37 @@
-/** What a rerun is played with: agents, tools and models that give back what was recorded, or are live. */
+/** The stage of a rerun: agents, tools and models that give back what was recorded, or are live. */
 
-import { type AgentDefinition, agent, type ModelChoice } from "../../core/agent.ts";
-import type { Host } from "../../core/clock.ts";
-import { UserError } from "../../core/errors.ts";
-import type { SousEvent, StoredEvent } from "../../core/event.ts";
-import { type Budget, DEFAULT_LIMITS, type Ledger } from "../../core/limits.ts";
-import type { Model } from "../../core/model.ts";
-import { outsideModel } from "../../core/outside-agent.ts";
-import type { Tool } from "../../core/tool.ts";
-import type { ShownTool } from "../../core/tool-set.ts";
-import { ulidSource } from "../../core/ulid.ts";
-import { fromAiSdk, isForeignModel } from "../../model/ai-sdk.ts";
-import type { Playback } from "../../replay/playback.ts";
-import { recordedConsent } from "../../replay/recorded-answers.ts";
-import { recordedLedger } from "../../replay/recorded-ledger.ts";
-import { recordedModel } from "../../replay/recorded-model.ts";
-import { recordedOutsideAgents, unplayedAgent } from "../../replay/recorded-outside.ts";
-import type { RunRecording } from "../../replay/recording.ts";
-import { liveTool, stubAgents, stubTool } from "../../replay/stub-tool.ts";
-import { openMemoryStore } from "../../store/memory.ts";
-import { namedAgentTool } from "../../subagents/named-agent.ts";
-import type { Shared } from "../open.ts";
+import { type AgentDefinition, agent, type ModelChoice } from "../core/agent.ts";
+import type { Host } from "../core/clock.ts";
+import { UserError } from "../core/errors.ts";
+import type { SousEvent, StoredEvent } from "../core/event.ts";
+import { externalModel } from "../core/external-agent.ts";
+import type { Budget, Ledger } from "../core/limits.ts";
+import type { Model } from "../core/model.ts";
+import type { Store } from "../core/store.ts";
+import type { Tool } from "../core/tool.ts";
+import type { ShownTool } from "../core/tool-set.ts";
+import { ulidSource } from "../core/ulid.ts";
+import { fromStoredLimits } from "../core/units.ts";
+import { DEFAULT_LIMITS } from "../core/words/limits.ts";
+import { fromAiSdk, isForeignModel } from "../runtime/model/ai-sdk.ts";
+import { namedAgentTool } from "../runtime/subagents/named-agent.ts";
+import type { Shared } from "../runtime/tree/open.ts";
+import type { Playback } from "../storage/replay/playback.ts";
+import { recordedExternalAgents, unplayedAgent } from "../storage/replay/recorded-external.ts";
+import { recordedLedger } from "../storage/replay/recorded-ledger.ts";
+import { recordedApprovals, recordedModel } from "../storage/replay/recorded-model.ts";
+import type { RunRecording } from "../storage/replay/recording.ts";
+import { liveTool, stubAgents, stubTool } from "../storage/replay/stub-tool.ts";
+import { openMemoryStore } from "../storage/store/memory.ts";
 import { RecordedProfiles } from "./recorded-profiles.ts";
 
-export type StageOptions = {
+/** The options of a rerun. */
+export type RerunOptions = {
+  store: Pick<Store, "read" | "run">;
+  signal?: AbortSignal | undefined;
   /** The real definitions: the root, found by its name, and those that calls may name. Unset: made from the recording. */
   agents?: readonly AgentDefinition[] | undefined;
-  /** Runs the tools again, instead of giving back what they gave then. Consent is as it was. */
+  /** Runs the tools again, instead of giving back what they gave then. Approval is as it was. */
   liveTools?: boolean | undefined;
   /** For `liveTools` without `agents`: the tools by name. */
   tools?: readonly Tool[] | undefined;
@@ -45,11 +50,12 @@ export type Stage = {
   onEvent(event: SousEvent): void;
 };
 
-export function stageFor(playback: Playback, options: StageOptions, stop: AbortController, host: Host): Stage {
+export function stageFor(playback: Playback, options: RerunOptions, stop: AbortController, host: Host): Stage {
   const { recording } = playback;
   const models = modelsOf(playback);
   const given = givenAgents(playback, options);
-  const limits = playback.root.start.terms?.limits ?? DEFAULT_LIMITS;
+  const { terms } = playback.root.start;
+  const limits = terms === undefined ? DEFAULT_LIMITS : fromStoredLimits(terms.limits);
   const profileParts = { playback, limits, modelOf: models, toolFor: toolsOf(playback, options) };
   const recorded = given === undefined ? new RecordedProfiles(profileParts) : undefined;
   return {
@@ -60,13 +66,13 @@ export function stageFor(playback: Playback, options: StageOptions, stop: AbortC
     parts: {
       options: {
         agents: given?.others ?? [],
-        approve: recordedConsent(playback),
+        approve: recordedApprovals(playback),
         // A run that waited for its turn to ask waits for its answer instead.
         maxConcurrentCalls: Number.MAX_SAFE_INTEGER,
         // A model that ran then was one that could be named.
         models: {
           allow: [...recording.runs.values()].map(({ start }) => start.model),
-          outside: recordedOutsideAgents(recording),
+          external: recordedExternalAgents(recording),
         },
       },
       host,
@@ -85,7 +91,7 @@ export function stageFor(playback: Playback, options: StageOptions, stop: AbortC
 }
 
 /** The definitions that were given, with tools that play back or are live. */
-function givenAgents(playback: Playback, { agents, liveTools }: StageOptions) {
+function givenAgents(playback: Playback, { agents, liveTools }: RerunOptions) {
   if (agents === undefined) return undefined;
   const name = nameOf(leaderOf(playback));
   const leader = agents.find((each) => each.name === name);
@@ -110,8 +116,8 @@ function nameOf({ start }: RunRecording): string {
   return start.agent;
 }
 
-/** What takes the place of a recorded tool. Throws a `UserError` for a live one that was not given. */
-function toolsOf(playback: Playback, { agents, liveTools, tools = [] }: StageOptions): (shown: ShownTool) => Tool {
+/** The tool in the place of a recorded one. Throws a `UserError` for a live one that was not given. */
+function toolsOf(playback: Playback, { agents, liveTools, tools = [] }: RerunOptions): (shown: ShownTool) => Tool {
   const isLive = liveTools === true && agents === undefined;
   const live = new Map(tools.map((each) => [each.name, each]));
   const missing = [...playback.recording.toolSets.values()]
@@ -134,8 +140,8 @@ function modelsOf(playback: Playback): (choice: ModelChoice) => Model {
   return (choice) => {
     const given = typeof choice === "string" ? undefined : isForeignModel(choice) ? fromAiSdk(choice) : choice;
     // Never the agent itself: its runs are played, and what it may take is as its definition says.
-    if (given?.outside !== undefined)
-      return outsideModel(unplayedAgent(given.outside.serverName, given.outside.timeoutMs));
+    if (given?.external !== undefined)
+      return externalModel(unplayedAgent(given.external.serverName, given.external.timeoutMs));
     const id = given?.id ?? String(choice);
     const start = runs.find((each) => each.start.model === id)?.start;
     const price = start === undefined ? given?.price : start.price;
@@ -147,7 +153,7 @@ function modelsOf(playback: Playback): (choice: ModelChoice) => Model {
   };
 }
 
-/** What was granted and refused then, from the run with this number on. */
+/** A ledger that grants and refuses as it was then, from the run with this number on. */
 export function ledgerOf({ recording, conductor, comparison }: Playback, from = 0): (budget: Budget) => Ledger {
   const events = recording.events.filter(({ seq }) => seq >= from);
   const progress = {

@@ -7,7 +7,7 @@ import type { EventOf, StoredEvent } from "../core/event.ts";
 import { toolCallsOf } from "../core/message.ts";
 import { addUsage, noUsage, type Usage } from "../core/usage.ts";
 
-/** What is known from elsewhere and must agree with the journal. */
+/** Facts from elsewhere that must agree with the journal. */
 export type HistoryFacts = {
   /** The sum of what the provider reported for all calls of this tree (`model.reported`). */
   providerUsage?: Readonly<Usage>;
@@ -43,7 +43,7 @@ export function openRuns(events: readonly StoredEvent[]): string[] {
   return [...last.values()].map((event) => `${event.path} (${event.runId}) after ${describe(event)}`);
 }
 
-/** What is known of one run so far. */
+/** The facts of one run so far. */
 type RunState = {
   start: EventOf<"run-start">;
   isEnded: boolean;
@@ -53,8 +53,8 @@ type RunState = {
   openCalls: Map<string, string>;
   openQuestions: Set<string>;
   seenCalls: Set<string>;
-  /** What an agent outside does by itself: begun and not ended. */
-  outsideCalls: Set<string>;
+  /** Acts of an external agent by itself that have begun and not ended. */
+  externalCalls: Set<string>;
   hasSession: boolean;
   isInTurn: boolean;
   /** The sum over the answers and failed attempts. */
@@ -94,7 +94,7 @@ class History {
       this.problems.push(`The result says ${inWords(resultUsage)}, its runs add up to ${inWords(total)}`);
     }
     if (providerUsage === undefined) return;
-    // What a provider did not report is estimated on top of what it did.
+    // Usage that a provider did not report is estimated on top of what it did.
     const agrees = total.estimated ? total.totalTokens >= providerUsage.totalTokens : isSame(providerUsage, total);
     if (!agrees) {
       this.problems.push(`The provider reported ${inWords(providerUsage)}, the runs add up to ${inWords(total)}`);
@@ -118,7 +118,7 @@ class History {
       openCalls: new Map(),
       openQuestions: new Set(),
       seenCalls: new Set(),
-      outsideCalls: new Set(),
+      externalCalls: new Set(),
       hasSession: false,
       isInTurn: false,
       counted: noUsage(),
@@ -182,13 +182,13 @@ class History {
         run.hasSession = true;
         break;
       case "outside-call":
-        this.#outsideCall(run, event);
+        this.#externalCall(run, event);
         break;
       case "resume":
-        // Of a process that has ended: what an agent outside did there has no further events.
+        // The process has ended: what an external agent did there has no further events.
         run.isInTurn = false;
         if (run.hasSession) run.openQuestions.clear();
-        run.outsideCalls.clear();
+        run.externalCalls.clear();
         break;
       case "report":
         this.#checkReport(event);
@@ -210,15 +210,15 @@ class History {
     }
   }
 
-  #outsideCall(run: RunState, event: EventOf<"outside-call">): void {
+  #externalCall(run: RunState, event: EventOf<"outside-call">): void {
     const { callId, phase } = event;
     if (!run.hasSession && event.kind !== "provider") this.problem(event, "comes before the session of its run");
     if (phase === "start") {
-      if (run.outsideCalls.has(callId)) this.problem(event, "begins twice");
-      run.outsideCalls.add(callId);
+      if (run.externalCalls.has(callId)) this.problem(event, "begins twice");
+      run.externalCalls.add(callId);
       return;
     }
-    if (!run.outsideCalls.delete(callId)) this.problem(event, "ends no open call");
+    if (!run.externalCalls.delete(callId)) this.problem(event, "ends no open call");
     if (run.openQuestions.has(callId)) this.problem(event, "ends a call whose question is open");
   }
 
@@ -235,7 +235,7 @@ class History {
     for (const callId of run.openCalls.keys()) this.problem(end, `leaves the call ${callId} open`);
     // An agent that was stopped or has died does not say how its calls ended.
     const isWhole = end.status === "completed" || end.status === "incomplete" || end.status === "refused";
-    if (isWhole) for (const callId of run.outsideCalls) this.problem(end, `leaves the outside call ${callId} open`);
+    if (isWhole) for (const callId of run.externalCalls) this.problem(end, `leaves the outside call ${callId} open`);
     for (const callId of run.openQuestions) this.problem(end, `leaves the question about ${callId} open`);
     if (run.openChildren > 0) this.problem(end, `leaves ${run.openChildren} children running`);
     const parent = end.parentId === null ? undefined : this.#runs.get(end.parentId);
@@ -278,7 +278,7 @@ function inWords(usage: Readonly<Usage>): string {
   return `${totalTokens} tokens (${inputTokens} in, ${outputTokens} out, ${cachedInputTokens} cached, ${cacheWriteTokens} written)`;
 }
 
-/** A call asks about itself, the gate about a child that the call asks for, and an agent outside about what it likes. */
+/** A call asks about itself, the gate about a child that the call asks for, and an external agent about what it likes. */
 function mayAsk({ openCalls, hasSession, isInTurn }: RunState, callId: string): boolean {
   return openCalls.has(callId) || openCalls.has(callId.replace(/\/\d+$/, "")) || (hasSession && isInTurn);
 }

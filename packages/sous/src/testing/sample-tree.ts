@@ -17,7 +17,7 @@ export type SampleTree = {
   add(runId: string, body: StoredBody): void;
 };
 
-export type SampleRun = {
+type SampleRun = {
   parent?: string;
   label?: string;
   /** Milliseconds since 1970; one more than the event before when unset. */

@@ -3,8 +3,7 @@
 import * as z from "zod";
 import { ModelError, messageOf, UserError } from "../core/errors.ts";
 import { once } from "../core/schema.ts";
-import type { Answer, Script } from "./script.ts";
-import type { Step } from "./steps.ts";
+import type { Answer, Script, Step } from "./steps.ts";
 
 const scriptSchema = once(() => {
   const call = z.strictObject({ tool: z.string(), input: z.unknown().optional(), id: z.string().optional() });
@@ -49,9 +48,9 @@ export function parseScript(text: string, file: string): Script {
   return Object.fromEntries(Object.entries(parsed.data).map(([path, answers]) => [path, answers.map(toAnswer)]));
 }
 
-function toAnswer({ wait_ms: milliseconds, reasoning, text, calls = [], usage, ending, error }: FileAnswer): Answer {
+function toAnswer({ wait_ms: delayMs, reasoning, text, calls = [], usage, ending, error }: FileAnswer): Answer {
   const steps: Step[] = [];
-  if (milliseconds !== undefined) steps.push({ step: "wait", milliseconds });
+  if (delayMs !== undefined) steps.push({ step: "wait", delayMs });
   if (reasoning !== undefined) steps.push({ step: "reasoning", text: reasoning });
   if (text !== undefined) steps.push({ step: "text", chunks: typeof text === "string" ? [text] : text });
   for (const { tool, input = {}, id } of calls) steps.push({ step: "call", toolName: tool, input, callId: id });

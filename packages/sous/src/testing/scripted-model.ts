@@ -8,17 +8,15 @@
  * in another process continues with the answer of its turn, and its calls with the next number.
  */
 
-import type { Clock } from "../core/clock.ts";
+import { type Clock, forever, sleep, untilSignal } from "../core/clock.ts";
+import { messageBytes } from "../core/conversation.ts";
 import { ModelError } from "../core/errors.ts";
 import type { AssistantMessage, Message } from "../core/message.ts";
-import type { FinishReason, Model, ModelAnswer, ModelRequest, OnDelta } from "../core/model.ts";
+import type { FinishReason, Model, ModelAnswer, ModelRequest, OnDelta, ToolDefinition } from "../core/model.ts";
 import { checkOptions, type OptionNames } from "../core/options.ts";
-import { addUsage, noUsage, type Price, type Usage } from "../core/usage.ts";
-import { systemClock } from "../host.ts";
-import { findLines, type Script, type ScriptLines, type ScriptTurn } from "./script.ts";
-import { statedUsage, TokenCounter } from "./scripted-usage.ts";
-import type { ScriptedUsage, Step } from "./steps.ts";
-import { forever, sleep, untilSignal } from "./waiting.ts";
+import { addUsage, noUsage, type Price, type Usage, utf8Length } from "../core/usage.ts";
+import { systemClock } from "../machine/host.ts";
+import { findLines, type Script, type ScriptedUsage, type ScriptLines, type ScriptTurn, type Step } from "./steps.ts";
 
 /** Clock, order and price of a scripted model. */
 export type ScriptedModelOptions = {
@@ -26,7 +24,7 @@ export type ScriptedModelOptions = {
   id?: string;
   price?: Price;
   contextWindow?: number;
-  /** What `after` waits on; the machine's own when unset. */
+  /** The clock that `after` waits on; the machine's own when unset. */
   clock?: Clock;
   /** Asked before every part of an answer; the part comes when the promise resolves. A world hooks in here. */
   schedule?: (path: string) => Promise<void> | undefined;
@@ -83,7 +81,7 @@ function isScript(value: ScriptTurn | Script | ScriptedModelOptions): value is S
 
 const REQUESTS_KEPT = 10_000;
 
-/** How far one agent has come. The agent id stays the same over its follow-ups. */
+/** The progress of one agent. The agent id stays the same over its follow-ups. */
 type Progress = { lines: ScriptLines; turns: number; calls: number };
 
 function modelOf(script: Script, options: ScriptedModelOptions): ScriptedModel {
@@ -124,7 +122,7 @@ function modelOf(script: Script, options: ScriptedModelOptions): ScriptedModel {
   };
 }
 
-/** How far an agent has come that asks this model for the first time: more than nothing after a restart. */
+/** The progress of an agent that asks this model for the first time: more than nothing after a restart. */
 function doneBefore({ caller, mayCallTools, settings, messages }: ModelRequest): Pick<Progress, "turns" | "calls"> {
   const idStart = callIdOf(caller.path, "");
   let calls = 0;
@@ -218,7 +216,7 @@ async function perform(steps: readonly Step[], performance: Performance): Promis
           if (part.type === "text" || part.type === "reasoning") onDelta(part.type, part.text);
         return step.answer;
       case "wait":
-        await sleep(step.milliseconds, options.clock ?? systemClock, request.signal);
+        await sleep(step.delayMs, options.clock ?? systemClock, request.signal);
         break;
       default:
         step satisfies never;
@@ -233,4 +231,40 @@ async function perform(steps: readonly Step[], performance: Performance): Promis
 /** Named by its agent, because a fork brings its parent's calls along and ids must be unique among them. */
 function callIdOf(path: string, call: number | ""): string {
   return `call_${path.replaceAll(/[^A-Za-z0-9]+/g, "_")}_${call}`;
+}
+
+function statedUsage({ input, output, cached = 0, cacheWrite = 0 }: ScriptedUsage): Usage {
+  return {
+    inputTokens: input,
+    outputTokens: output,
+    cachedInputTokens: cached,
+    cacheWriteTokens: cacheWrite,
+    totalTokens: input + output,
+    estimated: false,
+  };
+}
+
+/** Counts bytes ÷ 3 of everything sent and answered. A history is read once as it grows, not once a turn. */
+class TokenCounter {
+  readonly #histories = new WeakMap<readonly Message[], { count: number; bytes: number }>();
+  readonly #tools = new WeakMap<readonly ToolDefinition[], number>();
+
+  count({ instructions = "", messages, tools }: ModelRequest, answer: AssistantMessage): Usage {
+    const promptBytes = utf8Length(instructions) + this.#historyBytes(messages) + this.#toolBytes(tools);
+    return statedUsage({ input: Math.ceil(promptBytes / 3), output: Math.ceil(messageBytes(answer) / 3) });
+  }
+
+  #historyBytes(messages: readonly Message[]): number {
+    const known = this.#histories.get(messages) ?? { count: 0, bytes: 0 };
+    for (const message of messages.slice(known.count)) known.bytes += messageBytes(message);
+    known.count = messages.length;
+    this.#histories.set(messages, known);
+    return known.bytes;
+  }
+
+  #toolBytes(tools: readonly ToolDefinition[]): number {
+    const known = this.#tools.get(tools) ?? utf8Length(JSON.stringify(tools));
+    this.#tools.set(tools, known);
+    return known;
+  }
 }

@@ -1,8 +1,8 @@
-/** What every store promises about who may write a tree, and about deleting one: a part of `store-contract.ts`. */
+/** The promises of every store about who may write a tree, and about deleting one: a part of `store-contract.ts`. */
 
 import assert from "node:assert/strict";
 import { StaleOwner, UserError } from "../core/errors.ts";
-import type { StoredEvent } from "../core/event.ts";
+import type { StoredBody, StoredEvent } from "../core/event.ts";
 import { FIRST_FENCE, NO_OWNER, type RunRecord, type Store } from "../core/store.ts";
 import { type SampleTree, sampleTree } from "./sample-tree.ts";
 
@@ -121,6 +121,60 @@ export function claimPromises(check: CheckStore): void {
     assert.deepEqual(await store.list({ status: "interrupted" }), []);
   });
 
+  check("a run that has not ended and has no owner waits while its tree has an unanswered question", async (store) => {
+    const tree = asking("lead", 1_000);
+    await store.append("lead", tree.events);
+    await store.append("other", asking("other", 2_000, "other-").events);
+    assert.deepEqual(await store.list({ status: "waiting" }), []);
+    for (const rootId of ["lead", "other"]) await store.release(rootId, FIRST_FENCE);
+    const expected = ["lead waiting", "scout waiting", "writer completed"];
+    assert.deepEqual(statuses(await store.tree("lead")), expected);
+    assert.deepEqual(statuses(await store.children("lead")), expected.slice(1));
+    const waiting = ["other-scout", "other", "scout", "lead"];
+    assert.deepEqual(ids(await store.list({ status: "waiting" })), waiting);
+    assert.deepEqual(ids(await store.list({ status: "waiting", limit: 2, offset: 1 })), waiting.slice(1, 3));
+    assert.deepEqual(ids(await store.list({ status: "waiting", rootsOnly: true })), ["other", "lead"]);
+    assert.deepEqual(await store.list({ status: "interrupted" }), []);
+    // A resumed run asks again: still one question, and one answer.
+    const { fence } = await store.claim("lead");
+    assert.equal((await store.run("lead"))?.status, "running");
+    const before = tree.events.length;
+    tree.add("scout", QUESTION);
+    await store.append("lead", tree.events.slice(before), fence);
+    await store.release("lead", fence);
+    assert.equal((await store.run("lead"))?.status, "waiting");
+    const again = await store.claim("lead");
+    tree.add("scout", ANSWER);
+    await store.append("lead", tree.events.slice(-1), again.fence);
+    await store.release("lead", again.fence);
+    assert.deepEqual(statuses(await store.list({ status: "interrupted" })), ["scout interrupted", "lead interrupted"]);
+    assert.deepEqual(ids(await store.list({ status: "waiting" })), ["other-scout", "other"]);
+    assert.equal(await store.delete("other"), true);
+    assert.deepEqual(await store.list({ status: "waiting" }), []);
+  });
+
+  check("a question is over with its answer, the result of its call, and the end of a run that asks", async (store) => {
+    const closings: Readonly<Record<string, (tree: SampleTree) => void>> = {
+      answer: (tree) => tree.add("answer-scout", ANSWER),
+      result: (tree) => tree.add("result-scout", { ...RESULT, callId: "call_1" }),
+      end: (tree) => tree.end("end-scout", { status: "cancelled" }),
+      above: (tree) => tree.end("above", { status: "cancelled" }),
+      other: (tree) => tree.add("other-scout", { ...RESULT, callId: "call_2" }),
+      elsewhere: (tree) => tree.add("elsewhere", ANSWER),
+    };
+    for (const [rootId, close] of Object.entries(closings)) {
+      const tree = asking(rootId, 1_000, `${rootId}-`);
+      close(tree);
+      // Kept in two parts, without an owner, as an imported tree is.
+      await store.append(rootId, tree.events.slice(0, -1), NO_OWNER);
+      await store.append(rootId, tree.events.slice(-1), NO_OWNER);
+    }
+    assert.deepEqual(ids(await store.list({ status: "waiting", rootsOnly: true })), ["other", "elsewhere"]);
+    const external = asking("outside", 1_000, "outside-", "external/claude");
+    await store.append("outside", external.events, NO_OWNER);
+    assert.equal((await store.run("outside"))?.status, "interrupted", "an external agent asks again by itself");
+  });
+
   check("a root says when not everything in its tree was kept", async (store) => {
     await store.append("lead", unfinished("lead").events);
     await store.markLost("lead", "The disk was full");
@@ -177,15 +231,32 @@ export function deletePromises(check: CheckStore): void {
 }
 
 /** A root with a child that is at work and one that has ended. The root starts one millisecond after `startTime`. */
-function unfinished(rootId: string, startTime?: number, prefix = ""): SampleTree {
+function unfinished(rootId: string, startTime?: number, prefix = "", model = "scripted/model"): SampleTree {
   const tree = sampleTree(rootId, startTime);
   tree.start(rootId);
-  tree.start(`${prefix}scout`, { parent: rootId });
+  tree.start(`${prefix}scout`, { parent: rootId, details: { model } });
   tree.turn(`${prefix}scout`, "I look.");
   tree.start(`${prefix}writer`, { parent: rootId });
   tree.end(`${prefix}writer`);
   return tree;
 }
+
+/** The same, with a question of the child that is at work. */
+function asking(rootId: string, startTime: number, prefix = "", model?: string): SampleTree {
+  const tree = unfinished(rootId, startTime, prefix, model);
+  tree.add(`${prefix}scout`, QUESTION);
+  return tree;
+}
+
+const QUESTION: StoredBody = { type: "approval-request", callId: "call_1/0", toolName: "terminal", input: {} };
+const ANSWER: StoredBody = {
+  type: "approval-end",
+  callId: "call_1/0",
+  allowed: true,
+  by: "person",
+  reason: undefined,
+};
+const RESULT = { type: "tool-call-end", toolName: "terminal", output: "Done.", isError: false, durationMs: 1 } as const;
 
 function ended(rootId: string, startTime?: number, prefix?: string): SampleTree {
   const tree = unfinished(rootId, startTime, prefix);

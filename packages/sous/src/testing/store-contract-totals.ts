@@ -1,4 +1,4 @@
-/** What every store promises about its totals: a part of `store-contract.ts`. */
+/** The promises of every store about its totals: a part of `store-contract.ts`. */
 
 import assert from "node:assert/strict";
 import { UserError } from "../core/errors.ts";

@@ -1,4 +1,4 @@
-/** What every store promises, as tests. Give it a way to register a test and a way to open an empty store. */
+/** The promises of every store, as tests. Give it a way to register a test and a way to open an empty store. */
 
 import assert from "node:assert/strict";
 import type { StoredEvent } from "../core/event.ts";

@@ -7,11 +7,10 @@
  * file is being read or written, and then moves to the next timer. Promises in between run as they do.
  */
 
-import type { Host, Random } from "../core/clock.ts";
+import type { Clock, Host, Random } from "../core/clock.ts";
 import { ulidSource } from "../core/ulid.ts";
-import { VirtualClock } from "./virtual-clock.ts";
 
-/** How a world is seeded, and how late its timers may be. */
+/** The seed of a world, and how late its timers may be. */
 export type WorldOptions = {
   seed: number;
   /** Wall time at the beginning; 2026-01-01 when unset. */
@@ -29,21 +28,28 @@ export type WorldOptions = {
 /** A world in which time passes when nothing else can happen. */
 export type World = {
   readonly seed: number;
-  readonly clock: VirtualClock;
+  readonly clock: Clock & {
+    /** Moves wall time alone, as an operator or a time server would; timers do not notice. */
+    jump(milliseconds: number): void;
+    /** A timer of the test itself: it is not counted as something the code under test left behind. */
+    ownTimer(milliseconds: number, callback: () => void): Disposable;
+    /** The number of timers that the code under test has set and neither disposed nor seen fire. */
+    readonly liveTimers: number;
+  };
   /** Clock, randomness, working directory and no variables, for a runtime. */
   readonly host: Host;
   /** Makes ULIDs of this world. */
   readonly nextId: () => string;
   /** A row of random numbers for one purpose; drawing from it does not change any other. */
-  random(purpose: string): Random;
+  random(purpose: string): () => number;
   /** Resolves when the world gives the turn. `what` says who is waiting, for the message about a hang. */
   turn(what: string): Promise<void>;
   /**
-   * Lets the work happen until it has settled. Throws a `WorldStuck` when nothing more can happen before that;
+   * Lets the work happen until it has settled. Throws when nothing more can happen before that;
    * `describe` may say what the code under test is still waiting for.
    */
   run<T>(work: () => PromiseLike<T>, describe?: () => readonly string[]): Promise<T>;
-  /** How many turns and timers there have been. */
+  /** The number of turns and timers so far. */
   readonly steps: number;
 };
 
@@ -176,4 +182,64 @@ export function between(random: Random, least: number, most: number): number {
 /** One of the items. */
 export function pick<T>(random: Random, choices: readonly [T, ...T[]]): T {
   return choices[Math.floor(random() * choices.length)] ?? choices[0];
+}
+
+type Timer = { due: number; callback: () => void; isGuest: boolean };
+
+/** A clock that moves only when a test moves it. */
+export class VirtualClock implements Clock {
+  readonly #startTime: number;
+  readonly #timers = new Set<Timer>();
+  #elapsed = 0;
+  #jumped = 0;
+
+  constructor(startTime: number) {
+    this.#startTime = startTime;
+  }
+
+  // Fields, not methods: a clock is handed around in pieces.
+  readonly now = (): number => this.#startTime + this.#elapsed + this.#jumped;
+  readonly monotonic = (): number => this.#elapsed;
+  /** One that would not keep a process alive is not counted as left behind. */
+  readonly timer = (milliseconds: number, callback: () => void, isQuiet = false): Disposable =>
+    this.#add(milliseconds, callback, !isQuiet);
+
+  /** A timer of the world itself: it is not counted as something the code under test left behind. */
+  ownTimer(milliseconds: number, callback: () => void): Disposable {
+    return this.#add(milliseconds, callback, false);
+  }
+
+  /** Moves wall time alone, as an operator or a time server would; timers do not notice. */
+  jump(milliseconds: number): void {
+    this.#jumped += milliseconds;
+  }
+
+  /** The number of timers that the code under test has set and neither disposed nor seen fire. */
+  get liveTimers(): number {
+    let count = 0;
+    for (const timer of this.#timers) if (timer.isGuest) count += 1;
+    return count;
+  }
+
+  /** Moves time to the earliest timer and fires it; false when there is none. Among equals `choose` decides. */
+  fireNext(choose: (count: number) => number): boolean {
+    let earliest: Timer[] = [];
+    for (const timer of this.#timers) {
+      const due = earliest[0]?.due ?? Number.POSITIVE_INFINITY;
+      if (timer.due < due) earliest = [timer];
+      else if (timer.due === due) earliest.push(timer);
+    }
+    const chosen = earliest[earliest.length > 1 ? choose(earliest.length) : 0];
+    if (chosen === undefined) return false;
+    this.#timers.delete(chosen);
+    this.#elapsed = Math.max(this.#elapsed, chosen.due);
+    chosen.callback();
+    return true;
+  }
+
+  #add(milliseconds: number, callback: () => void, isGuest: boolean): Disposable {
+    const timer = { due: this.#elapsed + Math.max(0, milliseconds), callback, isGuest };
+    this.#timers.add(timer);
+    return { [Symbol.dispose]: () => void this.#timers.delete(timer) };
+  }
 }

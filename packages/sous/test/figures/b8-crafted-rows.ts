@@ -3,9 +3,9 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import type { CraftedRows } from "../store/crafted-rows.ts";
+import type { CraftedRows } from "../support/storage/store/crafted-rows.ts";
 
-const SCRIPT = join(import.meta.dirname, "../store/crafted-rows.ts");
+const SCRIPT = join(import.meta.dirname, "../support/storage/store/crafted-rows.ts");
 
 /** `share` of all values in all columns and fields: there are about 8,000. */
 export async function runCraftedRows({ seed, share }: { seed: number; share: number }): Promise<CraftedRows> {

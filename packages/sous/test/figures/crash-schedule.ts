@@ -12,13 +12,13 @@ import { NO_OWNER, type Store } from "../../src/core/store.ts";
 import type { Tool } from "../../src/core/tool.ts";
 import { addCost, addUsage, noUsage } from "../../src/core/usage.ts";
 import type { Runtime } from "../../src/runtime.ts";
-import { decodeEvent, encodeEvent } from "../../src/store/event-row.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { checkMessages } from "../../src/testing/check-messages.ts";
+import { decodeEvent, encodeEvent } from "../../src/storage/store/event-row.ts";
+import { openMemoryStore } from "../../src/storage/store/memory.ts";
 import { openRuns } from "../../src/testing/checker.ts";
-import { createFaults, type Faults, wrapStore } from "../../src/testing/faults.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
 import { between, chance, createWorld, pick, seededRandom, type World, WorldStuck } from "../../src/testing/world.ts";
+import { checkMessages } from "../support/testing/check-messages.ts";
+import { createFaults, type Faults, wrapStore } from "../support/testing/faults.ts";
 import { Past } from "./crash-past.ts";
 import { type CreateRuntime, leadOf, type Plan, specialists, toolsOf } from "./one-schedule.ts";
 import { answersReadTwice } from "./random-answers.ts";
@@ -225,7 +225,7 @@ class Process {
     const begun = rootId === "" ? this.#plan.run : { resumes: rootId };
     let results: RunResult[];
     try {
-      results = await runtime.fanOut(lead, inputs, { ...begun, ...options, limit: 2 });
+      results = await runtime.fanOut(lead, inputs, { ...begun, ...options, concurrency: 2 });
     } catch (error) {
       if (!(lost !== undefined && error instanceof UserError && error.message.includes(lost))) throw error;
       return [];

@@ -1,12 +1,12 @@
 /** Eight siblings who need 63,000 tokens of 40,000, all at once, with and without waiting and last words. */
 
-import { openLedger } from "../../src/budget/ledger.ts";
-import { Slots } from "../../src/budget/run-slots.ts";
 import { type Amount, NO_AMOUNT } from "../../src/core/amount.ts";
 import type { Random } from "../../src/core/clock.ts";
 import { BudgetExceeded } from "../../src/core/errors.ts";
 import type { Account, CallAsk, Holding, Lease } from "../../src/core/limits.ts";
 import { Scope } from "../../src/core/scope.ts";
+import { openLedger } from "../../src/runtime/budget/ledger.ts";
+import { Slots } from "../../src/runtime/budget/run-slots.ts";
 import { between, seededRandom } from "../../src/testing/world.ts";
 
 export type SiblingOptions = { seed: number; waits: boolean; keepsLastWords: boolean };

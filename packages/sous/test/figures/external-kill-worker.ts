@@ -1,26 +1,26 @@
 /**
- * A process whose lead hands a task to an agent outside, sends it a second one, and kills itself at a given place: at the nth
+ * A process whose lead hands a task to an external agent, sends it a second one, and kills itself at a given place: at the nth
  * event that is shown or line that is exchanged with the agent. It says `ready`, waits for its order on stdin, and says `r` and
  * the result, if it comes so far.
  */
 
 import { writeSync } from "node:fs";
 import * as z from "zod";
-import { createAcpClient } from "../../src/acp-client.ts";
+import { acpClientOn } from "../../src/acp-client.ts";
+import { openPrograms } from "../../src/app/process/programs.ts";
 import { agent } from "../../src/core/agent.ts";
 import type { ModelRequest } from "../../src/core/model.ts";
 import type { Programs, TalkingProgram } from "../../src/core/process.ts";
 import { tool } from "../../src/core/tool.ts";
-import { openPrograms } from "../../src/process/programs.ts";
+import { externalTools } from "../../src/runtime/subagents/register.ts";
 import { createRuntime } from "../../src/runtime.ts";
-import { openSqliteStore } from "../../src/store/sqlite/store.ts";
-import { outsideTools } from "../../src/subagents/register.ts";
+import { openSqliteStore } from "../../src/storage/store/sqlite/store.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
 import { calls, says } from "../../src/testing/steps.ts";
 
 export type DelegateOrder = {
   readonly folder: string;
-  /** The program of the agent outside. */
+  /** The program of the external agent. */
   readonly agentProgram: string;
   /** Where it dies; never when unset. */
   readonly place?: number | undefined;
@@ -42,13 +42,12 @@ async function work({ folder, agentProgram, place, runId }: DelegateOrder): Prom
   try {
     await using store = await openSqliteStore(`${folder}/runs.db`);
     await using programs = openPrograms({ environment: process.env, stateFolder: `${folder}/state` });
-    await using client = createAcpClient({
+    await using client = acpClientOn(counted(programs, pass), {
       servers: { other: { command: process.execPath, args: [agentProgram, folder], maxCostUsd: 0.1 } },
-      programs: counted(programs, pass),
       cwd: folder,
     });
     const model = scriptedModel({ lead: nextOf }, { price: { input: 1, output: 1 } });
-    const lead = agent({ name: "lead", model, delegate: true, tools: [...outsideTools(client), terminal] });
+    const lead = agent({ name: "lead", model, delegate: true, tools: [...externalTools(client), terminal] });
     const runtime = createRuntime({ store, approve: () => ({ allow: true }), host: { cwd: folder } });
     const budget = { tokens: 200_000, costUsd: 5 };
     const handle =
@@ -64,7 +63,7 @@ async function work({ folder, agentProgram, place, runId }: DelegateOrder): Prom
   process.stdin.destroy();
 }
 
-/** Consent of the agent is asked in the words of this tool; it is never called. */
+/** Approval of the agent is asked in the words of this tool; it is never called. */
 const terminal = tool({
   name: "terminal",
   description: "Runs a command.",

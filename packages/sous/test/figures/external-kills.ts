@@ -8,13 +8,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import type { Usage } from "../../src/core/usage.ts";
-import { openSqliteStore } from "../../src/store/sqlite/store.ts";
+import { openSqliteStore } from "../../src/storage/store/sqlite/store.ts";
 import { checkHistory } from "../../src/testing/checker.ts";
-import type { Mutation } from "../mutation.ts";
+import type { Mutation } from "../support/mutation.ts";
+import type { DelegateOrder } from "./external-kill-worker.ts";
 import { bundleWorker, Crew } from "./kill-process.ts";
-import type { DelegateOrder } from "./outside-kill-worker.ts";
 
-export type OutsideKillFigure = {
+export type ExternalKillFigure = {
   /** Places at which the process died. */
   places: number[];
   /** Of a delegation that nothing interrupts. */
@@ -31,14 +31,14 @@ type WorkerResult = { status: string; text: string; usage: Usage; places: number
 const MAX_LEFT_MS = 5000;
 const INTERRUPTED = /^You were interrupted/;
 
-export async function runOutsideKills(options: {
+export async function runExternalKills(options: {
   kills: number;
   mutation?: Mutation | undefined;
-}): Promise<OutsideKillFigure> {
+}): Promise<ExternalKillFigure> {
   const startedAt = performance.now();
   const worker = await bundleWorker("outside-kill-worker.ts", options.mutation);
   const agentProgram = await bundleWorker("outside-agent-worker.ts");
-  const figure: OutsideKillFigure = { places: [], placesInAll: 0, interruptions: 0, broken: [], milliseconds: 0 };
+  const figure: ExternalKillFigure = { places: [], placesInAll: 0, interruptions: 0, broken: [], milliseconds: 0 };
   await using crew = new Crew(worker);
   const whole = await trial(crew, { agentProgram }, figure);
   figure.placesInAll = whole?.places ?? 0;
@@ -54,7 +54,7 @@ export async function runOutsideKills(options: {
 async function trial(
   crew: Crew,
   order: Omit<DelegateOrder, "folder">,
-  figure: OutsideKillFigure,
+  figure: ExternalKillFigure,
 ): Promise<WorkerResult | undefined> {
   const folder = mkdtempSync(join(tmpdir(), "sous-outside-"));
   const problem = (text: string) => void figure.broken.push(`place ${order.place}: ${text}`);
@@ -91,7 +91,7 @@ async function judge(
   folder: string,
   runId: string,
   result: WorkerResult | undefined,
-  { problem, figure }: { problem(text: string): void; figure: OutsideKillFigure },
+  { problem, figure }: { problem(text: string): void; figure: ExternalKillFigure },
 ): Promise<void> {
   if (result !== undefined && result.status !== "completed") problem(`ended as ${result.status}`);
   const texts = linesOf(folder, "prompts.log").map((line) => (JSON.parse(line) as { text: string }).text);

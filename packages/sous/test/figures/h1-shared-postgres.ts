@@ -10,8 +10,9 @@ import type { Model } from "../../src/core/model.ts";
 import { noUsage } from "../../src/core/usage.ts";
 import { rerun } from "../../src/rerun.ts";
 import { createRuntime } from "../../src/runtime.ts";
-import { openPostgresStore, type PostgresStore } from "../../src/store/postgres/store.ts";
-import { startPostgresServer } from "../store/postgres-server.ts";
+import { openPostgresStore, type PostgresStore } from "../../src/storage/store/postgres/store.ts";
+import { startPostgresServer } from "../support/storage/store/postgres-server.ts";
+import { opened } from "../support/storage/store/shared-budget/opened.ts";
 import { median } from "./median.ts";
 
 export type SharedPostgresFigures = {
@@ -77,16 +78,16 @@ async function completedOf(store: PostgresStore, children: number, name: string)
 
 async function fanOut(store: PostgresStore, children: number, name: string | undefined) {
   const counted = { steps: 0, calls: 0, completed: 0 };
-  const from = name === undefined ? undefined : await store.sharedBudget(name, { tokens: children * 20_000 });
+  const from = name === undefined ? undefined : opened(await store.sharedBudget(name, { tokens: children * 20_000 }));
   const counting = from && {
     ...from,
-    purse: {
-      step: (step: Parameters<typeof from.purse.step>[0]) => {
+    books: {
+      step: (step: Parameters<typeof from.books.step>[0]) => {
         counted.steps += 1;
-        return from.purse.step(step);
+        return from.books.step(step);
       },
-      leave: () => from.purse.leave(),
-      listen: (onNews: () => void) => from.purse.listen(onNews),
+      leave: () => from.books.leave(),
+      listen: (onNews: () => void) => from.books.listen(onNews),
     },
   };
   const scout = agent({ name: "scout", model: slowModel(counted), instructions: "Look." });

@@ -7,8 +7,8 @@ import { dirname, join } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
-import { type Mutation, mutate } from "../mutation.ts";
-import { rootFolder } from "../source-files.ts";
+import { type Mutation, mutate } from "../support/mutation.ts";
+import { rootFolder } from "../support/source-files.ts";
 
 /** What a worker said before it ended. */
 export type LastWords = {

@@ -3,7 +3,7 @@
 import { copyFileSync, existsSync, readFileSync, rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import type { StoredEvent } from "../../src/core/event.ts";
-import { openSqliteStore } from "../../src/store/sqlite/store.ts";
+import { openSqliteStore } from "../../src/storage/store/sqlite/store.ts";
 import type { ToolRun } from "./kill-judge.ts";
 
 /** `place` is the path of both, without their endings. */

@@ -8,7 +8,7 @@ import { agent } from "../../src/core/agent.ts";
 import type { SousEvent } from "../../src/core/event.ts";
 import { type ToolContext, tool } from "../../src/core/tool.ts";
 import { createRuntime } from "../../src/runtime.ts";
-import { openSqliteStore } from "../../src/store/sqlite/store.ts";
+import { openSqliteStore } from "../../src/storage/store/sqlite/store.ts";
 
 export type WorkOrder = {
   file: string;

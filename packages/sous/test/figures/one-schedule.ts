@@ -7,12 +7,12 @@ import type { ModelRequest } from "../../src/core/model.ts";
 import type { RunHandle, RunOptions, RunResult, RuntimeOptions } from "../../src/core/runtime.ts";
 import { type Tool, type ToolContext, tool } from "../../src/core/tool.ts";
 import { noUsage } from "../../src/core/usage.ts";
-import { checkMessages } from "../../src/testing/check-messages.ts";
 import { checkHistory, openRuns } from "../../src/testing/checker.ts";
-import { createFaults, type FaultRates, type Faults } from "../../src/testing/faults.ts";
-import type { Answer } from "../../src/testing/script.ts";
 import { type ScriptedModel, scriptedModel } from "../../src/testing/scripted-model.ts";
+import type { Answer } from "../../src/testing/steps.ts";
 import { createWorld, type World, WorldStuck } from "../../src/testing/world.ts";
+import { checkMessages } from "../support/testing/check-messages.ts";
+import { createFaults, type FaultRates, type Faults } from "../support/testing/faults.ts";
 import { answersReadTwice } from "./random-answers.ts";
 import { compareHistories, type WatchedStore, watchedStore } from "./watched-store.ts";
 

@@ -8,7 +8,7 @@ import { agent } from "../../src/core/agent.ts";
 import type { ModelRequest } from "../../src/core/model.ts";
 import { type Tool, tool } from "../../src/core/tool.ts";
 import { createRuntime } from "../../src/runtime.ts";
-import { openSqliteStore } from "../../src/store/sqlite/store.ts";
+import { openSqliteStore } from "../../src/storage/store/sqlite/store.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
 import { calls, says } from "../../src/testing/steps.ts";
 

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
 import { ulidSource } from "../../src/core/ulid.ts";
-import { openSqliteStore } from "../../src/store/sqlite/store.ts";
+import { openSqliteStore } from "../../src/storage/store/sqlite/store.ts";
 import { checkHistory } from "../../src/testing/checker.ts";
 import { bundleWorker } from "./kill-process.ts";
 

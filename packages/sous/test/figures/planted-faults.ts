@@ -1,10 +1,10 @@
 /**
  * Faults planted in the sources that the figures with real processes must notice. Each needs a bundle and dozens of
- * processes, so `npm run soak` runs them beside the figures; `npm test` has those that are found within one process.
+ * processes; faults that are found within one process are in the tests beside this file.
  */
 
-import type { openPrograms } from "../../src/process/programs.ts";
-import { importWithout, type Mutation } from "../mutation.ts";
+import type { openPrograms } from "../../src/app/process/programs.ts";
+import { importWithout, type Mutation } from "../support/mutation.ts";
 import { runKills } from "./r2-kills.ts";
 import { type OrphanOptions, runOrphanKills, STUBBORN_STRANGER } from "./r3-orphans.ts";
 import { type ProcessRaceFigures, runProcessRaces } from "./r4-processes.ts";
@@ -50,15 +50,15 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   raced("a shared budget that takes its steps without a transaction", ["overspent", "leaked", "hung", "faults"], {
     guard: "budget-in-a-transaction",
     replace: `const row = this.#connection.prepare(LOAD).get(name);
-      const { purse, result } = change(row === undefined ? undefined : toPurse(row));
-      if (purse !== undefined) this.#connection.prepare(SAVE).run(name, ...purseValues(purse));`,
+      const { books, result } = change(row === undefined ? undefined : toSharedBudgetBooks(row));
+      if (books !== undefined) this.#connection.prepare(SAVE).run(name, ...bookValues(books));`,
   }),
   raced("a shared budget that does not look at what is in flight", ["overspent"], {
-    guard: "free-of-a-purse",
+    guard: "free-of-a-shared-budget",
     replace: "const free = unspent;",
   }),
   raced("a shared budget that refuses instead of waiting", ["wrongRefusals"], {
-    guard: "never-of-a-purse",
+    guard: "never-of-a-shared-budget",
     replace:
       'if (outputThatFits(unspent - reserved[unit], prompt[unit], perToken[unit]) < least) return { kind: "never" };',
   }),
@@ -67,7 +67,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     what: "programs that are only asked to end",
     async find() {
       const mutant = await importWithout<{ openPrograms: typeof openPrograms }>(
-        import.meta.resolve("../../src/process/programs.ts"),
+        import.meta.resolve("../../src/app/process/programs.ts"),
         { guard: "kill-after-grace" },
       );
       const { broken } = await runCancels({ seed: 1, trials: 11, lanes: 11, openPrograms: mutant.openPrograms });

@@ -2,8 +2,8 @@
 
 import { randomBytes } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
-import { MARK_VARIABLE } from "../../src/process/environment.ts";
-import { listProcesses, markedProcesses, type ProcessEntry, processOf } from "../../src/process/process-table.ts";
+import { MARK_VARIABLE } from "../../src/app/process/environment.ts";
+import { listProcesses, markedProcesses, type ProcessEntry, processOf } from "../../src/app/process/process-table.ts";
 import { starvedMilliseconds } from "./starved-time.ts";
 
 /** How long until the next look: at first not long, later a share of what has passed, because every look takes time itself. */

@@ -1,34 +1,9 @@
-/** R1 with crashes, in small: fixed seeds and a fresh one. The whole figure is `npm run soak`. */
+/** R1 with crashes finds faults that are planted in the sources. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { importWithout, type Mutation } from "../mutation.ts";
-import { type CrashFigure, runCrashSchedules } from "./r1-crashes.ts";
-
-const FIXED = 30;
-const FRESH = 10;
-
-suite("R1: a tree whose processes die continues, with nothing lost, nothing done twice and no hang", () => {
-  test(`R1: a tree whose processes die continues, with nothing lost, nothing done twice and no hang, in ${FIXED} schedules of fixed seeds`, async (context) => {
-    const figure = await runCrashSchedules({ seed: 1, count: FIXED });
-    context.diagnostic(inWords(figure));
-    assert.deepEqual(figure.broken.slice(0, 5), []);
-    assert.equal(figure.hangs, 0);
-    // The figure means something only if processes died in the middle of trees.
-    assert.ok(figure.crashes > FIXED && figure.resumedRuns > FIXED, inWords(figure));
-  });
-
-  test("R1: a question that was open when its process died ends with its call, also when the call is not asked about again", async () => {
-    const { broken } = await runCrashSchedules({ seed: 559_582_591, count: 1 });
-    assert.deepEqual(broken, []);
-  });
-
-  test(`R1: a tree whose processes die continues, with nothing lost, nothing done twice and no hang, in ${FRESH} schedules of a fresh seed`, async (context) => {
-    const figure = await runCrashSchedules({ seed: Math.floor(Math.random() * 2 ** 27), count: FRESH });
-    context.diagnostic(inWords(figure));
-    assert.deepEqual(figure.broken, []);
-  });
-});
+import { importWithout, type Mutation } from "../support/mutation.ts";
+import { runCrashSchedules } from "./r1-crashes.ts";
 
 suite("R1: the figure with crashes finds", () => {
   const mutations: [what: string, mutation: Mutation, problem: RegExp][] = [
@@ -75,8 +50,3 @@ suite("R1: the figure with crashes finds", () => {
     });
   }
 });
-
-function inWords(figure: CrashFigure): string {
-  const { seed, schedules, crashes, resumedRuns, events, faults, broken, hangs, milliseconds } = figure;
-  return `R1 with crashes, seeds ${seed}–${seed + schedules - 1}: ${schedules} schedules, ${crashes} processes died, ${resumedRuns} runs went on, ${events} events, ${faults} faults; ${broken.length} broken, ${hangs} hangs; ${milliseconds} ms`;
-}

@@ -1,44 +1,9 @@
-/** R1 in small: fixed seeds and a fresh one. The whole figure is `npm run soak`. */
+/** R1 finds faults that are planted in the sources. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { importWithout, type Mutation } from "../mutation.ts";
-import { runFaultSchedules, type ScheduleFigure } from "./r1-schedules.ts";
-
-const FIXED = 60;
-const FRESH = 10;
-
-suite("R1: no record is lost, doubled or out of order, and no run hangs", () => {
-  test(`R1: no record is lost, doubled or out of order, and no run hangs, in ${FIXED} schedules of fixed seeds`, async (context) => {
-    const figure = await runFaultSchedules({ seed: 1, count: FIXED });
-    context.diagnostic(inWords(figure));
-    assert.deepEqual(figure.broken.slice(0, 5), []);
-    assert.equal(figure.hangs, 0);
-    // The figure means something only if the trees were trees, the faults happened and every ending was among them.
-    assert.ok(figure.runs > FIXED * 3 && figure.faults > FIXED, inWords(figure));
-    assert.deepEqual(Object.keys(figure.endings).sort(), [
-      "budget_exceeded",
-      "cancelled",
-      "completed",
-      "failed",
-      "incomplete",
-      "refused",
-      "timeout",
-    ]);
-  });
-
-  test(`R1: no record is lost, doubled or out of order, and no run hangs, in ${FRESH} schedules of a fresh seed`, async (context) => {
-    const figure = await runFaultSchedules({ seed: Math.floor(Math.random() * 2 ** 31), count: FRESH });
-    context.diagnostic(inWords(figure));
-    assert.deepEqual(figure.broken, []);
-  });
-
-  test("a schedule is the same every time", async () => {
-    const { milliseconds: _first, ...once } = await runFaultSchedules({ seed: 1, count: 10 });
-    const { milliseconds: _second, ...again } = await runFaultSchedules({ seed: 1, count: 10 });
-    assert.deepEqual(again, once);
-  });
-});
+import { importWithout, type Mutation } from "../support/mutation.ts";
+import { runFaultSchedules } from "./r1-schedules.ts";
 
 suite("R1: the figure finds", () => {
   const mutations: [what: string, mutation: Mutation, problem: RegExp][] = [
@@ -92,18 +57,3 @@ suite("R1: the figure finds", () => {
     });
   }
 });
-
-function inWords({
-  seed,
-  schedules,
-  runs,
-  events,
-  faults,
-  broken,
-  hangs,
-  endings,
-  milliseconds,
-}: ScheduleFigure): string {
-  const ends = Object.entries(endings).map(([ending, count]) => `${count} ${ending}`);
-  return `R1, seeds ${seed}–${seed + schedules - 1}: ${schedules} schedules, ${runs} runs, ${events} events, ${faults} faults; ${broken.length} broken, ${hangs} hangs; roots: ${ends.join(", ")}; ${milliseconds} ms`;
-}

@@ -1,12 +1,11 @@
 /** R1: random trees under random faults, from seeds: nothing lost, nothing twice, nothing out of order, no hang. */
 
 import type { ApprovalAnswer, ApprovalRequest, Approve } from "../../src/core/approval.ts";
-import type { Random } from "../../src/core/clock.ts";
+import { forever, type Random } from "../../src/core/clock.ts";
 import type { StoredEvent } from "../../src/core/event.ts";
 import type { Budget } from "../../src/core/limits.ts";
 import type { RunHandle } from "../../src/core/runtime.ts";
 import { createRuntime } from "../../src/runtime.ts";
-import { forever } from "../../src/testing/waiting.ts";
 import { between, chance, pick, type World } from "../../src/testing/world.ts";
 import { type CreateRuntime, type Plan, runSchedule, type Schedule } from "./one-schedule.ts";
 import { randomAnswers } from "./random-answers.ts";
@@ -104,7 +103,7 @@ export function faultPlan(world: World): Plan {
 function randomBudget(random: Random): Budget {
   const budget: Budget = {};
   if (chance(random, 0.5)) budget.tokens = between(random, 100, 60_000);
-  if (chance(random, 0.3)) budget.seconds = between(random, 1, 60);
+  if (chance(random, 0.3)) budget.durationMs = between(random, 1, 60) * 1000;
   if (chance(random, 0.3)) budget.executions = between(random, 0, 6);
   return budget;
 }

@@ -6,7 +6,7 @@
 import { execFileSync } from "node:child_process";
 import { statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import { importWithout } from "../mutation.ts";
+import { importWithout } from "../support/mutation.ts";
 
 export type Way = "error" | "short write" | "busy" | "disk full";
 
@@ -17,7 +17,7 @@ export const WAYS: readonly Way[] =
 /** Something that makes writes fail until it is disposed. */
 export type Fault = Disposable;
 
-type SqliteModule = typeof import("../../src/store/sqlite/store.ts");
+type SqliteModule = typeof import("../../src/storage/store/sqlite/store.ts");
 
 /** The connection of the store that was opened last, which only the store itself has. */
 let connection: DatabaseSync | undefined;
@@ -29,7 +29,7 @@ export async function importStore(): Promise<SqliteModule> {
       connection = opened;
     },
   });
-  return importWithout<SqliteModule>(import.meta.resolve("../../src/store/sqlite/store.ts"), {
+  return importWithout<SqliteModule>(import.meta.resolve("../../src/storage/store/sqlite/store.ts"), {
     guard: "open-database",
     replace: "this.#database = this.#open(); globalThis.sousConnection(this.#database);",
   });

@@ -12,9 +12,9 @@ import type { Store } from "../../src/core/store.ts";
 import { type ToolContext, tool } from "../../src/core/tool.ts";
 import { createRuntime } from "../../src/runtime.ts";
 import { checkHistory } from "../../src/testing/checker.ts";
-import { wrapStore } from "../../src/testing/faults.ts";
 import { type ScriptedModel, scriptedModel } from "../../src/testing/scripted-model.ts";
 import { calls, says } from "../../src/testing/steps.ts";
+import { wrapStore } from "../support/testing/faults.ts";
 import { type Fault, fail, type Way } from "./r11-faults.ts";
 
 /**
@@ -41,7 +41,7 @@ export type RunPlan = {
   folder: string;
   /** Turns of the lead; every second one has a child. */
   turns: number;
-  open: typeof import("../../src/store/sqlite/store.ts")["openSqliteStore"];
+  open: typeof import("../../src/storage/store/sqlite/store.ts")["openSqliteStore"];
   /** A runtime instead of the real one: a mutant. */
   createRuntime?: typeof createRuntime;
 };

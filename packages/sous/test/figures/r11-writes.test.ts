@@ -1,28 +1,13 @@
-/** R11 in small: a shorter run, and some of its writes. The whole figure is `npm run soak`. */
+/** R11 finds faults that are planted in the sources. */
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { openSqliteStore } from "../../src/store/sqlite/store.ts";
-import { importWithout, type Mutation } from "../mutation.ts";
-import { WAYS } from "./r11-faults.ts";
+import { openSqliteStore } from "../../src/storage/store/sqlite/store.ts";
+import { importWithout, type Mutation } from "../support/mutation.ts";
 import { EMPTY, MODES, runWithFault } from "./r11-run.ts";
-import { runFailedWrites } from "./r11-writes.ts";
-
-test("R11: whichever write fails in whichever way, nothing is lost in silence and nothing is said to be kept that is not", async (context) => {
-  // Two turns make six writes: of the first, of a middle one, of the last.
-  const order = { turns: 10, writes: [1, 2, 12, 13, 31, 32] };
-  // In one process, which loads the sources once.
-  const { broken, ...figure } = await runFailedWrites(order, 1);
-  context.diagnostic(`R11: ${JSON.stringify(figure)}, ${broken.length} broken`);
-  assert.deepEqual(broken, []);
-  // A sweep that did not reach every write, or did not make it fail, would show nothing.
-  assert.ok(figure.writes >= 32);
-  assert.deepEqual(Object.keys(figure.failed), WAYS);
-  for (const [way, failed] of Object.entries(figure.failed)) assert.ok(failed >= 20, `${failed} by ${way}`);
-});
 
 suite("R11: the figure finds", () => {
   const mutations: [what: string, mutation: Mutation, problem: RegExp][] = [

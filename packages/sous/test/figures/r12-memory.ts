@@ -8,14 +8,14 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { openPrograms } from "../../src/app/process/programs.ts";
+import { terminalTool } from "../../src/app/tools/terminal.ts";
 import { agent } from "../../src/core/agent.ts";
 import type { Programs } from "../../src/core/process.ts";
-import { openPrograms } from "../../src/process/programs.ts";
 import { createRuntime } from "../../src/runtime.ts";
-import { openSqliteStore } from "../../src/store/sqlite/store.ts";
+import { openSqliteStore } from "../../src/storage/store/sqlite/store.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
 import { calls, says } from "../../src/testing/steps.ts";
-import { terminalTool } from "../../src/tools/terminal.ts";
 
 export type MemoryFigure = {
   outputMegabytes: number;

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import type { StoredEvent } from "../../src/core/event.ts";
 import { NO_OWNER } from "../../src/core/store.ts";
-import { openSqliteStore } from "../../src/store/sqlite/store.ts";
+import { openSqliteStore } from "../../src/storage/store/sqlite/store.ts";
 import { recordTree } from "./r13-tree.ts";
 
 /** What the other process is told to do. */

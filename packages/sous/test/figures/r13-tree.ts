@@ -6,10 +6,9 @@ import type { StoredEvent } from "../../src/core/event.ts";
 import type { RunHandle } from "../../src/core/runtime.ts";
 import { type Tool, type ToolContext, tool } from "../../src/core/tool.ts";
 import { createRuntime } from "../../src/runtime.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import type { Answer } from "../../src/testing/script.ts";
+import { openMemoryStore } from "../../src/storage/store/memory.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { cuts, fails, type Step } from "../../src/testing/steps.ts";
+import { type Answer, cuts, fails, type Step } from "../../src/testing/steps.ts";
 import { between, chance, createWorld, pick, type World } from "../../src/testing/world.ts";
 import { randomAnswers } from "./random-answers.ts";
 

@@ -41,7 +41,7 @@ registerHooks({
 });
 
 const { rerun } = await import("../../src/rerun.ts");
-const { openSqliteStore } = await import("../../src/store/sqlite/store.ts");
+const { openSqliteStore } = await import("../../src/storage/store/sqlite/store.ts");
 const { agentsOf, toolsOf } = await import("./r13-tree.ts");
 const { seededRandom } = await import("../../src/testing/world.ts");
 

@@ -1,15 +1,15 @@
 /** One tree of R15: its ledger, its runs and what becomes of them. */
 
-import { openLedger as openRealLedger } from "../../src/budget/ledger.ts";
-import { Slots as RealSlots } from "../../src/budget/run-slots.ts";
-import { type SharedBudgetClient, sharedBudgetClientOf } from "../../src/budget/shared-budget-client.ts";
 import { type Amount, NO_AMOUNT, toNanoUsd, toUsd } from "../../src/core/amount.ts";
 import { BudgetExceeded } from "../../src/core/errors.ts";
 import type { Account, Budget, Ledger, OnExhausted, Started } from "../../src/core/limits.ts";
 import { Scope } from "../../src/core/scope.ts";
-import { memoryPurses } from "../../src/store/memory.ts";
-import { openSharedBudget } from "../../src/store/shared-budget.ts";
-import { VirtualClock } from "../../src/testing/virtual-clock.ts";
+import { openLedger as openRealLedger } from "../../src/runtime/budget/ledger.ts";
+import { Slots as RealSlots } from "../../src/runtime/budget/run-slots.ts";
+import { type SharedBudgetClient, sharedBudgetClientOf } from "../../src/runtime/budget/shared-budget-client.ts";
+import { memorySharedBudgets } from "../../src/storage/store/memory.ts";
+import { openSharedBudget } from "../../src/storage/store/shared-budget.ts";
+import { VirtualClock } from "../../src/testing/world.ts";
 import { Judge } from "./r15-judge.ts";
 import { callNeed, enoughFor, estimate, needsOf } from "./r15-needs.ts";
 import { type Ending, Run } from "./r15-run.ts";
@@ -49,10 +49,10 @@ export type TreeResult = {
 export async function runTree(options: TreeOptions): Promise<TreeResult> {
   const { isShared, budget } = options;
   if (isShared !== true) return await new Tree(options).run(options);
-  const shared = await openSharedBudget(memoryPurses(), "all", budget);
+  const shared = await openSharedBudget(memorySharedBudgets(), "all", budget);
   // Its clock stands still: a run that waits is woken by what happens here, or never.
-  const purse = sharedBudgetClientOf(shared, new VirtualClock(0));
-  return await new Tree({ ...options, budget: {} }, purse).run(options);
+  const books = sharedBudgetClientOf(shared, new VirtualClock(0));
+  return await new Tree({ ...options, budget: {} }, books).run(options);
 }
 
 /** Who started a child, and the call that waits for it. */
@@ -86,10 +86,10 @@ export class Tree {
   #started = 0;
   #fault: unknown;
 
-  constructor({ budget, onExhausted, atOnce, modules = REAL_LEDGER }: TreeOptions, purse?: SharedBudgetClient) {
+  constructor({ budget, onExhausted, atOnce, modules = REAL_LEDGER }: TreeOptions, books?: SharedBudgetClient) {
     this.#slots = new modules.Slots(atOnce, "queue");
     this.#atOnce = atOnce;
-    this.account = modules.openLedger(budget, { slots: this.#slots, shared: purse });
+    this.account = modules.openLedger(budget, { slots: this.#slots, shared: books });
     this.onExhausted = onExhausted;
     this.judge = new Judge(this);
   }

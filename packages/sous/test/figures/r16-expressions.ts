@@ -1,10 +1,10 @@
 /** R16: every regular expression of the sources on texts made from it, to see whether its time grows as the text does. */
 
-import { automatonOf } from "../inventory/expression-automaton.ts";
-import { readExpression } from "../inventory/expression-syntax.ts";
-import { UNPROVED } from "../inventory/expression-table.ts";
-import { expressionsIn } from "../inventory/expressions-in-sources.ts";
-import { sourceFiles } from "../source-files.ts";
+import { automatonOf } from "../support/inventory/expression-automaton.ts";
+import { readExpression } from "../support/inventory/expression-syntax.ts";
+import { UNPROVED } from "../support/inventory/expression-table.ts";
+import { expressionsIn } from "../support/inventory/expressions-in-sources.ts";
+import { sourceFiles } from "../support/source-files.ts";
 
 export type SlowExpression = { readonly path: string; readonly written: string; readonly growth: number };
 export type ExpressionFigure = { readonly expressions: number; readonly slow: readonly SlowExpression[] };

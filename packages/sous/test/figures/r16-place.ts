@@ -6,7 +6,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { sous } from "../cli/sous-process.ts";
+import { sous } from "../support/app/cli/sous-process.ts";
 
 /** A page is fetched in a process of ours, since the command reaches no server of this machine. */
 export type HostileText =

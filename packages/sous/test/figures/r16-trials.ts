@@ -1,8 +1,8 @@
 /** R16: whether a deadline and a TERM are heard while a hostile text is read. */
 
 import { spawn } from "node:child_process";
-import { fetchWith, pageServer, testNetwork } from "../attacks/page-server.ts";
-import { compiled, MAIN } from "../cli/sous-process.ts";
+import { compiled, MAIN } from "../support/app/cli/sous-process.ts";
+import { fetchWith, pageServer, testNetwork } from "../support/attacks/page-server.ts";
 import { type HostileText, openPlace, type Place } from "./r16-place.ts";
 import { starvedMilliseconds } from "./starved-time.ts";
 

@@ -2,9 +2,9 @@
 
 import { closeSync, ftruncateSync, mkdirSync, openSync, readFileSync, rmSync, statSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { openSqliteStore } from "../../src/store/sqlite/store.ts";
-import { importWithout } from "../mutation.ts";
-import { isCut } from "../store/cut-checkpoint.ts";
+import { openSqliteStore } from "../../src/storage/store/sqlite/store.ts";
+import { importWithout } from "../support/mutation.ts";
+import { isCut } from "../support/storage/store/cut-checkpoint.ts";
 import type { FullDiskOrder, FullDiskResult } from "./r17-full-disk.ts";
 import { judgeStore, longTree } from "./r17-trees.ts";
 
@@ -65,8 +65,8 @@ function fill(file: string, freePages: number): string {
 
 /** With a header that is read from the file alone, whatever lies beside it. */
 async function openAsBefore(): Promise<typeof openSqliteStore> {
-  const module = import.meta.resolve("../../src/store/sqlite/store.ts");
-  const mutant = await importWithout<typeof import("../../src/store/sqlite/store.ts")>(module, {
+  const module = import.meta.resolve("../../src/storage/store/sqlite/store.ts");
+  const mutant = await importWithout<typeof import("../../src/storage/store/sqlite/store.ts")>(module, {
     guard: "header-beside-a-log",
   });
   return mutant.openSqliteStore;

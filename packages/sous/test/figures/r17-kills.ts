@@ -7,9 +7,9 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { openSqliteStore } from "../../src/store/sqlite/store.ts";
+import { openSqliteStore } from "../../src/storage/store/sqlite/store.ts";
 import { between, chance, seededRandom } from "../../src/testing/world.ts";
-import { isCut } from "../store/cut-checkpoint.ts";
+import { isCut } from "../support/storage/store/cut-checkpoint.ts";
 import { bundleWorker, Crew, until } from "./kill-process.ts";
 import { judgeStore } from "./r17-trees.ts";
 import type { StoreOrder, Work } from "./r17-worker.ts";

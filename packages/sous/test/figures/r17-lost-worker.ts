@@ -6,8 +6,8 @@
 import { writeSync } from "node:fs";
 import { setTimeout } from "node:timers/promises";
 import { createRuntime } from "../../src/runtime.ts";
-import { openPostgresStore } from "../../src/store/postgres/store.ts";
-import { openSqliteStore } from "../../src/store/sqlite/store.ts";
+import { openPostgresStore } from "../../src/storage/store/postgres/store.ts";
+import { openSqliteStore } from "../../src/storage/store/sqlite/store.ts";
 import { GOES_AWAY_AT, payer } from "./r17-payer.ts";
 
 export type PayOrder = {

@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openSqliteStore } from "../../src/store/sqlite/store.ts";
+import { openSqliteStore } from "../../src/storage/store/sqlite/store.ts";
 import { bundleWorker, KillableProcess } from "./kill-process.ts";
 import { judgeStore } from "./r17-trees.ts";
 import type { StoreOrder } from "./r17-worker.ts";

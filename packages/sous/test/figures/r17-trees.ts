@@ -1,7 +1,7 @@
 /** Trees that fill many pages of a database, and what is left of them. */
 
 import type { StoredEvent } from "../../src/core/event.ts";
-import type { openSqliteStore } from "../../src/store/sqlite/store.ts";
+import type { openSqliteStore } from "../../src/storage/store/sqlite/store.ts";
 import { sampleTree } from "../../src/testing/sample-tree.ts";
 
 const TURNS = 60;

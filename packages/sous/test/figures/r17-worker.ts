@@ -6,7 +6,7 @@
 
 import { writeSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import { openSqliteStore } from "../../src/store/sqlite/store.ts";
+import { openSqliteStore } from "../../src/storage/store/sqlite/store.ts";
 import { longTree } from "./r17-trees.ts";
 
 export type Work = "create" | "checkpoint" | "close";

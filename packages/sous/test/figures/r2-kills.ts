@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Random } from "../../src/core/clock.ts";
 import { between, chance, seededRandom } from "../../src/testing/world.ts";
-import type { Mutation } from "../mutation.ts";
+import type { Mutation } from "../support/mutation.ts";
 import { KillJudge, type Remains } from "./kill-judge.ts";
 import { bundleWorker, Crew, type KillableProcess, type LastWords, until } from "./kill-process.ts";
 import { type FakeProvider, startFakeProvider } from "./kill-provider.ts";

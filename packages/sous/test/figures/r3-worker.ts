@@ -4,12 +4,12 @@
  */
 
 import { writeSync } from "node:fs";
+import { openPrograms } from "../../src/app/process/programs.ts";
+import { terminalTool } from "../../src/app/tools/terminal.ts";
 import { agent } from "../../src/core/agent.ts";
-import { openPrograms } from "../../src/process/programs.ts";
 import { createRuntime } from "../../src/runtime.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
 import { calls, hangs, says } from "../../src/testing/steps.ts";
-import { terminalTool } from "../../src/tools/terminal.ts";
 
 export type OrphanOrder = {
   folder: string;

@@ -68,7 +68,7 @@ export class Book {
         tokens: this.spent.tokens,
         costUsd: this.spent.nanoUsd,
         executions: this.#executions,
-        seconds: 0,
+        durationMs: 0,
       };
       leak += Math.abs(Math.round(spent * factor) - known[unit]) + Math.abs(Math.round(reserved * factor));
     }

@@ -2,9 +2,6 @@
 
 import { flushCompileCache } from "node:module";
 import { setTimeout as pause } from "node:timers/promises";
-import { openLedger } from "../../src/budget/ledger.ts";
-import { Slots } from "../../src/budget/run-slots.ts";
-import { sharedBudgetClientOf } from "../../src/budget/shared-budget-client.ts";
 import { agent } from "../../src/core/agent.ts";
 import { NO_AMOUNT } from "../../src/core/amount.ts";
 import type { Random } from "../../src/core/clock.ts";
@@ -15,11 +12,15 @@ import { RunError } from "../../src/core/runtime.ts";
 import { Scope } from "../../src/core/scope.ts";
 import type { SharedBudget } from "../../src/core/shared-budget.ts";
 import { noUsage } from "../../src/core/usage.ts";
-import { systemHost } from "../../src/host.ts";
+import { systemHost } from "../../src/machine/host.ts";
+import { openLedger } from "../../src/runtime/budget/ledger.ts";
+import { Slots } from "../../src/runtime/budget/run-slots.ts";
+import { sharedBudgetClientOf } from "../../src/runtime/budget/shared-budget-client.ts";
 import { createRuntime } from "../../src/runtime.ts";
-import { openSqliteStore } from "../../src/store/sqlite/store.ts";
+import { openSqliteStore } from "../../src/storage/store/sqlite/store.ts";
 import { between, chance, seededRandom } from "../../src/testing/world.ts";
-import { tokens } from "../store/shared-budget/purse-asks.ts";
+import { opened } from "../support/storage/store/shared-budget/opened.ts";
+import { tokens } from "../support/storage/store/shared-budget/shared-budget-asks.ts";
 
 /** What the parent says of each race. */
 export type RaceTask = { seed: number; name: string; kind: RaceKind; callers: number };
@@ -60,7 +61,10 @@ async function race({ seed, name, kind, callers }: RaceTask): Promise<void> {
   try {
     const shared = await store.sharedBudget(name);
     const random = seededRandom(seed, `${name} ${process.pid}`);
-    const tree = openLedger({}, { slots: new Slots(1_000, "queue"), shared: sharedBudgetClientOf(shared, clock) });
+    const tree = openLedger(
+      {},
+      { slots: new Slots(1_000, "queue"), shared: sharedBudgetClientOf(opened(shared), clock) },
+    );
     const one = { calls: () => callsOn(tree, random, report), trees: () => treeOn(shared, random, report), enough };
     function enough(): Promise<void> {
       return enoughOn(tree, report);

@@ -12,9 +12,9 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Random } from "../../src/core/clock.ts";
 import { messageOf } from "../../src/core/errors.ts";
 import type { SharedBudget, SharedLimits } from "../../src/core/shared-budget.ts";
-import { openSqliteStore } from "../../src/store/sqlite/store.ts";
+import { openSqliteStore } from "../../src/storage/store/sqlite/store.ts";
 import { between, chance, pick, seededRandom } from "../../src/testing/world.ts";
-import type { Mutation } from "../mutation.ts";
+import type { Mutation } from "../support/mutation.ts";
 import { bundleWorker } from "./kill-process.ts";
 import type { ENOUGH, RaceKind, RaceReport, RaceTask } from "./r4-process-worker.ts";
 

@@ -3,13 +3,13 @@
  * order, and books kept beside the ledger say whether it gave away too much, kept too much, refused wrongly or left a run waiting.
  */
 
-import { openLedger } from "../../src/budget/ledger.ts";
-import { Slots } from "../../src/budget/run-slots.ts";
 import type { Random } from "../../src/core/clock.ts";
 import { BudgetExceeded } from "../../src/core/errors.ts";
 import type { Account, Budget, CallNeed, LimitState } from "../../src/core/limits.ts";
 import { Scope } from "../../src/core/scope.ts";
 import type { Price } from "../../src/core/usage.ts";
+import { openLedger } from "../../src/runtime/budget/ledger.ts";
+import { Slots } from "../../src/runtime/budget/run-slots.ts";
 import { between, chance, pick, seededRandom } from "../../src/testing/world.ts";
 import { Book } from "./r4-books.ts";
 import { RaceRun } from "./r4-race-run.ts";

@@ -1,12 +1,12 @@
 /** Trees on a shared budget in memory, in one process or several, for races that every ledger must pass. */
 
-import { openLedger } from "../../src/budget/ledger.ts";
-import { type SharedBudgetClient, sharedBudgetClientOf } from "../../src/budget/shared-budget-client.ts";
 import type { Account, Budget, LimitState } from "../../src/core/limits.ts";
-import type { SharedBudget } from "../../src/core/shared-budget.ts";
-import { memoryPurses } from "../../src/store/memory.ts";
-import { openSharedBudget } from "../../src/store/shared-budget.ts";
-import { VirtualClock } from "../../src/testing/virtual-clock.ts";
+import type { OpenedBudget } from "../../src/core/shared-budget.ts";
+import { openLedger } from "../../src/runtime/budget/ledger.ts";
+import { type SharedBudgetClient, sharedBudgetClientOf } from "../../src/runtime/budget/shared-budget-client.ts";
+import { memorySharedBudgets } from "../../src/storage/store/memory.ts";
+import { openSharedBudget } from "../../src/storage/store/shared-budget.ts";
+import { VirtualClock } from "../../src/testing/world.ts";
 import type { OpenRace } from "./r4-races.ts";
 
 export type SharedRaceOptions = {
@@ -14,7 +14,7 @@ export type SharedRaceOptions = {
   processes: number;
   /** Answers in a later turn of the event loop. */
   isSlow?: boolean | undefined;
-  lineOf?: ((shared: SharedBudget, clock: VirtualClock) => SharedBudgetClient) | undefined;
+  lineOf?: ((shared: OpenedBudget, clock: VirtualClock) => SharedBudgetClient) | undefined;
   openShared?: typeof openSharedBudget | undefined;
   open?: typeof openLedger | undefined;
 };
@@ -29,12 +29,12 @@ export function openSharedRace(options: SharedRaceOptions): OpenRace {
     open = openLedger,
   } = options;
   return async (budget, slots) => {
-    const tables = memoryPurses();
+    const tables = memorySharedBudgets();
     const trees: Account[] = [];
     for (let process = 0; process < processes; process++) {
       const shared = await openShared(tables, "race", process === 0 ? budget : undefined);
-      const purse = lineOf(isSlow ? slow(shared) : shared, new VirtualClock(0));
-      for (let tree = 0; tree < 2; tree++) trees.push(open({}, { slots: slots(), shared: purse }));
+      const books = lineOf(isSlow ? slow(shared) : shared, new VirtualClock(0));
+      for (let tree = 0; tree < 2; tree++) trees.push(open({}, { slots: slots(), shared: books }));
     }
     const [first, ...others] = trees;
     if (first === undefined) throw new Error("A race needs a process");
@@ -45,7 +45,7 @@ export function openSharedRace(options: SharedRaceOptions): OpenRace {
 
 const NAME = "shared budget race";
 
-async function limitsOf(shared: SharedBudget, budget: Budget): Promise<LimitState[]> {
+async function limitsOf(shared: OpenedBudget, budget: Budget): Promise<LimitState[]> {
   const [left, spent] = [await shared.left(), await shared.spent()];
   return (["tokens", "costUsd", "executions"] as const).flatMap((unit) => {
     const limit = budget[unit];
@@ -56,17 +56,17 @@ async function limitsOf(shared: SharedBudget, budget: Budget): Promise<LimitStat
   });
 }
 
-function slow(shared: SharedBudget): SharedBudget {
-  const { purse } = shared;
+function slow(shared: OpenedBudget): OpenedBudget {
+  const { books } = shared;
   return {
     ...shared,
-    purse: {
+    books: {
       step: async (step) => {
         await new Promise<void>((resolve) => setImmediate(resolve));
-        return purse.step(step);
+        return books.step(step);
       },
-      leave: () => purse.leave(),
-      listen: (onNews) => purse.listen(onNews),
+      leave: () => books.leave(),
+      listen: (onNews) => books.listen(onNews),
     },
   };
 }

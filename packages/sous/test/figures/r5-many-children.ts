@@ -10,8 +10,8 @@ import type { Model, ModelAnswer } from "../../src/core/model.ts";
 import type { Store } from "../../src/core/store.ts";
 import { tool } from "../../src/core/tool.ts";
 import { createRuntime } from "../../src/runtime.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { openSqliteStore } from "../../src/store/sqlite/store.ts";
+import { openMemoryStore } from "../../src/storage/store/memory.ts";
+import { openSqliteStore } from "../../src/storage/store/sqlite/store.ts";
 
 export type ManyChildrenFigure = {
   waiting: number;

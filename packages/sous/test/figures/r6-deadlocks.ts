@@ -4,8 +4,7 @@ import type { Random } from "../../src/core/clock.ts";
 import type { SousEvent } from "../../src/core/event.ts";
 import type { ModelRequest } from "../../src/core/model.ts";
 import { createRuntime } from "../../src/runtime.ts";
-import type { Answer } from "../../src/testing/script.ts";
-import { calls, fails, says } from "../../src/testing/steps.ts";
+import { type Answer, calls, fails, says } from "../../src/testing/steps.ts";
 import { between, chance, pick, type World } from "../../src/testing/world.ts";
 import { type CreateRuntime, type Plan, runSchedule, type Schedule } from "./one-schedule.ts";
 

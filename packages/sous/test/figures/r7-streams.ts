@@ -11,10 +11,10 @@ import { isDeepStrictEqual } from "node:util";
 import { ModelError } from "../../src/core/errors.ts";
 import { toolCallsOf } from "../../src/core/message.ts";
 import type { Model, ModelAnswer } from "../../src/core/model.ts";
-import { resolveModel } from "../../src/model/resolve.ts";
+import { resolveModel } from "../../src/runtime/model/resolve.ts";
 import { between, chance, pick, seededRandom } from "../../src/testing/world.ts";
-import { RECORDED } from "../model/record-streams.ts";
-import { request, WEATHER } from "../model/requests.ts";
+import { RECORDED } from "../support/runtime/model/record-streams.ts";
+import { request, WEATHER } from "../support/runtime/model/requests.ts";
 import { type Damage, damage, LINE_ENDINGS, withLineEnding } from "./stream-damage.ts";
 
 export type StreamFigures = {
@@ -108,7 +108,9 @@ type RecordedStream = {
 async function openRecorded(resolve: Resolve): Promise<[RecordedStream, ...RecordedStream[]]> {
   const opened: RecordedStream[] = [];
   for (const [name, id] of Object.entries(RECORDED)) {
-    const body = new Uint8Array(readFileSync(new URL(`../model/recorded/${name}.sse`, import.meta.url)));
+    const body = new Uint8Array(
+      readFileSync(new URL(`../support/runtime/model/recorded/${name}.sse`, import.meta.url)),
+    );
     opened.push(await openStream(id, body, resolve));
   }
   const [first, ...rest] = opened;

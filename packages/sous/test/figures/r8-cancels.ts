@@ -7,15 +7,14 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import { openPrograms } from "../../src/app/process/programs.ts";
+import { terminalTool } from "../../src/app/tools/terminal.ts";
 import { agent } from "../../src/core/agent.ts";
 import type { Random } from "../../src/core/clock.ts";
-import { openPrograms } from "../../src/process/programs.ts";
 import { createRuntime } from "../../src/runtime.ts";
-import type { Script } from "../../src/testing/script.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { calls, fails, hangs, says, streams } from "../../src/testing/steps.ts";
+import { calls, fails, hangs, type Script, says, streams } from "../../src/testing/steps.ts";
 import { between, chance, seededRandom } from "../../src/testing/world.ts";
-import { terminalTool } from "../../src/tools/terminal.ts";
 import { ProcessJudge } from "./process-judge.ts";
 
 export type CancelFigure = {
@@ -37,7 +36,7 @@ type State = {
   name: string;
   script: Script;
   isReady?: (events: readonly string[]) => boolean;
-  consents?: boolean;
+  approvals?: boolean;
   inBackground?: boolean;
 };
 
@@ -63,7 +62,7 @@ const STATES: readonly State[] = [
     script: { lead: [[run("sleep 300", true), run(IGNORES, true)], hangs()] },
     isReady: (events) => events.filter((type) => type === "tool-call-end").length === 2,
   },
-  { name: "while a person is asked", script: { lead: [run("sleep 300"), says("Done.")] }, consents: false },
+  { name: "while a person is asked", script: { lead: [run("sleep 300"), says("Done.")] }, approvals: false },
   {
     name: "in the programs of its children",
     script: {
@@ -132,7 +131,7 @@ async function cancelOnce(
   const model = scriptedModel(state.script, { onRequest });
   const never = () => new Promise<never>(() => {});
   const runtime = createRuntime({
-    approve: state.consents === false ? never : () => ({ allow: true }),
+    approve: state.approvals === false ? never : () => ({ allow: true }),
     host: { cwd: folder },
   });
   const controller = new AbortController();
@@ -151,7 +150,7 @@ async function cancelOnce(
   const result = handle.catch((error: unknown) => ({ status: `rejected: ${error}` }));
   await ready.promise;
   const hasPrograms = () => judge.left().some(({ pid, group }) => pid === group);
-  const mayWait = state.inBackground === true || (state.isReady === started && state.consents !== false);
+  const mayWait = state.inBackground === true || (state.isReady === started && state.approvals !== false);
   // In every other round the programs are there for certain, however busy the machine is; the others may be about to start.
   if (mayWait && Math.floor(trial / STATES.length) % 2 === 0) await atMost(60_000, hasPrograms);
   await pause(between(random, 0, 150));

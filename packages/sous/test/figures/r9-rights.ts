@@ -5,13 +5,13 @@
 
 import type { Random } from "../../src/core/clock.ts";
 import { Refused } from "../../src/core/errors.ts";
-import { DEFAULT_LIMITS } from "../../src/core/limits.ts";
 import type { Rights } from "../../src/core/rights.ts";
 import type { RunProfile } from "../../src/core/run.ts";
 import type { SpawnRequest } from "../../src/core/spawn.ts";
+import { DEFAULT_LIMITS } from "../../src/core/words/limits.ts";
+import { Profiles as RealProfiles } from "../../src/runtime/tree/profiles.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
 import { between, chance, seededRandom } from "../../src/testing/world.ts";
-import { Profiles as RealProfiles } from "../../src/tree/profiles.ts";
 import {
   ALL,
   type Bits,

@@ -3,8 +3,7 @@
 import type { Random } from "../../src/core/clock.ts";
 import type { Message } from "../../src/core/message.ts";
 import type { ModelRequest } from "../../src/core/model.ts";
-import type { Answer } from "../../src/testing/script.ts";
-import { calls, type Step, says, streams, thinks } from "../../src/testing/steps.ts";
+import { type Answer, calls, type Step, says, streams, thinks } from "../../src/testing/steps.ts";
 import { between, chance, pick, type World } from "../../src/testing/world.ts";
 
 /** How the trees of a schedule look. */

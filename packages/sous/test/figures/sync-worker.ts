@@ -3,10 +3,10 @@
 import { writeSync } from "node:fs";
 import { agent } from "../../src/core/agent.ts";
 import { createRuntime } from "../../src/runtime.ts";
-import { openSqliteStore } from "../../src/store/sqlite/store.ts";
-import { wrapStore } from "../../src/testing/faults.ts";
+import { openSqliteStore } from "../../src/storage/store/sqlite/store.ts";
 import { scriptedModel } from "../../src/testing/scripted-model.ts";
 import { calls, says } from "../../src/testing/steps.ts";
+import { wrapStore } from "../support/testing/faults.ts";
 
 const [file = "", synchronous = ""] = process.argv.slice(2);
 await using opened = await openSqliteStore(file, { synchronous: synchronous === "full" ? "full" : "normal" });

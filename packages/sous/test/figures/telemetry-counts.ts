@@ -1,9 +1,9 @@
 /** What the metrics of a tree must say, counted from its journal in another way, and where they say something else. */
 
+import type { GaugeReading, LabelValues, Meter } from "../../src/bridges/telemetry/meter.ts";
+import { METRICS, type MetricName } from "../../src/bridges/telemetry/names.ts";
 import type { EventOf, SousEvent, StoredEvent } from "../../src/core/event.ts";
 import { completionStatus, errorTypeOf } from "../../src/core/outcome.ts";
-import type { GaugeReading, LabelValues, Meter } from "../../src/telemetry/meter.ts";
-import { METRICS, type MetricName } from "../../src/telemetry/names.ts";
 
 /** One time series: how many values, and their sum. */
 type Series = Map<string, { values: number; sum: number }>;

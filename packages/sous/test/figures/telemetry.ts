@@ -4,14 +4,14 @@
  */
 
 import { type ReadableSpan, type SpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
+import { createLifecycleLog } from "../../src/bridges/telemetry/log.ts";
+import { measureRuns } from "../../src/bridges/telemetry/metrics.ts";
+import { runIdGenerator } from "../../src/bridges/telemetry/run-ids.ts";
+import { traceRuns } from "../../src/bridges/telemetry/spans.ts";
 import type { EventListener, SousEvent, StoredEvent } from "../../src/core/event.ts";
 import type { Store } from "../../src/core/store.ts";
 import type { Price } from "../../src/core/usage.ts";
 import { createRuntime } from "../../src/runtime.ts";
-import { createLifecycleLog } from "../../src/telemetry/log.ts";
-import { measureRuns } from "../../src/telemetry/metrics.ts";
-import { runIdGenerator } from "../../src/telemetry/run-ids.ts";
-import { traceRuns } from "../../src/telemetry/spans.ts";
 import type { World } from "../../src/testing/world.ts";
 import { type CrashSchedule, runCrashSchedule } from "./crash-schedule.ts";
 import type { Plan } from "./one-schedule.ts";

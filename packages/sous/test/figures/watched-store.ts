@@ -2,8 +2,8 @@
 
 import type { StoredEvent } from "../../src/core/event.ts";
 import type { Store } from "../../src/core/store.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import type { Faults } from "../../src/testing/faults.ts";
+import { openMemoryStore } from "../../src/storage/store/memory.ts";
+import type { Faults } from "../support/testing/faults.ts";
 
 /** The journal gives up after the first attempt and three more. */
 const ATTEMPTS = 4;

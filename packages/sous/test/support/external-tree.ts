@@ -1,8 +1,8 @@
-/** A tree told in events: a lead that hands work to an agent outside, which runs a command and edits a file with consent. */
+/** A tree told in events: a lead that hands work to an external agent, which runs a command and edits a file with consent. */
 
-import type { StoredBody } from "../src/core/event.ts";
-import { noUsage } from "../src/core/usage.ts";
-import { type SampleTree, sampleTree } from "../src/testing/sample-tree.ts";
+import type { StoredBody } from "../../src/core/event.ts";
+import { noUsage } from "../../src/core/usage.ts";
+import { type SampleTree, sampleTree } from "../../src/testing/sample-tree.ts";
 
 export const OUTSIDE_USAGE = { ...noUsage(), inputTokens: 900, outputTokens: 40, totalTokens: 940 };
 
@@ -57,8 +57,8 @@ export const WORK: readonly StoredBody[] = [
   ANSWER,
 ];
 
-/** `work` is what the agent outside does; unset: all of it. */
-export function outsideTree(work: readonly StoredBody[] = WORK): SampleTree {
+/** `work` is what the external agent does; unset: all of it. */
+export function externalTree(work: readonly StoredBody[] = WORK): SampleTree {
   const tree = sampleTree("lead");
   tree.start("lead");
   tree.start("claude", { parent: "lead", details: { model: "external/claude-code" } });

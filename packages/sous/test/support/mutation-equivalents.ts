@@ -3,7 +3,7 @@
  * begins in, so that the list stays true when lines move. A change that a test could notice does not belong here.
  */
 
-import type { Mutant } from "./mutation/sites.ts";
+import type { Mutant } from "../figures/mutation/sites.ts";
 
 export type Equivalent = {
   /** Relative to `src/`. */
@@ -17,7 +17,7 @@ export type Equivalent = {
 
 export const EQUIVALENTS: readonly Equivalent[] = [
   {
-    path: "cli/view/tree-lines.ts",
+    path: "app/cli/view/tree-lines.ts",
     line: "const room = columns - status - metrics.reduce((sum, width) => sum + width + (width > 0 ? 2 : 0), 0) - 4;",
     before: "0",
     after: "1",
@@ -38,118 +38,118 @@ export const EQUIVALENTS: readonly Equivalent[] = [
     why: "U+0080 is a control character: there is a boundary on both sides of it, which the longer way finds too",
   },
   {
-    path: "store/postgres/budget.ts",
+    path: "storage/store/postgres/budget.ts",
     line: "} finally {",
     before: "{\n      if (last.get(name) === step) last.delete(name);\n    }",
     after: "{}",
     why: "the next step waits for one that has ended, which takes no time; one small entry per budget stays",
   },
   ...undisposed("the process ends with the command, and nothing waits to be written", [
-    ["cli/replay/diff.ts", 'await using store = await openRuns(file, "read");'],
-    ["cli/replay/export.ts", 'await using store = await openRuns(file, "read");'],
-    ["cli/replay/list.ts", 'await using store = await openRuns(file, "read");'],
-    ["cli/replay/show.ts", 'await using store = await openRuns(file, "read");'],
-    ["cli/replay/show.ts", 'await using store = await openRuns(replay.file, "read");'],
+    ["app/cli/replay/diff.ts", 'await using store = await openRuns(file, "read");'],
+    ["app/cli/replay/export.ts", 'await using store = await openRuns(file, "read");'],
+    ["app/cli/replay/list.ts", 'await using store = await openRuns(file, "read");'],
+    ["app/cli/replay/show.ts", 'await using store = await openRuns(file, "read");'],
+    ["app/cli/replay/show.ts", 'await using store = await openRuns(replay.file, "read");'],
   ]),
   ...undisposed("the process ends with the command, and its signal handlers with it", [
-    ["cli/commands/chat.ts", "using interrupts = catchInterrupts({ wrapsUp: true });"],
-    ["cli/commands/demo.ts", "using interrupt = catchInterrupts();"],
-    ["cli/replay/show.ts", "using interrupt = catchInterrupts();"],
-    ["cli/commands/resume.ts", "using interrupt = catchInterrupts();"],
-    ["cli/commands/run.ts", "using interrupts = catchInterrupts({ wrapsUp: true, earlier });"],
+    ["app/cli/commands/chat.ts", "using interrupts = catchInterrupts({ wrapsUp: true });"],
+    ["app/cli/commands/demo.ts", "using interrupt = catchInterrupts();"],
+    ["app/cli/replay/show.ts", "using interrupt = catchInterrupts();"],
+    ["app/cli/commands/resume.ts", "using interrupt = catchInterrupts();"],
+    ["app/cli/commands/run.ts", "using interrupts = catchInterrupts({ wrapsUp: true, earlier });"],
   ]),
   ...undisposed("exitSoon ends the process, whatever timers it has", [
-    ["cli/commands/run.ts", "using patience = patienceAfter(interrupts.signal);"],
+    ["app/cli/commands/run.ts", "using patience = patienceAfter(interrupts.signal);"],
   ]),
   ...[
     "await refuseIfElsewhere(workspace, handle, real, path);",
     "await refuseIfElsewhere(workspace, handle, real, path)",
   ].map((before) => ({
-    path: "tools/workspace.ts",
+    path: "app/tools/workspace.ts",
     line: "if (!isNamed) await refuseIfElsewhere(workspace, handle, real, path);",
     before,
     after: before.endsWith(";") ? ";" : "(refuseIfElsewhere(workspace, handle, real, path))",
     why: "runs only where the kernel does not name open files; the tests run on Linux",
   })),
   {
-    path: "cli/commands/run.ts",
+    path: "app/cli/commands/run.ts",
     line: "await using application = await openUnlessStopped(opening, stop);",
     before: "await using",
     after: "const",
     why: "the process ends next, which closes the database, and the guard of its programs ends them",
   },
   {
-    path: "cli/commands/resume.ts",
+    path: "app/cli/commands/resume.ts",
     line: 'await using store = await openRuns(await findDatabase(typed, context), "write");',
     before: "await using",
     after: "const",
     why: "the process ends next, which closes the database, and the guard of its programs ends them",
   },
   {
-    path: "cli/commands/demo.ts",
+    path: "app/cli/commands/demo.ts",
     line: "await using store = await openForRun(storageOf(flags.storage, configuration));",
     before: "await using",
     after: "const",
     why: "the process ends next, which closes the database, and the guard of its programs ends them",
   },
   {
-    path: "cli/commands/chat.ts",
+    path: "app/cli/commands/chat.ts",
     line: "await using application = opened;",
     before: "await using",
     after: "const",
     why: "the process ends next, which closes the database, and the guard of its programs ends them",
   },
   {
-    path: "cli/commands/chat.ts",
+    path: "app/cli/commands/chat.ts",
     line: "await using application = await openUnlessInterrupted(opening, interrupts);",
     before: "await using",
     after: "const",
     why: "the process ends next, which closes the database, and the guard of its programs ends them",
   },
   {
-    path: "cli/replay/export.ts",
+    path: "app/cli/replay/export.ts",
     line: "await using store = await openDatabase(file, { readOnly: false });",
     before: "await using",
     after: "const",
     why: "the process ends next, which closes the database, and the guard of its programs ends them",
   },
   {
-    path: "cli/replay/export.ts",
+    path: "app/cli/replay/export.ts",
     line: 'await using store = await openRuns(file, "write");',
     before: "await using",
     after: "const",
     why: "the process ends next, which closes the database, and the guard of its programs ends them",
   },
   {
-    path: "cli/commands/chat.ts",
+    path: "app/cli/commands/chat.ts",
     line: "using log = await openScreenLog(logOptions(request, application), request.flags, warn);",
     before: "using",
     after: "const",
     why: "lines are written as they come, and the process ends next, which closes the file",
   },
   {
-    path: "cli/commands/chat.ts",
+    path: "app/cli/commands/chat.ts",
     line: "using log = await openRunLog({ flags: flags.log, ...logOptions(request, application) });",
     before: "using",
     after: "const",
     why: "lines are written as they come, and the process ends next, which closes the file",
   },
   {
-    path: "cli/application/open.ts",
+    path: "app/cli/application/open.ts",
     line: "await using opened = new Opened();",
     before: "await using",
     after: "const",
     why: "what was opened is given up only when the process ends with an error, which closes it",
   },
   {
-    path: "cli/doctor/machine.ts",
+    path: "app/cli/doctor/machine.ts",
     line: "await using programs = openPrograms({ environment: context.env, workspace: { cwd: context.cwd, projects } });",
     before: "await using",
     after: "const",
     why: "it only looks for programs and starts none, so there is nothing to end",
   },
   {
-    path: "store/sqlite/connection.ts",
+    path: "storage/store/sqlite/connection.ts",
     line: "this.#lastCheck = now;",
     before: "this.#lastCheck = now;",
     after: ";",

@@ -73,7 +73,7 @@ export function mutate({ guard, replace = "" }: Mutation): ChangedFile {
 
 /** Every label of the sources. */
 export function guards(): Guarded[] {
-  const root = new URL("../src/", import.meta.url);
+  const root = new URL("../../src/", import.meta.url);
   return globSync("**/*.ts", { cwd: root }).flatMap((path) => guardsIn(new URL(path, root).href));
 }
 

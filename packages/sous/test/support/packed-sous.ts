@@ -15,8 +15,8 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { buildPackage } from "../../../scripts/build.ts";
-import { packedManifest } from "../../../scripts/packed-manifest.ts";
+import { buildPackage } from "../../../../scripts/build.ts";
+import { packedManifest } from "../../../../scripts/packed-manifest.ts";
 import { madeOnce } from "./made-once.ts";
 import { packageFolder, rootFolder } from "./source-files.ts";
 
@@ -69,7 +69,7 @@ async function install(tarball: string, project: string): Promise<void> {
   writeFileSync(join(project, "package.json"), JSON.stringify({ private: true, type: "module" }));
   await promisify(execFile)("tar", ["-xzf", tarball, "-C", modules]);
   renameSync(join(modules, "package"), join(modules, "sous"));
-  symlinkSync("../sous/dist/cli/main.js", join(modules, ".bin/sous"));
+  symlinkSync("../sous/dist/app/cli/main.js", join(modules, ".bin/sous"));
   for (const name of readdirSync(join(rootFolder, "node_modules"))) {
     if (name.startsWith(".") || name === "sous") continue;
     symlinkSync(join(rootFolder, "node_modules", name), join(modules, name));

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join, resolve, sep } from "node:path";
 import type { SourceFile } from "./star.ts";
 
-export const packageFolder: string = resolve(import.meta.dirname, "..");
+export const packageFolder: string = resolve(import.meta.dirname, "../..");
 export const rootFolder: string = resolve(packageFolder, "../..");
 export const sourceFolder: string = join(packageFolder, "src");
 

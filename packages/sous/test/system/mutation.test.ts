@@ -5,15 +5,15 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { Slots } from "../src/budget/run-slots.ts";
-import { BudgetExceeded } from "../src/core/errors.ts";
-import { guards, importWithout, mutate } from "./mutation.ts";
+import { BudgetExceeded } from "../../src/core/errors.ts";
+import { Slots } from "../../src/runtime/budget/run-slots.ts";
+import { guards, importWithout, mutate } from "../support/mutation.ts";
 
-type Ledger = typeof import("../src/budget/ledger.ts");
+type Ledger = typeof import("../../src/runtime/budget/ledger.ts");
 
 const PARTS = { slots: new Slots(1, "queue") };
 
-const ledger = import.meta.resolve("../src/budget/ledger.ts");
+const ledger = import.meta.resolve("../../src/runtime/budget/ledger.ts");
 
 test("a mutant differs from the original in one place and shares the rest with it", async () => {
   const mutant = await importWithout<Ledger>(ledger, { guard: "execution-limit" });
@@ -47,12 +47,12 @@ test("a mutation that would change nothing is refused", async () => {
     importWithout(ledger, { guard: ["no", "such", "label"].join("-") }),
     /The label "guard: no-such-label" occurs 0 times in the sources; a mutation needs exactly one/,
   );
-  const elsewhere = import.meta.resolve("../src/budget/prices.ts");
+  const elsewhere = import.meta.resolve("../../src/runtime/budget/prices.ts");
   await assert.rejects(importWithout(elsewhere, { guard: "execution-limit" }), /does not import/);
 });
 
 test("every label of a guard occurs once, and a planted fault names it; every planted fault names a label", () => {
-  const folder = import.meta.dirname;
+  const folder = join(import.meta.dirname, "..");
   const tests = globSync("**/*.ts", { cwd: folder }).map((path) => readFileSync(join(folder, path), "utf8"));
   const named = tests.flatMap((text) => [...text.matchAll(/\bguard: "([a-z-]+)"/g)].map(([, name]) => name));
   const labels = guards().map(({ name }) => name);

@@ -5,20 +5,20 @@ import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { mkdir, realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { openHistory } from "../src/cli/chat/prompt-line.ts";
-import { attachFiles } from "../src/cli/chat/typed-line.ts";
-import { readForeign, writePrivate } from "../src/cli/files/file-access.ts";
-import { readSmallFile } from "../src/config/read-file.ts";
-import { changeTrustRecords } from "../src/config/trust/record.ts";
-import { readRegular } from "../src/machine/read-regular.ts";
-import { countLeftovers } from "../src/process/group-record.ts";
-import { openPrograms } from "../src/process/programs.ts";
-import { LostMarks } from "../src/store/lost-marks.ts";
-import { inspectDatabase } from "../src/store/sqlite/inspect.ts";
-import { checkJournal, readHeader } from "../src/store/sqlite/schema.ts";
-import { openSqliteStore } from "../src/store/sqlite/store.ts";
-import { answer, temporaryTree } from "./tools/temporary-tree.ts";
-import { edit, write } from "./tools/write-tools.ts";
+import { openHistory } from "../../src/app/cli/chat/prompt-line.ts";
+import { attachFiles } from "../../src/app/cli/chat/typed-line.ts";
+import { readForeign, writePrivate } from "../../src/app/cli/files/file-access.ts";
+import { readSmallFile } from "../../src/app/config/read-file.ts";
+import { changeTrustRecords } from "../../src/app/config/trust/record.ts";
+import { countLeftovers } from "../../src/app/process/group-record.ts";
+import { openPrograms } from "../../src/app/process/programs.ts";
+import { readRegular } from "../../src/machine/private-file.ts";
+import { LostMarks } from "../../src/storage/store/lost-marks.ts";
+import { inspectDatabase } from "../../src/storage/store/sqlite/inspect.ts";
+import { checkJournal, readHeader } from "../../src/storage/store/sqlite/schema.ts";
+import { openSqliteStore } from "../../src/storage/store/sqlite/store.ts";
+import { answer, temporaryTree } from "../support/app/tools/temporary-tree.ts";
+import { edit, write } from "../support/app/tools/write-tools.ts";
 
 const FILES = {
   "notes.md": "buy milk\n",

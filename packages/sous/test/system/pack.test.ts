@@ -1,4 +1,4 @@
-/** The package as a stranger gets it: built, packed, installed in an empty folder, on the oldest and the newest Node. */
+/** The package as a stranger gets it: built, packed, installed in an empty folder, on the oldest Node. */
 
 import assert from "node:assert/strict";
 import {
@@ -15,12 +15,12 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
-import { brokenLinks } from "../../../scripts/packed-pages.ts";
-import { EXAMPLE } from "../../../scripts/repository-files.ts";
+import { brokenLinks } from "../../../../scripts/packed-pages.ts";
+import { EXAMPLE } from "../../../../scripts/repository-files.ts";
+import { packedSous } from "../support/packed-sous.ts";
+import { readManifest, rootFolder } from "../support/source-files.ts";
 import { importsOf } from "./packed-imports.ts";
 import { namesOfLanguage, type Output, speaksWithItself, start } from "./packed-programs.ts";
-import { packedSous } from "./packed-sous.ts";
-import { readManifest, rootFolder } from "./source-files.ts";
 
 const fixtures = join(import.meta.dirname, "pack-fixtures");
 const platform = `node-linux-${process.arch}`;
@@ -31,6 +31,8 @@ after(() => rmSync(temporary, { recursive: true, force: true, maxRetries: 5 }));
 /** Where Node 22 is not part of the install (it is on Linux), the Node at hand has to do. */
 const nodes =
   process.platform === "linux" ? { "Node 22": node22, "Node 24": process.execPath } : { Node: process.execPath };
+/** Runs the package here; the newest does so in the tests of the examples. */
+const [[name, node]] = Object.entries(nodes) as [[string, string]];
 
 /** The variants that need more than the package. */
 const others = [
@@ -39,7 +41,7 @@ const others = [
 ];
 
 const INSTALL_MS = 120_000;
-const COMMAND = { sous: "dist/cli/main.js" };
+const COMMAND = { sous: "dist/app/cli/main.js" };
 
 let tarball: string;
 const folder = join(temporary, "installed");
@@ -49,8 +51,7 @@ before(async () => {
   ({ tarball } = await packedSous());
   makeFolder();
   // Each Node installs once, and asks all packages of the folder whether they are for it: the oldest now, the newest later.
-  const [oldest] = Object.values(nodes);
-  await install([tarball], oldest);
+  await install([tarball], node);
 });
 
 test("the package holds what was built, its manifest, documentation and licence", async () => {
@@ -79,7 +80,7 @@ test("the licences of all bundled packages are in the package", () => {
   assert.deepEqual(names, [
     ...["@agentclientprotocol/sdk", "@modelcontextprotocol/client", "@modelcontextprotocol/core"],
     ...["@modelcontextprotocol/server", "ajv", "ajv-formats", "content-type", "eventsource", "eventsource-parser"],
-    ...["fast-deep-equal", "fast-uri", "json-schema-traverse", "pkce-challenge", "rolldown", "zod"],
+    ...["fast-deep-equal", "fast-uri", "json-schema-traverse", "pkce-challenge", "re2js", "rolldown", "zod"],
   ]);
   assert.ok(text.split("Permission is hereby granted").length > 5 && text.includes("Apache License"));
 });
@@ -160,61 +161,47 @@ test("attw finds every type where it is promised", async () => {
   await start(process.execPath, [binary("@arethetypeswrong/cli", "attw"), tarball, "--profile", "esm-only"], temporary);
 });
 
-for (const [name, node] of Object.entries(nodes)) {
-  suite(`installed on ${name}, alone`, () => {
-    test(`import "sous" loads no other package and prints nothing`, async () => {
-      const { stdout, stderr } = await runFixture("loads", node);
-      assert.equal(withoutStrippingWarning(stderr), "");
-      const loaded: string[] = JSON.parse(stdout);
-      assert.ok(loaded.some((url) => url.endsWith("/node_modules/sous/dist/index.js")));
-      const foreign = loaded.filter((url) => url.startsWith("file:") && !url.includes("/node_modules/sous/dist/"));
-      assert.deepEqual(foreign, []);
-      assert.ok(!loaded.includes("node:sqlite"));
-    });
-
-    test("sous/postgres says what to install when pg is missing", async () => {
-      const { stdout } = await runFixture("postgres-missing", node);
-      const sentence = "Runs are stored in Postgres with the package pg, which is not installed: npm install pg";
-      assert.equal(stdout.trim(), `UserError: ${sentence}`);
-    });
-
-    test("sous/otel names the package that is missing without OpenTelemetry", async () => {
-      const { stdout } = await runFixture("otel-missing", node);
-      assert.match(stdout, /Cannot find package '@opentelemetry\/api' imported from .*sous\/dist/);
-    });
-
-    test("require() gives the same as import", async () => {
-      const line = 'console.log(typeof require("sous").run, typeof require("sous/testing").scriptedModel)';
-      const { stdout } = await start(node, ["--input-type=commonjs", "-e", line], folder, { node });
-      assert.equal(stdout.trim(), "function function");
-    });
-
-    test("it calls tools of an MCP server and an agent over ACP, and is both itself", async () => {
-      await speaksWithItself(join(folder, "node_modules/sous"), mkdtempSync(join(temporary, "home-")), { node });
-    });
-
-    test("the readme's lines run", async () => {
-      const { stdout } = await runFixture("readme", node);
-      assert.notEqual(stdout.trim(), "");
-    });
-
-    test("the command tells its version", async () => {
-      const { stdout } = await start(join(folder, "node_modules/.bin/sous"), ["--version"], folder, { node });
-      assert.equal(stdout.trim(), readManifest().version);
-    });
+suite(`installed on ${name}, alone`, { concurrency: 2 }, () => {
+  test(`import "sous" loads no other package and prints nothing`, async () => {
+    const { stdout, stderr } = await runFixture("loads");
+    assert.equal(withoutStrippingWarning(stderr), "");
+    const loaded: string[] = JSON.parse(stdout);
+    assert.ok(loaded.some((url) => url.endsWith("/node_modules/sous/dist/index.js")));
+    const foreign = loaded.filter((url) => url.startsWith("file:") && !url.includes("/node_modules/sous/dist/"));
+    assert.deepEqual(foreign, []);
+    assert.ok(!loaded.includes("node:sqlite"));
   });
-}
 
-test("installed globally, it speaks MCP and ACP, and says where packages for OTLP belong", async () => {
-  const prefix = join(temporary, "global");
-  await install(["--global", `--prefix=${prefix}`, tarball]);
-  const { stderr } = await speaksWithItself(join(prefix, "lib/node_modules/sous"), join(temporary, "global-home"), {
-    extra: { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9" },
+  test("sous/postgres says what to install when pg is missing", async () => {
+    const { stdout } = await runFixture("postgres-missing");
+    const sentence = "Runs are stored in Postgres with the package pg, which is not installed: npm install pg";
+    assert.equal(stdout.trim(), `UserError: ${sentence}`);
   });
-  assert.match(
-    stderr,
-    /not installed beside sous: npm install --global @opentelemetry\/api@1 @opentelemetry\/resources@3 /,
-  );
+
+  test("sous/otel names the package that is missing without OpenTelemetry", async () => {
+    const { stdout } = await runFixture("otel-missing");
+    assert.match(stdout, /Cannot find package '@opentelemetry\/api' imported from .*sous\/dist/);
+  });
+
+  test("require() gives the same as import", async () => {
+    const line = 'console.log(typeof require("sous").run, typeof require("sous/testing").scriptedModel)';
+    const { stdout } = await start(node, ["--input-type=commonjs", "-e", line], folder, { node });
+    assert.equal(stdout.trim(), "function function");
+  });
+
+  test("it calls tools of an MCP server and an agent over ACP, and is both itself", async () => {
+    await speaksWithItself(join(folder, "node_modules/sous"), mkdtempSync(join(temporary, "home-")), { node });
+  });
+
+  test("the readme's lines run", async () => {
+    const { stdout } = await runFixture("readme");
+    assert.notEqual(stdout.trim(), "");
+  });
+
+  test("the command tells its version", async () => {
+    const { stdout } = await start(join(folder, "node_modules/.bin/sous"), ["--version"], folder, { node });
+    assert.equal(stdout.trim(), readManifest().version);
+  });
 });
 
 test("the readme's lines type-check with nothing else installed, and so does every declaration of the package", async () => {
@@ -222,7 +209,7 @@ test("the readme's lines type-check with nothing else installed, and so does eve
 });
 
 // The suites run in the order of the file: those above have seen the folder without the others.
-suite("installed beside other packages", () => {
+suite("installed beside other packages", { concurrency: 2 }, () => {
   before(() => install(others.map((name) => `${name}@${installedVersion(name)}`)));
 
   const printed = {
@@ -235,13 +222,11 @@ suite("installed beside other packages", () => {
     "ai-sdk-tool": "ai-sdk-tool: 2 + 3 is 5. [2,3]",
     "ai-sdk-model": "ai-sdk-model: 2 + 3 is 5. completed",
   };
-  for (const [name, node] of Object.entries(nodes)) {
-    for (const [fixture, line] of Object.entries(printed)) {
-      test(`works with ${fixture} on ${name}`, async () => {
-        const { stdout } = await runFixture(fixture, node);
-        assert.equal(stdout.trim(), line);
-      });
-    }
+  for (const [fixture, line] of Object.entries(printed)) {
+    test(`works with ${fixture} on ${name}`, async () => {
+      const { stdout } = await runFixture(fixture);
+      assert.equal(stdout.trim(), line);
+    });
   }
 
   test("every variant type-checks", async () => {
@@ -296,9 +281,9 @@ async function typeCheck(options: TypeOptions, files: string[]): Promise<void> {
   await start(process.execPath, [binary("typescript", "tsc"), ...flags], folder, { extra: { GOGC: "off" } });
 }
 
-function runFixture(name: string, node: string): Promise<Output> {
+function runFixture(fixture: string): Promise<Output> {
   // What they load is the same, and is compiled once. Nobody will load it from this folder again.
-  return start(node, [`${name}.ts`], folder, { node, extra: { NODE_COMPILE_CACHE: join(temporary, "compiled") } });
+  return start(node, [`${fixture}.ts`], folder, { node, extra: { NODE_COMPILE_CACHE: join(temporary, "compiled") } });
 }
 
 function withoutStrippingWarning(stderr: string): string {

@@ -55,7 +55,7 @@ export async function namesOfLanguage(node: string): Promise<string[]> {
 export async function speaksWithItself(sous: string, home: string, options: StartOptions = {}): Promise<Output> {
   const { node = process.execPath, extra = {} } = options;
   const project = join(home, "project");
-  const command = join(sous, "dist/cli/main.js");
+  const command = join(sous, "dist/app/cli/main.js");
   for (const folder of [project, join(home, ".config/sous")]) mkdirSync(folder, { recursive: true });
   const script = (name: string, turns: object[]): string => {
     writeFileSync(join(home, name), JSON.stringify({ sous: turns }));

@@ -1,12 +1,21 @@
-/** ARCHITECTURE.md as a test: a star with `core/` in the middle, `tree/` around it, `cli/` on top. */
+/** ARCHITECTURE.md as a test: a star of rooms with `core/` in the middle, and a star of folders in each room. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { sourceFiles } from "./source-files.ts";
-import { brokenRules, importCycles } from "./star.ts";
+import { sourceFiles } from "../support/source-files.ts";
+import { brokenRules, importCycles, ROOMS } from "../support/star.ts";
 
 test("every import follows the picture", () => {
   assert.deepEqual(sourceFiles().flatMap(brokenRules), []);
+});
+
+test("every file is in a room with a known folder, or beside the rooms", () => {
+  const known = [...Object.entries(ROOMS).flatMap(([room, folders]) => folders.map((folder) => `${room}/${folder}/`))];
+  const alone = ["core/", "machine/", "rerun/", "testing/"];
+  const strays = sourceFiles()
+    .map(({ path }) => path)
+    .filter((path) => path.includes("/") && ![...known, ...alone].some((folder) => path.startsWith(folder)));
+  assert.deepEqual(strays, []);
 });
 
 test("no files need each other to load", () => {
@@ -26,7 +35,7 @@ test("no two exported types have one name", () => {
 });
 
 test("no files of the tree need each other, not even for a type", () => {
-  const ofTree = sourceFiles().filter(({ path }) => path.startsWith("tree/"));
+  const ofTree = sourceFiles().filter(({ path }) => path.startsWith("runtime/tree/"));
   assert.deepEqual(importCycles(ofTree, { types: true }), []);
 });
 
@@ -34,67 +43,82 @@ suite("the picture refuses", () => {
   const planted: [rule: string, path: string, text: string, broken: string[]][] = [
     [
       "a folder that imports another folder",
-      "loop/run-agent.ts",
+      "runtime/loop/run-agent.ts",
       'import { reserve } from "../budget/ledger.ts";',
-      ["loop/run-agent.ts: loop/ may import only itself and core/, not budget/ledger.ts"],
+      ["runtime/loop/run-agent.ts: runtime/loop/ may import only itself and core/, not runtime/budget/ledger.ts"],
     ],
     [
       "a type from another folder",
-      "loop/run-agent.ts",
+      "runtime/loop/run-agent.ts",
       'import type { Ledger } from "../budget/ledger.ts";',
-      ["loop/run-agent.ts: loop/ may import only itself and core/, not budget/ledger.ts"],
+      ["runtime/loop/run-agent.ts: runtime/loop/ may import only itself and core/, not runtime/budget/ledger.ts"],
     ],
     [
       "an inline type from another folder",
-      "loop/run-agent.ts",
+      "runtime/loop/run-agent.ts",
       'export type Ledger = import("../budget/ledger.ts").Ledger;',
-      ["loop/run-agent.ts: loop/ may import only itself and core/, not budget/ledger.ts"],
+      ["runtime/loop/run-agent.ts: runtime/loop/ may import only itself and core/, not runtime/budget/ledger.ts"],
     ],
     [
       "a lazy import of another folder",
-      "loop/run-agent.ts",
+      "runtime/loop/run-agent.ts",
       'export const ledger = () => import("../budget/ledger.ts");',
-      ["loop/run-agent.ts: loop/ may import only itself and core/, not budget/ledger.ts"],
+      ["runtime/loop/run-agent.ts: runtime/loop/ may import only itself and core/, not runtime/budget/ledger.ts"],
     ],
     [
       "an export from another folder",
-      "tools/grep.ts",
+      "app/tools/grep.ts",
       'export { spawn } from "../process/spawn.ts";',
-      ["tools/grep.ts: tools/ may import only itself and core/, not process/spawn.ts"],
+      ["app/tools/grep.ts: app/tools/ may import only itself and core/, not app/process/spawn.ts"],
+    ],
+    [
+      "a room that imports another room",
+      "storage/store/memory.ts",
+      'import { createBus } from "../../runtime/events/bus.ts"; import "../../bridges/mcp/open.ts";',
+      [
+        "storage/store/memory.ts: storage/store/ may import only itself and core/, not runtime/events/bus.ts",
+        "storage/store/memory.ts: storage/store/ may import only itself and core/, not bridges/mcp/open.ts",
+      ],
+    ],
+    [
+      "a recording in the tree of runs",
+      "runtime/tree/spawn.ts",
+      'import { play } from "../../storage/replay/playback.ts";',
+      ["runtime/tree/spawn.ts: runtime/tree/ may import only itself and core/, not storage/replay/playback.ts"],
     ],
     [
       "the runtime below the command line and the tests",
-      "subagents/spawn.ts",
-      'import { createRuntime } from "../runtime.ts";',
-      ["subagents/spawn.ts: subagents/ may import only itself and core/, not runtime.ts"],
+      "runtime/subagents/spawn.ts",
+      'import { createRuntime } from "../../runtime.ts";',
+      ["runtime/subagents/spawn.ts: runtime/subagents/ may import only itself and core/, not runtime.ts"],
     ],
     [
       "the public door from inside",
-      "cli/main.ts",
-      'import { run } from "../index.ts";',
-      ["cli/main.ts: cli/ may not import index.ts"],
+      "app/cli/main.ts",
+      'import { run } from "../../index.ts";',
+      ["app/cli/main.ts: app/cli/ may not import index.ts"],
     ],
     [
       "the tree from a folder below it",
-      "loop/run-agent.ts",
+      "runtime/loop/run-agent.ts",
       'import { spawn } from "../tree/spawn.ts";',
-      ["loop/run-agent.ts: loop/ may import only itself and core/, not tree/spawn.ts"],
+      ["runtime/loop/run-agent.ts: runtime/loop/ may import only itself and core/, not runtime/tree/spawn.ts"],
     ],
     [
       "the runtime, the application or the tests from the tree",
-      "tree/spawn.ts",
-      'import "../runtime.ts"; import "../cli/main.ts"; import "../testing/world.ts";',
-      ["runtime.ts", "cli/main.ts", "testing/world.ts"].map(
-        (to) => `tree/spawn.ts: tree/ may import only itself and core/, not ${to}`,
+      "runtime/tree/spawn.ts",
+      'import "../../runtime.ts"; import "../../app/cli/main.ts"; import "../../testing/world.ts";',
+      ["runtime.ts", "app/cli/main.ts", "testing/world.ts"].map(
+        (to) => `runtime/tree/spawn.ts: runtime/tree/ may import only itself and core/, not ${to}`,
       ),
     ],
     [
       "anything but zod in the middle",
       "core/tool.ts",
-      'import { z } from "zod"; import { run } from "../loop/run.ts"; import { join } from "node:path";',
+      'import { z } from "zod"; import { run } from "../runtime/loop/run.ts"; import { join } from "node:path";',
       [
-        "core/tool.ts: core/ may import only itself, not loop/run.ts",
-        "core/tool.ts: core/ imports nothing but zod, not node:path",
+        "core/tool.ts: core/ may import only itself, not runtime/loop/run.ts",
+        "core/tool.ts: core/ imports nothing but zod and re2js, not node:path",
       ],
     ],
     [
@@ -112,52 +136,52 @@ suite("the picture refuses", () => {
       ],
     ],
     [
-      "a clock in secrets/",
-      "secrets/redact.ts",
-      'import "../core/message.ts"; Date.now();',
-      ["secrets/redact.ts: secrets/ is pure, it may not use Date.now"],
+      "a clock in runtime/secrets/",
+      "runtime/secrets/redact.ts",
+      'import "../../core/message.ts"; Date.now();',
+      ["runtime/secrets/redact.ts: runtime/secrets/ is pure, it may not use Date.now"],
     ],
     [
-      "secrets/ in a folder that does not need it",
-      "loop/run-turn.ts",
+      "runtime/secrets/ in a folder that does not need it",
+      "runtime/loop/run-turn.ts",
       'import { createRedactor } from "../secrets/redact.ts";',
-      ["loop/run-turn.ts: loop/ may import only itself and core/, not secrets/redact.ts"],
+      ["runtime/loop/run-turn.ts: runtime/loop/ may import only itself and core/, not runtime/secrets/redact.ts"],
     ],
     [
       "the clock of the machine where it is an argument",
-      "loop/run-turn.ts",
-      'import { systemClock } from "../host.ts";',
-      ["loop/run-turn.ts: loop/ may import only itself and core/, not host.ts"],
+      "runtime/loop/run-turn.ts",
+      'import { systemClock } from "../../machine/host.ts";',
+      ["runtime/loop/run-turn.ts: runtime/loop/ may import only itself and core/, not machine/host.ts"],
     ],
     [
-      "the AI SDK outside model/",
-      "loop/run-turn.ts",
+      "the AI SDK outside runtime/model/",
+      "runtime/loop/run-turn.ts",
       'import type { LanguageModelV4 } from "@ai-sdk/provider";',
-      ["loop/run-turn.ts: only model/ may import @ai-sdk/provider"],
+      ["runtime/loop/run-turn.ts: only runtime/model/ may import @ai-sdk/provider"],
     ],
     [
-      "processes outside process/",
-      "tools/terminal.ts",
+      "processes outside app/process/",
+      "app/tools/terminal.ts",
       'import { spawn } from "node:child_process";',
-      ["tools/terminal.ts: only process/ may import node:child_process"],
+      ["app/tools/terminal.ts: only app/process/ may import node:child_process"],
     ],
     [
       "a package nobody owns",
-      "tools/glob.ts",
+      "app/tools/read-only.ts",
       'import glob from "fast-glob";',
-      ["tools/glob.ts: fast-glob has no owner yet"],
+      ["app/tools/read-only.ts: fast-glob has no owner yet"],
     ],
     [
       "an import whose name is computed",
-      "tools/glob.ts",
+      "app/tools/read-only.ts",
       "export const load = (name: string) => import(name);",
-      ["tools/glob.ts: (computed) has no owner yet"],
+      ["app/tools/read-only.ts: (computed) has no owner yet"],
     ],
     [
       "a file that is more than one thing",
-      "tools/glob.ts",
+      "app/tools/read-only.ts",
       "// line\n".repeat(301),
-      ["tools/glob.ts: 301 lines; past 300 it is more than one thing"],
+      ["app/tools/read-only.ts: 301 lines; past 300 it is more than one thing"],
     ],
   ];
   for (const [rule, path, text, broken] of planted) {
@@ -166,36 +190,63 @@ suite("the picture refuses", () => {
 
   test("files that need each other to load; types count when they are asked for, lazy imports never", () => {
     const files = [
-      { path: "loop/a.ts", text: 'import { b } from "./b.ts"; import type { C } from "./c.ts";' },
-      { path: "loop/b.ts", text: 'export { a } from "./a.ts"; export const c = () => import("./c.ts");' },
-      { path: "loop/c.ts", text: 'import { b } from "./b.ts";' },
+      { path: "runtime/loop/a.ts", text: 'import { b } from "./b.ts"; import type { C } from "./c.ts";' },
+      { path: "runtime/loop/b.ts", text: 'export { a } from "./a.ts"; export const c = () => import("./c.ts");' },
+      { path: "runtime/loop/c.ts", text: 'import { b } from "./b.ts";' },
     ];
-    assert.deepEqual(importCycles(files), ["loop/a.ts → loop/b.ts → loop/a.ts"]);
+    assert.deepEqual(importCycles(files), ["runtime/loop/a.ts → runtime/loop/b.ts → runtime/loop/a.ts"]);
     const byType = [
-      { path: "tree/a.ts", text: 'import type { B } from "./b.ts";' },
-      { path: "tree/b.ts", text: 'import { a } from "./a.ts";' },
+      { path: "runtime/tree/a.ts", text: 'import type { B } from "./b.ts";' },
+      { path: "runtime/tree/b.ts", text: 'import { a } from "./a.ts";' },
     ];
     assert.deepEqual(importCycles(byType), []);
-    assert.deepEqual(importCycles(byType, { types: true }), ["tree/a.ts → tree/b.ts → tree/a.ts"]);
+    assert.deepEqual(importCycles(byType, { types: true }), [
+      "runtime/tree/a.ts → runtime/tree/b.ts → runtime/tree/a.ts",
+    ]);
   });
 });
 
 suite("the picture allows", () => {
   const allowed: [what: string, path: string, text: string][] = [
-    ["its own folder and the middle", "loop/run.ts", 'import "./turn.ts"; import type { A } from "../core/agent.ts";'],
-    ["zod and Node anywhere else", "tools/grep.ts", 'import { z } from "zod"; import "node:fs/promises";'],
+    [
+      "its own folder and the middle",
+      "runtime/loop/run.ts",
+      'import "./turn.ts"; import type { A } from "../../core/agent.ts";',
+    ],
+    ["zod and Node anywhere else", "app/tools/grep.ts", 'import { z } from "zod"; import "node:fs/promises";'],
     [
       "a package in the folder that owns it",
-      "model/ai-sdk.ts",
+      "runtime/model/ai-sdk.ts",
       'export const load = () => import("@ai-sdk/anthropic");',
     ],
     ["everything in the composition root", "runtime.ts", 'import "./loop/run.ts"; import "./budget/ledger.ts";'],
-    ["everything in the tree of runs", "tree/spawn.ts", 'import "../loop/run.ts"; import "../budget/ledger.ts";'],
-    ["everything in the application", "cli/main.ts", 'import "../config/load.ts"; import "../runtime.ts";'],
-    ["secrets/ in a folder that needs it", "tools/terminal.ts", 'import { secretsOf } from "../secrets/variables.ts";'],
-    ["the clock of the machine at a door", "store/memory.ts", 'import { systemClock } from "../host.ts";'],
+    [
+      "everything in the tree of runs",
+      "runtime/tree/spawn.ts",
+      'import "../loop/run.ts"; import "../budget/ledger.ts";',
+    ],
+    ["everything in the application", "app/cli/main.ts", 'import "../config/load.ts"; import "../../runtime.ts";'],
+    [
+      "the runtime and the recordings in a rerun",
+      "rerun/stage.ts",
+      'import "../runtime/tree/tree.ts"; import "../storage/replay/playback.ts";',
+    ],
+    [
+      "runtime/secrets/ in a folder that needs it",
+      "app/tools/terminal.ts",
+      'import { secretsOf } from "../../runtime/secrets/variables.ts";',
+    ],
+    [
+      "the clock of the machine at a door",
+      "storage/store/memory.ts",
+      'import { systemClock } from "../../machine/host.ts";',
+    ],
     ["the runtime in testing/", "testing/world.ts", 'import { createRuntime } from "../runtime.ts";'],
-    ["the version in cli/", "cli/main.ts", 'import manifest from "../../package.json" with { type: "json" };'],
+    [
+      "the version in app/cli/",
+      "app/cli/main.ts",
+      'import manifest from "../../../package.json" with { type: "json" };',
+    ],
     ["words that only look like clocks in the middle", "core/run.ts", 'const text = "Date.now()"; // Math.random()'],
   ];
   for (const [what, path, text] of allowed) test(what, () => assert.deepEqual(brokenRules({ path, text }), []));

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { packageFolder, rootFolder } from "./source-files.ts";
+import { packageFolder, rootFolder } from "../support/source-files.ts";
 
 type Locked = { link?: boolean; resolved?: string; integrity?: string; hasInstallScript?: boolean; optional?: boolean };
 

@@ -3,30 +3,30 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { agent } from "../src/core/agent.ts";
-import type { SousEvent } from "../src/core/event.ts";
-import { SUMMARY_HEAD } from "../src/core/rebuild-conversation.ts";
-import { type Tool, ToolRegistry } from "../src/core/tool.ts";
-import { NOTICES } from "../src/loop/inbox.ts";
-import { outputInstructions } from "../src/loop/parse-output.ts";
-import { registerSubagentTools } from "../src/runtime.ts";
-import { compileSchema } from "../src/schema/compile.ts";
-import { cancelTool, listTool, reportTool, sendTool, waitTool } from "../src/subagents/child-tools.ts";
-import { subagentTool } from "../src/subagents/delegation-tools.ts";
-import { namedAgentTool } from "../src/subagents/named-agent.ts";
-import { parallelTool } from "../src/subagents/parallel.ts";
-import { CHILD_INSTRUCTIONS, DESCRIPTIONS, describeNamedAgent } from "../src/subagents/prompts.ts";
-import { scriptedModel } from "../src/testing/scripted-model.ts";
-import { after, calls, fails, hangs, refuses, says, stopsAtLength, thinks, uses } from "../src/testing/steps.ts";
-import { readOnlyTools } from "../src/tools/read-only.ts";
-import { assertGolden } from "./cli/golden.ts";
-import { DELTAS, HEAD, STORED } from "./event-fields.ts";
-import { ALLOW, fakeClient, registryWith } from "./requirements/embedding.ts";
-import { openStage, type Stage, simpleTool } from "./requirements/support.ts";
-import { openTown } from "./resume/parking.ts";
-import { liveEverything } from "./store/make-golden-journal.ts";
+import { eventTypes } from "../../../../scripts/reference/events-page.ts";
+import { readOnlyTools } from "../../src/app/tools/read-only.ts";
+import { agent } from "../../src/core/agent.ts";
+import type { RunIdentity, SousEvent } from "../../src/core/event.ts";
+import { SUMMARY_HEAD } from "../../src/core/read-history.ts";
+import { type Tool, ToolRegistry } from "../../src/core/tool.ts";
+import { NOTICES } from "../../src/runtime/loop/inbox.ts";
+import { outputInstructions } from "../../src/runtime/loop/parse-output.ts";
+import { compileSchema } from "../../src/runtime/schema/compile.ts";
+import { cancelTool, listTool, reportTool, sendTool, waitTool } from "../../src/runtime/subagents/child-tools.ts";
+import { subagentTool } from "../../src/runtime/subagents/delegation-tools.ts";
+import { namedAgentTool } from "../../src/runtime/subagents/named-agent.ts";
+import { parallelTool } from "../../src/runtime/subagents/parallel.ts";
+import { CHILD_INSTRUCTIONS, DESCRIPTIONS, describeNamedAgent } from "../../src/runtime/subagents/prompts.ts";
+import { registerSubagentTools } from "../../src/runtime.ts";
+import { scriptedModel } from "../../src/testing/scripted-model.ts";
+import { after, calls, fails, hangs, refuses, says, stopsAtLength, thinks, uses } from "../../src/testing/steps.ts";
+import { assertGolden } from "../support/app/cli/golden.ts";
+import { ALLOW, fakeClient, registryWith } from "../support/requirements/embedding.ts";
+import { openStage, type Stage, simpleTool } from "../support/requirements/support.ts";
+import { openTown } from "../support/runtime/tree/restore/parking.ts";
+import { liveEverything } from "./storage/store/make-golden-journal.ts";
 
-const folder = join(import.meta.dirname, "snapshots");
+const folder = join(import.meta.dirname, "../snapshots");
 const spawn = (label: string, more: object = {}) =>
   calls("subagent", { label, task_prompt: `Look at ${label}.`, ...more });
 
@@ -54,15 +54,38 @@ test("what models may send is as it was promised; UPDATE_SNAPSHOTS=1 updates it"
   assertGolden("tool-schemas.json", [JSON.stringify(tools, undefined, 2)], folder);
 });
 
+const HEAD: Readonly<Record<keyof RunIdentity | "type" | "seq" | "time", "required">> = {
+  runId: "required",
+  agentId: "required",
+  parentId: "required",
+  path: "required",
+  depth: "required",
+  type: "required",
+  seq: "required",
+  time: "required",
+};
+const { stored, deltas } = eventTypes();
+const STORED = fieldsByType(stored);
+/** Deltas have no `seq`. */
+const DELTAS = fieldsByType(deltas);
+
+function fieldsByType(types: typeof stored): Record<string, Record<string, string>> {
+  const fieldsOf = ({ fields }: (typeof types)[number]) =>
+    fields
+      .filter(({ name }) => name !== "type")
+      .map(({ name }) => (name.endsWith("?") ? [name.slice(0, -1), "optional"] : [name, "required"]));
+  return Object.fromEntries(types.map((type) => [type.name, Object.fromEntries(fieldsOf(type))]));
+}
+
 test("the fields of events are as they were promised; UPDATE_SNAPSHOTS=1 updates it", () => {
   assertGolden("events.json", [JSON.stringify({ head: HEAD, stored: STORED, deltas: DELTAS }, undefined, 2)], folder);
 });
 
 test("events have the fields that were promised, and no others", async () => {
   const stage = await eventfulTree();
-  const described: Record<string, Record<string, string>> = { ...STORED, ...DELTAS };
+  const described = { ...STORED, ...DELTAS };
   const seen = new Set<string>();
-  const others = [...(await crowdedTree()).events, ...(await outsideTree()).events, ...(await parkedEvents())];
+  const others = [...(await crowdedTree()).events, ...(await externalTree()).events, ...(await parkedEvents())];
   for (const { type, ...event } of [...stage.events, ...others]) {
     seen.add(type);
     const own = described[type] ?? {};
@@ -107,7 +130,7 @@ async function crowdedTree(): Promise<ReturnType<typeof openStage>> {
 }
 
 /** One child outside. */
-async function outsideTree(): Promise<ReturnType<typeof openStage>> {
+async function externalTree(): Promise<ReturnType<typeof openStage>> {
   const client = fakeClient(async (_prompt, { host }) => {
     const call = { callId: "1", name: "Edit", kind: "edit", title: "a.ts", input: { path: "a.ts" } };
     host.onCall({ ...call, phase: "start" });
@@ -132,7 +155,7 @@ function allTools(): Tool[] {
     model: scriptedModel(),
     client: {
       serverNames: [],
-      outsideAgent: () => assert.fail("never"),
+      externalAgent: () => assert.fail("never"),
     },
   });
   return [

@@ -1,8 +1,8 @@
-/** What a command ends with, and what each code means: the reference is made from the table. */
+/** The exit codes of commands, and what each means: the reference is made from the table. */
 
-import { StoreError, UserError } from "../core/errors.ts";
-import type { RunResult } from "../core/runtime.ts";
-import { endingRow } from "../core/words/outcomes.ts";
+import { StoreError, UserError } from "../../core/errors.ts";
+import type { RunResult } from "../../core/runtime.ts";
+import { endingRow } from "../../core/words/outcomes.ts";
 
 export const EXIT = {
   ok: 0,

@@ -42,7 +42,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
 };
 
 const USAGE = 2;
-/** Of a command that has ended. With what telemetry may take before it, it is less than a second. */
+/** The time a command that has ended may still take. With that of telemetry before it, it is less than a second. */
 const MAX_EXIT_MS = 250;
 /** They leave connections behind: to models, and to a collector. */
 const CONNECTS: ReadonlySet<string> = new Set(["run", "chat", "resume"]);
@@ -55,7 +55,7 @@ async function main(given: readonly string[]): Promise<number> {
   switch (name) {
     case "--version":
     case "-V": {
-      const { default: manifest } = await import("../../package.json", { with: { type: "json" } });
+      const { default: manifest } = await import("../../../package.json", { with: { type: "json" } });
       process.stdout.write(`${manifest.version}\n`);
       return 0;
     }

@@ -1,8 +1,8 @@
-/** What a command prints when it fails: one sentence, or each mistake of a file with the line and a mark below it. */
+/** The lines that a failing command prints: one sentence, or each mistake of a file with the line and a mark below it. */
 
-import { MissingKey, messageOf, stackOf, UncappedAgent, UnpricedModel } from "../core/errors.ts";
-import { nearest } from "../core/nearest.ts";
-import { ConfigurationError, type Problem, type SourceLine, whereIs } from "../core/problem.ts";
+import { MissingKey, messageOf, stackOf, UncappedAgent, UnpricedModel } from "../../core/errors.ts";
+import { nearest } from "../../core/nearest.ts";
+import { ConfigurationError, type Problem, type SourceLine, whereIs } from "../config/problem.ts";
 import { CommandError, EXIT, isForPeople } from "./exit-codes.ts";
 import { type Display, openOutput, printJson, tell } from "./terminal/output.ts";
 import type { Style } from "./terminal/style.ts";
@@ -46,7 +46,7 @@ function isTyped({ problems }: ConfigurationError): boolean {
   return problems.every(({ code, location }) => location.kind === "flag" && code !== "SOUS-C001");
 }
 
-/** Of a line of the file; what is longer is shown around the mark. */
+/** Max columns of a line of the file; a longer one is shown around the mark. */
 const MAX_COLUMNS = 100;
 
 export function errorPicture(problem: Problem, style: Style): string[] {
@@ -79,7 +79,7 @@ function sourceLines(
   return [...shown, `${blank}${bar} ${" ".repeat(mark)}${style.paint("red", "^")} ${message}`];
 }
 
-/** Where the shown part of a long line begins, and how many columns into it the mark is. */
+/** The start of the shown part of a long line, and the columns from there to the mark. */
 function windowAround(text: string, column: number): { start: number; mark: number } {
   const at = Math.min(column - 1, text.length);
   const start = at < MAX_COLUMNS - 20 ? 0 : at - 40;

@@ -1,22 +1,21 @@
 /** `agent_servers`: agents of others as Zed and JetBrains write them, with a time and a price of ours. */
 
-import type { AgentServer } from "../core/configuration.ts";
-import { outsideName } from "../core/outside-agent.ts";
-import { isRecord } from "../core/schema.ts";
+import { externalName } from "../../core/external-agent.ts";
+import { isRecord } from "../../core/schema.ts";
+import type { AgentServer } from "./configuration.ts";
 import {
-  type Field,
   type Fields,
   field,
-  fieldOf,
   groupsOf,
-  type Servers,
+  type ServerFields,
   TEXT,
   TEXT_BY_NAME,
   TEXTS,
+  uniqueNames,
 } from "./group-types.ts";
 import type { ResolvedServer, ServerRules } from "./resolve-settings.ts";
 import { placeOf, type Surroundings, startFolder } from "./start-folder.ts";
-import { type Complaint, duration, money, type ValueType, word } from "./value-type.ts";
+import { duration, money, word } from "./value-type.ts";
 
 const DAY = 86_400;
 const TIMEOUT_SECONDS = 30 * 60;
@@ -26,7 +25,7 @@ export const AGENT_SERVERS_ABOUT =
 
 /** Variables carry keys; a mode may skip questions; a price that is too low would get an agent past a limit of money. */
 export const AGENT_SERVER_RULES: ServerRules = {
-  shortName: outsideName,
+  shortName: externalName,
   usersFields: ["env", "cwd", "default_mode", "max_cost", "timeout"],
 };
 
@@ -34,8 +33,8 @@ export const AGENT_SERVER_RULES: ServerRules = {
 const INSTALLED = ["registry", "extension"] as const;
 const TYPES = ["custom", ...INSTALLED] as const;
 
-/** Of editors; accepted, so that an entry can be copied, and without effect. */
-const ANY: Field = field({}, "anything", () => true);
+/** Fields of editors; accepted, so that an entry can be copied, and without effect. */
+const ANY = field({}, "anything", () => true);
 const OF_EDITORS: Fields = {
   favorite_models: ANY,
   default_config_options: ANY,
@@ -53,16 +52,16 @@ const FIELDS: Fields = {
   args: TEXTS,
   env: TEXT_BY_NAME,
   cwd: TEXT,
-  type: fieldOf(word(TYPES)),
+  type: word(TYPES),
   default_mode: TEXT,
   default_model: TEXT,
   model: TEXT,
-  timeout: fieldOf(timeout),
-  max_cost: fieldOf(price),
+  timeout,
+  max_cost: price,
   ...OF_EDITORS,
 };
 
-export function agentServers(): ValueType<Servers> {
+export function agentServers() {
   const allowed = "servers by name, each with command";
   return groupsOf({
     allowed,
@@ -79,25 +78,13 @@ export function agentServers(): ValueType<Servers> {
         accepts: ({ type }) => INSTALLED.some((each) => each === type),
       },
     },
-    complainOfNames,
-    toValue: (given) => given,
+    // Rules and agent files may write the short name, so it must lead to one server.
+    complainOfNames: uniqueNames(externalName, (short) => `both are external/${short}`),
+    toValue: (given): ServerFields => given,
   });
 }
 
-/** Rules and agent files may write the short name, so it must lead to one server. */
-function complainOfNames(names: readonly string[]): Complaint[] {
-  const first = new Map<string, string>();
-  return names.flatMap((name): Complaint[] => {
-    const short = outsideName(name);
-    const other = first.get(short);
-    first.set(short, other ?? name);
-    if (other === undefined) return [];
-    const message = `has the same short name as ${other}: both are external/${short}`;
-    return [{ kind: "range", path: [name], message, fix: "give one of them another name", isName: true }];
-  });
-}
-
-/** What sous can start. Warns about the others, which an editor has installed. */
+/** The servers that sous can start. Warns about the others, which an editor has installed. */
 export function toAgentServers(
   servers: readonly ResolvedServer[],
   surroundings: Surroundings,
@@ -125,18 +112,12 @@ function toAgentServer({ name, server, origin, isProject }: ResolvedServer, surr
     env: isRecord(env) ? Object.fromEntries(Object.entries(env).map(([key, value]) => [key, String(value)])) : {},
     defaultMode: textIn(server.default_mode),
     model: textIn(server.model) ?? textIn(server.default_model),
-    timeoutMs: (numberOf(timeout, server.timeout) ?? TIMEOUT_SECONDS) * 1000,
-    maxCostUsd: numberOf(price, server.max_cost),
+    timeoutMs: (timeout.optional().parse(server.timeout) ?? TIMEOUT_SECONDS) * 1000,
+    maxCostUsd: price.optional().parse(server.max_cost),
     origin,
   };
 }
 
 function textIn(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
-}
-
-/** The fields were checked before. */
-function numberOf(type: ValueType<number>, given: unknown): number | undefined {
-  const read = type.read(given);
-  return "value" in read ? read.value : undefined;
 }

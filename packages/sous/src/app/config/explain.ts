@@ -1,11 +1,11 @@
-/** What a setting is and where it came from, in words. A secret is said to be set and nothing more. */
+/** Explains in words what a setting is and where it came from. A secret is said to be set and nothing more. */
 
-import { nearest } from "../core/nearest.ts";
-import type { JsonSchema } from "../core/schema.ts";
+import { nearest } from "../../core/nearest.ts";
+import type { JsonSchema } from "../../core/schema.ts";
 import type { LoadedConfiguration } from "./load-configuration.ts";
 import type { Resolved } from "./resolve-settings.ts";
-import { ALL_SETTINGS, variableOf } from "./settings.ts";
-import type { Setting } from "./value-type.ts";
+import { ALL_SETTINGS, isSetting, SETTINGS, type Setting, variableOf } from "./settings.ts";
+import { aboutOf, jsonSchemaOf, showValue } from "./value-type.ts";
 
 export type Explanation = {
   readonly key: string;
@@ -13,7 +13,7 @@ export type Explanation = {
   readonly shown: string;
   readonly where: string;
   readonly isDefault: boolean;
-  /** What lower layers say, from the highest. */
+  /** The values of lower layers, from the highest. */
   readonly behind: readonly { readonly shown: string; readonly where: string }[];
   readonly about: SettingFacts;
 };
@@ -23,13 +23,13 @@ type SettingFacts = {
   readonly allowed: string;
   readonly fallback: string;
   readonly variable: string | undefined;
-  /** Whether the file of a project may set it, and how. */
+  /** Says whether the file of a project may set it, and how. */
   readonly project: string;
 };
 
-/** Of one setting, or of all in a group; undefined when there is no such name. Without a name, of all. */
+/** Explains one setting, or all in a group; undefined when there is no such name. Without a name, explains all. */
 export function explain({ origins }: LoadedConfiguration, name?: string): readonly Explanation[] | undefined {
-  const all = [...origins.values()].map(explainOne);
+  const all = ALL_SETTINGS.flatMap(({ key }) => origins.get(key) ?? []).map(explainOne);
   if (name === undefined) return all;
   const wanted = all.filter(({ key }) => key === name || key.startsWith(`${name}.`));
   return wanted.length === 0 ? undefined : wanted;
@@ -46,28 +46,28 @@ export function nearestSetting(name: string): string | undefined {
 function explainOne({ setting, value, origin, behind }: Resolved): Explanation {
   return {
     key: setting.key,
-    shown: showValue(setting, value),
+    shown: shownValue(setting, value),
     where: origin.where,
     isDefault: origin.layer === "default",
     behind: behind
       .filter((each) => each.origin.layer !== "default")
-      .map((each) => ({ shown: showValue(setting, each.value), where: each.origin.where })),
+      .map((each) => ({ shown: shownValue(setting, each.value), where: each.origin.where })),
     about: settingFacts(setting),
   };
 }
 
-function showValue({ type, isSecret }: Setting, value: unknown): string {
+function shownValue({ type, isSecret }: Setting, value: unknown): string {
   if (value === undefined) return "not set";
-  return isSecret ? "set" : type.show(value);
+  return isSecret ? "set" : showValue(type, value);
 }
 
-/** What the reference says about a setting, too. */
+/** The facts about a setting, which the reference says, too. */
 export function settingFacts(setting: Setting): SettingFacts {
   const { description, type, default: fallback, project } = setting;
   return {
     description,
-    allowed: type.allowed,
-    fallback: fallback === undefined ? "not set" : type.show(fallback),
+    allowed: aboutOf(type)?.allowed ?? "",
+    fallback: fallback === undefined ? "not set" : showValue(type, fallback),
     variable: variableOf(setting),
     project: PROJECT[project],
   };
@@ -86,29 +86,19 @@ export function configurationSchema(): JsonSchema {
   return {
     $schema: "https://json-schema.org/draft/2020-12/schema",
     title: "sous configuration",
-    ...groupSchema("", ALL_SETTINGS),
+    ...groupSchema(SETTINGS),
   };
 }
 
-/** `prefix` is empty, or ends with a dot. */
-function groupSchema(prefix: string, settings: readonly Setting[]): JsonSchema {
-  const names = new Set(settings.map(({ key }) => key.slice(prefix.length).split(".", 1)[0] ?? ""));
-  const properties = [...names].map((name): [string, JsonSchema] => {
-    const setting = settings.find(({ key }) => key === prefix + name);
-    if (setting !== undefined) return [name, settingSchema(setting)];
-    const inner = `${prefix}${name}.`;
-    const group = groupSchema(
-      inner,
-      settings.filter(({ key }) => key.startsWith(inner)),
-    );
-    return [name, { ...group, type: ["object", "null"] }];
-  });
+function groupSchema(group: object): JsonSchema {
+  const properties = Object.entries(group).map(([name, each]: [string, object]) => [
+    name,
+    isSetting(each) ? settingSchema(each) : { ...groupSchema(each), type: ["object", "null"] },
+  ]);
   return { type: "object", properties: Object.fromEntries(properties), additionalProperties: false };
 }
 
-function settingSchema(setting: Setting): JsonSchema {
-  const { type, default: fallback } = setting;
-  const { description } = settingFacts(setting);
-  if (fallback !== undefined) return { description, ...type.jsonSchema, default: fallback };
-  return { description, anyOf: [type.jsonSchema, { type: "null" }], default: null };
+function settingSchema({ description, type, default: fallback }: Omit<Setting, "key">): JsonSchema {
+  if (fallback !== undefined) return { description, ...jsonSchemaOf(type), default: fallback };
+  return { description, anyOf: [jsonSchemaOf(type), { type: "null" }], default: null };
 }

@@ -1,13 +1,14 @@
 /** The settings of one file: every value with its line, and every key that is not known with what was probably meant. */
 
-import { nearest } from "../core/nearest.ts";
-import type { ConfigurationCode, Problem, ProblemLocation } from "../core/problem.ts";
-import { isRecord } from "../core/schema.ts";
+import { nearest } from "../../core/nearest.ts";
+import { isRecord } from "../../core/schema.ts";
 import { type Layer, type LayerEntry, linesAround } from "./layer.ts";
+import type { ConfigurationCode, Problem, ProblemLocation } from "./problem.ts";
 import { MAX_CONFIGURATION_BYTES } from "./read-file.ts";
 import { ALL_SETTINGS, SETTINGS } from "./settings.ts";
 import type { ProjectFile } from "./trust/files.ts";
 import type { NarrowingRule } from "./trust/record.ts";
+import { readValue } from "./value-type.ts";
 import { readYaml, type YamlDocument } from "./yaml/document.ts";
 
 type FileLayer = { readonly layer: Layer; readonly problems: readonly Problem[] };
@@ -95,7 +96,7 @@ function mayShowValues(path: readonly (string | number)[], text: string, isOwn: 
   return !isOwn || path.some((step) => VALUES.test(String(step))) || VALUES.test(text);
 }
 
-const HAVE_VALUES: ReadonlySet<unknown> = new Set([SETTINGS.mcpServers.key, SETTINGS.agentServers.key]);
+const HAVE_VALUES: ReadonlySet<unknown> = new Set(["mcp_servers", "agent_servers"] satisfies (keyof typeof SETTINGS)[]);
 const VALUES = /env|header/i;
 
 function unknownKey(path: readonly string[], { opened }: Collection): Problem {
@@ -126,7 +127,7 @@ function suggestion(path: readonly string[], name: string): string {
   return `remove the line, or use one of ${namesIn(group).join(", ")}`;
 }
 
-/** What may stand in a group. */
+/** The names that may stand in a group. */
 function namesIn(group: readonly string[]): string[] {
   const prefix = group.length === 0 ? "" : `${group.join(".")}.`;
   const inside = [...SETTING_KEYS].filter((key) => key.startsWith(prefix));
@@ -142,8 +143,8 @@ export function rulesOfProject(files: readonly ProjectFile[]): NarrowingRule[] {
   const file = ".sous/config.yaml";
   const content = files.find(({ path }) => path === file)?.content;
   if (content === undefined) return [];
-  const entry = readFileLayer(content, file, "project").layer.entries.get(SETTINGS.permissions.key);
-  const read = entry === undefined ? undefined : SETTINGS.permissions.type.read(entry.given);
+  const entry = readFileLayer(content, file, "project").layer.entries.get("permissions");
+  const read = entry === undefined ? undefined : readValue(SETTINGS.permissions.type, entry.given);
   if (read === undefined || !("value" in read)) return [];
   return read.value.flatMap(({ effect, pattern }) => (effect === "allow" ? [] : [{ effect, pattern }]));
 }

@@ -2,7 +2,7 @@
 
 import { lstat, readlink, realpath } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { readRegular } from "../machine/read-regular.ts";
+import { readRegular } from "../../machine/private-file.ts";
 
 const MAX_BYTES = 4096;
 const MAX_NAME = 100;

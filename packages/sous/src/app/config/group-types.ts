@@ -1,66 +1,45 @@
 /** Settings that are groups by name, checked field by field. */
 
-import { nearest } from "../core/nearest.ts";
-import { isRecord, type JsonSchema } from "../core/schema.ts";
-import { type Complaint, complaint, type ValueType } from "./value-type.ts";
+import * as z from "zod";
+import { nearest } from "../../core/nearest.ts";
+import { isRecord, type JsonSchema } from "../../core/schema.ts";
+import { aboutOf, type Complaint, described, jsonSchemaOf, type Read, readBy, readValue } from "./value-type.ts";
 
 export type ServerFields = Readonly<Record<string, unknown>>;
 export type Servers = Readonly<Record<string, ServerFields>>;
 
-/** Its schema, and what is wrong with a value; undefined when nothing is. */
-export type Field = {
-  readonly schema: Readonly<Record<string, unknown>>;
-  complain(value: unknown): Pick<Complaint, "kind" | "message" | "fix"> | undefined;
-};
-export type Fields = Readonly<Record<string, Field>>;
+/** Fields by name. A fault in a value is told about the whole field. */
+export type Fields = Readonly<Record<string, z.ZodType>>;
 
 export const LIST_ADVICE = 'a list such as ["one", "two"]';
 export const BY_NAME_ADVICE = 'names with texts such as { "NAME": "text" }';
 
-export const TEXT: Field = {
-  schema: { type: "string", minLength: 1 },
-  complain(value) {
-    const fix = "give a text";
-    if (typeof value !== "string") return { kind: "type", message: "must be a text", fix };
-    return value === "" ? { kind: "range", message: "must not be empty", fix } : undefined;
-  },
-};
-export const TEXTS: Field = field(
+export const TEXT = described(z.string("must be a text").min(1, "must not be empty"), {
+  allowed: "a text",
+  advice: "a text",
+});
+export const TEXTS = field(
   { type: "array", items: { type: "string" } },
   "a list of texts",
   (value) => Array.isArray(value) && value.every((each) => typeof each === "string"),
   LIST_ADVICE,
 );
-export const TEXT_BY_NAME: Field = field(
+export const TEXT_BY_NAME = field(
   { type: "object", additionalProperties: { type: "string" } },
   "names with texts",
   (value) => isRecord(value) && Object.values(value).every((each) => typeof each === "string"),
   BY_NAME_ADVICE,
 );
-/** A field of a type that settings have, too. */
-export function fieldOf(type: ValueType<unknown>): Field {
-  return {
-    schema: type.jsonSchema,
-    complain(value) {
-      const read = type.read(value);
-      const [first] = "complaints" in read ? read.complaints : [];
-      return first && { fix: `give ${type.advice}`, ...first };
-    },
-  };
-}
 
 /** `advice` follows "give" in what to do about a wrong value. */
 export function field(
-  schema: Field["schema"],
+  schema: JsonSchema,
   wants: string,
   accepts: (value: unknown) => boolean,
   advice: string = wants,
-): Field {
-  return {
-    schema,
-    complain: (value) =>
-      accepts(value) ? undefined : { kind: "type", message: `must be ${wants}`, fix: `give ${advice}` },
-  };
+): z.ZodType {
+  const type = z.custom(accepts, { error: `must be ${wants}`, params: { kind: "type" } }).meta(schema);
+  return described(type, { allowed: wants, advice });
 }
 
 /** `or` is a group that needs none of these fields. */
@@ -75,41 +54,51 @@ type Groups<Value> = {
   readonly name: { readonly pattern: RegExp; readonly wants: string };
   readonly fields: Fields;
   readonly needed: { readonly all: readonly string[] } | OneOf;
-  /** What is wrong with the names together. */
+  /** More than this are a mistake. */
+  readonly most?: number;
+  /** Faults of the names together. */
   complainOfNames?(names: readonly string[]): readonly Complaint[];
+  /** Faults of one of them whose fields are all right. */
+  complainOfGroup?(name: string, given: ServerFields): readonly Complaint[];
   toValue(given: Readonly<Record<string, unknown>>): Value;
 };
 
-export function groupsOf<Value>(groups: Groups<Value>): ValueType<Readonly<Record<string, Value>>> {
+export function groupsOf<Value>(groups: Groups<Value>) {
   const { allowed, advice, name, fields, needed, toValue } = groups;
-  const group = {
+  const record = z.custom<ServerFields>(isRecord, { error: `must be ${allowed}`, params: { kind: "type" } });
+  const type = readBy(record, (given): Read<Readonly<Record<string, Value>>> => {
+    const { most = Number.POSITIVE_INFINITY } = groups;
+    if (Object.keys(given).length > most)
+      return { complaints: [{ kind: "range", path: [], message: `must be at most ${most} servers` }] };
+    const complaints = [
+      ...Object.entries(given).flatMap(([key, each]) => complaintsOf(key, each, groups)),
+      ...(groups.complainOfNames?.(Object.keys(given)) ?? []),
+    ];
+    const seen = new Set(complaints.map(({ path: [key] }) => key));
+    for (const [key, each] of Object.entries(given))
+      if (isRecord(each) && !seen.has(key)) complaints.push(...(groups.complainOfGroup?.(key, each) ?? []));
+    if (complaints.length > 0) return { complaints };
+    const value: Record<string, Value> = Object.create(null);
+    for (const [key, each] of Object.entries(given)) if (isRecord(each)) value[key] = toValue(each);
+    return { value };
+  });
+  const schema = () => ({
     type: "object",
-    properties: Object.fromEntries(Object.entries(fields).map(([key, { schema }]) => [key, schema])),
-    ...("all" in needed
-      ? { required: needed.all }
-      : { anyOf: [...needed.oneOf.map((key) => ({ required: [key] })), ...(needed.or ? [needed.or.schema] : [])] }),
-    additionalProperties: false,
-  };
-  return {
-    allowed,
-    advice,
-    jsonSchema: { type: "object", propertyNames: { pattern: name.pattern.source }, additionalProperties: group },
-    read(given) {
-      if (!isRecord(given)) return complaint("type", `must be ${allowed}`);
-      const complaints = [
-        ...Object.entries(given).flatMap(([key, each]) => complaintsAbout(key, each, groups)),
-        ...(groups.complainOfNames?.(Object.keys(given)) ?? []),
-      ];
-      if (complaints.length > 0) return { complaints };
-      const value: Record<string, Value> = Object.create(null);
-      for (const [key, each] of Object.entries(given)) if (isRecord(each)) value[key] = toValue(each);
-      return { value };
+    propertyNames: { pattern: name.pattern.source },
+    additionalProperties: {
+      type: "object",
+      properties: Object.fromEntries(Object.entries(fields).map(([key, each]) => [key, jsonSchemaOf(each)])),
+      ...("all" in needed
+        ? { required: needed.all }
+        : { anyOf: [...needed.oneOf.map((key) => ({ required: [key] })), ...(needed.or ? [needed.or.schema] : [])] }),
+      additionalProperties: false,
     },
-    show: (value) => (Object.keys(value).length === 0 ? "none" : Object.keys(value).join(", ")),
-  };
+    ...(groups.most === undefined ? {} : { maxProperties: groups.most }),
+  });
+  return described(type, { allowed, advice, schema });
 }
 
-function complaintsAbout(name: string, given: unknown, groups: Groups<unknown>): Complaint[] {
+function complaintsOf<Value>(name: string, given: unknown, groups: Groups<Value>): Complaint[] {
   const { fields, needed } = groups;
   if (!groups.name.pattern.test(name))
     return [
@@ -133,8 +122,7 @@ function complaintsAbout(name: string, given: unknown, groups: Groups<unknown>):
       const fix = near === undefined ? `known are ${Object.keys(fields).join(", ")}` : `did you mean ${near}?`;
       return [{ kind: "unknown-key", path: [name, key], message: "is not known", fix }];
     }
-    const found = known.complain(value);
-    return found === undefined ? [] : [{ ...found, path: [name, key] }];
+    return complaintsAbout(known, value).map((each) => ({ ...each, path: [name, key] }));
   });
   // A misspelt name is one mistake, and not also a field that is missing.
   const has = (key: string) => Object.hasOwn(given, key) || meant.has(key);
@@ -142,4 +130,27 @@ function complaintsAbout(name: string, given: unknown, groups: Groups<unknown>):
     "all" in needed ? needed.all.every(has) : needed.oneOf.some(has) || needed.or?.accepts(given) === true;
   if (isEnough) return wrong;
   return [...wrong, { kind: "range", ...missing }];
+}
+
+/** The first thing that is wrong with the value of a field, with what to do. */
+export function complaintsAbout(type: z.ZodType, value: unknown): Complaint[] {
+  const read = readValue(type, value);
+  const [first] = "complaints" in read ? read.complaints : [];
+  const about = aboutOf(type);
+  return first === undefined ? [] : [{ fix: about && `give ${about.advice}`, ...first, path: [] }];
+}
+
+/** Refuses a name whose short name an earlier one has; `why` says what both would be. */
+export function uniqueNames(shortOf: (name: string) => string, why: (short: string) => string) {
+  return (names: readonly string[]): Complaint[] => {
+    const first = new Map<string, string>();
+    return names.flatMap((name): Complaint[] => {
+      const short = shortOf(name);
+      const other = first.get(short);
+      first.set(short, other ?? name);
+      if (other === undefined) return [];
+      const message = `has the same short name as ${other}: ${why(short)}`;
+      return [{ kind: "range", path: [name], message, fix: "give one of them another name", isName: true }];
+    });
+  };
 }

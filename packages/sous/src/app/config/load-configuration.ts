@@ -1,15 +1,16 @@
 /** The configuration of a command: flags, variables, the project's file, the user's file and the defaults, checked and merged. */
 
 import { dirname, isAbsolute, relative, resolve } from "node:path";
-import type { Configuration } from "../core/configuration.ts";
-import { type ConfigurationCode, ConfigurationError, type Problem, type ProblemLocation } from "../core/problem.ts";
-import type { Variables } from "../core/variables.ts";
+import type { Variables } from "../../core/process.ts";
+import { secondsToMs } from "../../core/units.ts";
 import { AGENT_SERVER_RULES, toAgentServers } from "./agent-servers.ts";
-import { readEnvironment } from "./environment-layer.ts";
-import { hideSecrets, type Layer } from "./layer.ts";
+import type { Configuration, SettingValues } from "./configuration.ts";
+import { hideSecrets, type Layer, readEnvironment } from "./layer.ts";
+import { ALL_LIMITS, type LimitPath } from "./limit-settings.ts";
+import { type ConfigurationCode, ConfigurationError, type Problem, type ProblemLocation } from "./problem.ts";
 import { MAX_CONFIGURATION_BYTES, readSmallFile } from "./read-file.ts";
 import { type CheckRule, createResolver, type Resolved, type Resolver } from "./resolve-settings.ts";
-import { SETTINGS } from "./settings.ts";
+import { ALL_SETTINGS, isSetting, SETTINGS } from "./settings.ts";
 import { inHome, type Surroundings } from "./start-folder.ts";
 import { MCP_SERVER_RULES, toMcpServers } from "./to-mcp-servers.ts";
 
@@ -33,7 +34,7 @@ export type ConfigurationSources = {
 /** Without content it is a link that leads out of the project. */
 export type ProjectSettings = { readonly file: string; readonly content: Uint8Array | undefined };
 
-/** What a flag says about a setting: `{ key: "agent.max_turns", flag: "--max-turns", value: 5 }`. */
+/** The value that a flag gives a setting: `{ key: "agent.max_turns", flag: "--max-turns", value: 5 }`. */
 export type FlagSetting = { readonly key: string; readonly flag: string; readonly value: unknown };
 
 export type LoadedConfiguration = {
@@ -49,7 +50,7 @@ export async function loadConfiguration(sources: ConfigurationSources): Promise<
   const { env, flags = [], checkRule = () => undefined } = sources;
   const environment = readEnvironment(env);
   const [user, project, mcp] = await Promise.all([readUserFile(sources), readProject(sources), readMcp(sources)]);
-  // Of two servers with one name, the user's goes before the project's, and that of its own settings before that of `.mcp.json`.
+  // With one name, the server of the user goes before that of the project, and that of its settings before that of `.mcp.json`.
   const layers = [flagLayer(flags), environment.layer, mcp.layer, project.layer, user.layer];
   const resolver = createResolver(
     layers.filter((layer) => layer !== undefined),
@@ -72,72 +73,72 @@ export async function loadConfiguration(sources: ConfigurationSources): Promise<
 }
 
 function build(from: Resolver, { env, cwd, projectRoot }: Surroundings): Configuration {
+  const values = new Map(
+    ALL_SETTINGS.filter(({ project }) => project !== "add").map((setting) => [setting.key, from.valueOf(setting)]),
+  );
+  const settings = valuesIn(SETTINGS, values, "") as SettingValues;
+  const { subagent } = settings.agent;
   return {
-    model: from.optional(SETTINGS.model),
-    provider: {
-      baseUrl: from.optional(SETTINGS.baseUrl),
-      apiKeyEnv: from.optional(SETTINGS.apiKeyEnv),
-      apiKeyCommand: from.optional(SETTINGS.apiKeyCommand),
-      timeoutMs: from.valueOf(SETTINGS.timeout) * 1000,
-      callTimeoutMs: from.valueOf(SETTINGS.callTimeout) * 1000,
-      maxRetries: from.valueOf(SETTINGS.maxRetries),
-      maxConcurrentCalls: from.valueOf(SETTINGS.maxConcurrentCalls),
-    },
+    ...settings,
     agent: {
-      maxTurns: from.valueOf(SETTINGS.maxTurns),
-      budget: from.optional(SETTINGS.budget),
-      maxTokensTotal: from.optional(SETTINGS.maxTokensTotal),
-      timeout: from.optional(SETTINGS.runTimeout),
-      conversation: {
-        maxTokens: from.valueOf(SETTINGS.maxTokens),
-        minRetainTurns: from.valueOf(SETTINGS.minRetainTurns),
-        pruneThreshold: from.valueOf(SETTINGS.pruneThreshold),
-      },
-      subagent: {
-        maxDepth: from.valueOf(SETTINGS.maxDepth),
-        defaultMaxTurns: from.valueOf(SETTINGS.defaultMaxTurns),
-        outputMaxSize: from.valueOf(SETTINGS.outputMaxSize),
-        telemetryEnabled: from.valueOf(SETTINGS.telemetryEnabled),
-        persistenceEnabled: from.valueOf(SETTINGS.persistenceEnabled),
-        persistencePath: expandHome(from.optional(SETTINGS.persistencePath), env),
-        maxExecutions: from.optional(SETTINGS.maxExecutions),
-        maxTotalTokens: from.optional(SETTINGS.maxTotalTokens),
-        maxTotalTime: from.optional(SETTINGS.maxTotalTime),
-        maxTotalCost: from.optional(SETTINGS.maxTotalCost),
-        maxConcurrent: from.valueOf(SETTINGS.maxConcurrent),
-        onFull: from.valueOf(SETTINGS.onFull),
-        summary: from.valueOf(SETTINGS.summary),
-      },
+      ...settings.agent,
+      ...limitsOf(values),
+      subagent: { ...subagent, persistencePath: expandHome(subagent.persistencePath, env) },
     },
-    tools: {
-      terminal: {
-        timeoutMs: from.valueOf(SETTINGS.terminalTimeout) * 1000,
-        inertVariables: from.valueOf(SETTINGS.inertVariables),
-      },
-      fetch: { allowHosts: from.valueOf(SETTINGS.allowHosts) },
-    },
-    permissions: from.rules(SETTINGS.permissions).map(({ effect, pattern, origin, isProject }) => {
+    permissions: from.rules({ key: "permissions", ...SETTINGS.permissions }).map((rule) => {
+      const { effect, pattern, origin, isProject } = rule;
       return isProject ? { effect, pattern, origin, root: projectRoot } : { effect, pattern, origin };
     }),
-    models: { allow: from.valueOf(SETTINGS.allowModels) },
-    prices: from.valueOf(SETTINGS.prices),
-    agents: { alsoRead: from.valueOf(SETTINGS.alsoRead), ignoreHooks: from.valueOf(SETTINGS.ignoreHooks) },
     agentServers: toAgentServers(
-      from.servers(SETTINGS.agentServers, AGENT_SERVER_RULES),
+      from.servers({ key: "agent_servers", ...SETTINGS.agent_servers }, AGENT_SERVER_RULES),
       { env, cwd, projectRoot },
       from.warnings,
     ),
     mcpServers: toMcpServers(
-      from.servers(SETTINGS.mcpServers, MCP_SERVER_RULES),
-      { env, cwd, projectRoot, readable: from.valueOf(SETTINGS.mcpVariables) },
+      from.servers({ key: "mcp_servers", ...SETTINGS.mcp_servers }, MCP_SERVER_RULES),
+      { env, cwd, projectRoot, readable: settings.mcpVariables },
       from.warnings,
     ),
-    telemetry: {
-      metricsPort: from.optional(SETTINGS.metricsPort),
-      otlpEndpoint: from.optional(SETTINGS.otlpEndpoint),
-      capturesContent: from.valueOf(SETTINGS.captureContent),
-    },
   };
+}
+
+/** The values of a group by their names in code; limits have a place of their own. */
+function valuesIn(group: object, values: ReadonlyMap<string, unknown>, prefix: string): object {
+  const inside = Object.entries(group).filter(([name]) => !LIMIT_KEYS.has(prefix + name));
+  return Object.fromEntries(
+    inside.map(([name, each]: [string, object]) => [
+      name.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase()),
+      isSetting(each) ? values.get(prefix + name) : valuesIn(each, values, `${prefix}${name}.`),
+    ]),
+  );
+}
+
+const LIMIT_KEYS: ReadonlySet<string> = new Set(ALL_LIMITS.map(([, { key }]) => key));
+
+/** Each at the path of its option. */
+function limitsOf(
+  values: ReadonlyMap<string, unknown>,
+): Pick<Configuration["agent"], "maxTurns" | "budget" | "limits"> {
+  const below = (prefix: string): object => {
+    const inside = ALL_LIMITS.filter(([path]) => path.startsWith(prefix) && !path.includes(".", prefix.length));
+    return Object.fromEntries(
+      inside.map(([path, { key }]) => [
+        path.slice(prefix.length),
+        isTime(path) ? toMs(values.get(key)) : values.get(key),
+      ]),
+    );
+  };
+  const limits = { ...below("limits."), children: below("limits.children.") };
+  return { ...below(""), budget: below("budget."), limits } as ReturnType<typeof limitsOf>;
+}
+
+function isTime(path: LimitPath): boolean {
+  return path.endsWith(".durationMs");
+}
+
+/** Settings count seconds, options milliseconds. */
+function toMs(seconds: unknown): number | undefined {
+  return typeof seconds === "number" ? secondsToMs(seconds) : undefined;
 }
 
 function expandHome(path: string | undefined, { HOME = "" }: Variables): string | undefined {
@@ -176,7 +177,7 @@ async function readMcp({ mcpFile, cwd }: ConfigurationSources): Promise<FileSour
   return { problems: [], ...readMcpFile(mcpFile.content, file) };
 }
 
-/** What lies outside was not looked at when the project was trusted. */
+/** A file outside was not looked at when the project was trusted. */
 function leadsOut(file: string): string {
   return `${file} is ignored: it is a link that leads out of the project, or no file`;
 }

@@ -1,11 +1,12 @@
 /** `.mcp.json` of a project: servers as other programs write them. A mistake in it is told, and costs only the server it is in. */
 
-import { isRecord } from "../core/schema.ts";
+import { isRecord } from "../../core/schema.ts";
 import type { ServerFields } from "./group-types.ts";
 import type { Layer, LayerEntry } from "./layer.ts";
 import { hasTransport, MAX_SERVERS, meantField, splitFields } from "./mcp-servers.ts";
-import { MAX_CONFIGURATION_BYTES } from "./read-file.ts";
+import { decodeUtf8, MAX_CONFIGURATION_BYTES } from "./read-file.ts";
 import { SETTINGS } from "./settings.ts";
+import { readValue } from "./value-type.ts";
 import { readYaml, type YamlDocument } from "./yaml/document.ts";
 
 type McpFile = { readonly layer: Layer | undefined; readonly warnings: readonly string[] };
@@ -13,7 +14,7 @@ type McpFile = { readonly layer: Layer | undefined; readonly warnings: readonly 
 /** As Claude Code and Cursor write it, and as VS Code does. */
 export const SERVER_KEYS = ["mcpServers", "servers"] as const;
 
-/** Whether its servers stand at the top, as in many plugins of Claude Code. */
+/** True when its servers stand at the top, as in many plugins of Claude Code. */
 export function isFlat(value: unknown): value is Readonly<Record<string, unknown>> {
   if (!isRecord(value) || SERVER_KEYS.some((key) => Object.hasOwn(value, key))) return false;
   const servers = Object.values(value);
@@ -41,7 +42,7 @@ export function readMcpFile(bytes: Uint8Array, file: string): McpFile {
     origin: (path = []) => ({ layer: "project", where: lineOf(path) }),
     location: (path, part) => ({ kind: "file", file, ...document.at([...above, ...path], part), source: [] }),
   };
-  return { layer: { name: "project", entries: new Map([[SETTINGS.mcpServers.key, entry]]) }, warnings };
+  return { layer: { name: "project", entries: new Map([["mcp_servers", entry]]) }, warnings };
 }
 
 function nothing(warning: string): McpFile {
@@ -56,7 +57,6 @@ type Told = {
 
 /** Those that can be used, with the fields that mean something here. */
 function goodServers(servers: Readonly<Record<string, unknown>>, told: Told): Record<string, ServerFields> {
-  const { read } = SETTINGS.mcpServers.type;
   const good: Record<string, ServerFields> = Object.create(null);
   const unused = new Set<string>();
   const all = Object.entries(servers);
@@ -69,7 +69,7 @@ function goodServers(servers: Readonly<Record<string, unknown>>, told: Told): Re
       unused.add(meant === undefined ? field : `${field} (did you mean ${meant}?)`);
     }
     // With those before it: two may have one short name.
-    const tried = read({ ...good, [name]: fields?.used ?? server });
+    const tried = readValue(SETTINGS.mcp_servers.type, { ...good, [name]: fields?.used ?? server });
     if ("value" in tried) good[name] = fields?.used ?? {};
     else {
       const [first] = tried.complaints;
@@ -91,16 +91,8 @@ const MAX_NAMED = 20;
 
 /** JSON is YAML but for its comments and its tabs. */
 export function openMcpFile(bytes: Uint8Array, file: string): YamlDocument {
-  const text = textOf(bytes);
+  const text = decodeUtf8(bytes);
   return readYaml(text === undefined ? bytes : plainJson(text), { file, maxBytes: MAX_CONFIGURATION_BYTES });
-}
-
-function textOf(bytes: Uint8Array): string | undefined {
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    return undefined;
-  }
 }
 
 /** Blanks in place of comments and tabs, so that every position stays what it was. */
@@ -117,7 +109,7 @@ function plainJson(text: string): string {
   return parts.join("");
 }
 
-/** Where the string, the comment, the tab or the rest between them ends that begins here. */
+/** The end of the string, the comment, the tab or the rest between them that begins here. */
 function pieceEnd(text: string, start: number): number {
   if (text[start] === '"') return stringEnd(text, start);
   if (text[start] === "\t") return start + 1;

@@ -1,23 +1,23 @@
 /** `mcp_servers`: servers of tools as Claude Code, Cursor, VS Code, gemini-cli and opencode write them, with a few fields of ours. */
 
-import { MCP_SERVER_NAME, mcpServerPart } from "../core/mcp-names.ts";
-import { nearest } from "../core/nearest.ts";
-import { isRecord } from "../core/schema.ts";
-import { DURATION_PATTERN, parseDuration } from "../core/units.ts";
+import * as z from "zod";
+import { MCP_SERVER_NAME, mcpServerPart } from "../../core/mcp-names.ts";
+import { nearest } from "../../core/nearest.ts";
+import { isRecord } from "../../core/schema.ts";
+import { DURATION_PATTERN, parseDuration } from "../../core/units.ts";
 import {
   BY_NAME_ADVICE,
-  type Field,
+  complaintsAbout,
   type Fields,
   field,
-  fieldOf,
   groupsOf,
   LIST_ADVICE,
   type ServerFields,
-  type Servers,
   TEXT,
   TEXTS,
+  uniqueNames,
 } from "./group-types.ts";
-import { type Complaint, complaint, flag, type ValueType } from "./value-type.ts";
+import { type Complaint, described, flag, jsonSchemaOf, type Read, readBy } from "./value-type.ts";
 
 export const MCP_SERVERS_ABOUT =
   // biome-ignore lint/suspicious/noTemplateCurlyInString: it is what people write.
@@ -36,11 +36,18 @@ const HTTP = ["http", "streamable-http", "streamableHttp", "streamable_http", "r
 const TYPES: readonly unknown[] = [...STDIO, ...HTTP, "sse"];
 
 /** opencode writes the program and its arguments as one list. */
-const COMMAND: Field = {
-  schema: { anyOf: [TEXT.schema, { ...TEXTS.schema, minItems: 1 }] },
-  complain: (value) =>
-    Array.isArray(value) && value.length > 0 && value[0] !== "" ? TEXTS.complain(value) : TEXT.complain(value),
-};
+const COMMAND = described(
+  readBy(z.unknown(), (value): Read<unknown> => {
+    const isList = Array.isArray(value) && value.length > 0 && value[0] !== "";
+    const complaints = complaintsAbout(isList ? TEXTS : TEXT, value);
+    return complaints.length > 0 ? { complaints } : { value };
+  }),
+  {
+    allowed: "a text",
+    advice: "a text",
+    schema: () => ({ anyOf: [jsonSchemaOf(TEXT), { ...jsonSchemaOf(TEXTS), minItems: 1 }] }),
+  },
+);
 
 /** People write `PORT: 3000`. A number that has lost digits would be another text. */
 const SCALAR = { type: ["string", "number", "boolean"] };
@@ -48,29 +55,31 @@ const isScalar = (value: unknown): boolean =>
   typeof value === "string" ||
   typeof value === "boolean" ||
   (typeof value === "number" && Math.abs(value) <= Number.MAX_SAFE_INTEGER);
-const ARGUMENTS: Field = field(
+const ARGUMENTS = field(
   { type: "array", items: SCALAR },
   "a list of texts",
   (value) => Array.isArray(value) && value.every(isScalar),
   LIST_ADVICE,
 );
-const SCALARS_BY_NAME: Field = field(
+const SCALARS_BY_NAME = field(
   { type: "object", additionalProperties: SCALAR },
   "names with texts",
   (value) => isRecord(value) && Object.values(value).every(isScalar),
   BY_NAME_ADVICE,
 );
 
-const LIMIT: Field = {
-  schema: { type: ["number", "string"], exclusiveMinimum: 0, pattern: DURATION_PATTERN.source },
-  complain(value) {
-    const time = toMs(value);
-    const fix = "give a time such as 90s or 5m";
-    if (time === undefined) return { kind: "type", message: "must be a time such as 90s or 5m", fix };
-    const isGood = time > 0 && time <= DAY_MS;
-    return isGood ? undefined : { kind: "range", message: "must be more than 0 and at most 24h", fix };
+const IN_A_DAY = "must be more than 0 and at most 24h";
+const LIMIT = described(
+  z.preprocess(
+    (value) => Math.min(toMs(value) ?? Number.NaN, Number.MAX_VALUE),
+    z.number("must be a time such as 90s or 5m").gt(0, IN_A_DAY).max(DAY_MS, IN_A_DAY),
+  ),
+  {
+    allowed: "up to 24h",
+    advice: "a time such as 90s or 5m",
+    schema: () => ({ type: ["number", "string"], exclusiveMinimum: 0, pattern: DURATION_PATTERN.source }),
   },
-};
+);
 
 /**
  * A number means milliseconds to Claude Code, gemini-cli and opencode, and seconds to us, Cline and Roo. No call is meant to end
@@ -92,13 +101,13 @@ const OURS: Fields = {
   type: field({ enum: TYPES }, "stdio, http or sse", (value) => TYPES.includes(value)),
   timeout: LIMIT,
   start_timeout: LIMIT,
-  disabled: fieldOf(flag()),
+  disabled: flag(),
   tools: TEXTS,
   deny: TEXTS,
   agents: TEXTS,
 };
 
-/** How others write the same. */
+/** The names that others use for the same fields. */
 const ALIASES: Readonly<Record<string, string>> = {
   environment: "env",
   httpUrl: "url",
@@ -120,7 +129,7 @@ const SECONDS: Readonly<Record<string, "timeout" | "start_timeout">> = {
   tool_timeout_sec: "timeout",
   startup_timeout_sec: "start_timeout",
 };
-const IN_SECONDS: Field = field(
+const IN_SECONDS = field(
   { type: "number", exclusiveMinimum: 0, maximum: DAY_MS / 1000 },
   "a number of seconds, at most those of a day",
   (value) => typeof value === "number" && value > 0 && value <= DAY_MS / 1000,
@@ -139,18 +148,18 @@ const WITHOUT_EFFECT: readonly string[] = [
 
 const FIELDS: Fields = {
   ...OURS,
-  enabled: fieldOf(flag()),
+  enabled: flag(),
   ...Object.fromEntries(Object.entries(ALIASES).map(([name, ours]) => [name, OURS[ours] ?? TEXT])),
   ...Object.fromEntries(Object.keys(SECONDS).map((name) => [name, IN_SECONDS])),
   ...Object.fromEntries(WITHOUT_EFFECT.map((name) => [name, field({}, "anything", () => true)])),
 };
 
-/** What a field that is not known was probably meant to be. */
+/** The field that an unknown one was probably meant to be. */
 export function meantField(name: string): string | undefined {
   return WITHOUT_EFFECT.includes(name) ? undefined : nearest(name, Object.keys(OURS));
 }
 
-/** Of a server in a file: those that change something here, and the others that would elsewhere. Null is how some programs write nothing. */
+/** The fields of a server in a file: those that change something here, and the others that would elsewhere. Null is how some programs write nothing. */
 export function splitFields(server: ServerFields): { readonly used: ServerFields; readonly unused: readonly string[] } {
   const isUsed = (name: string): boolean => Object.hasOwn(FIELDS, name) && !WITHOUT_EFFECT.includes(name);
   return {
@@ -161,16 +170,17 @@ export function splitFields(server: ServerFields): { readonly used: ServerFields
 
 const ADDRESSES = ["url", ...Object.keys(ALIASES).filter((name) => ALIASES[name] === "url")];
 
-/** Whether it says how the server is started or reached. */
+/** True when it says how the server is started or reached. */
 export function hasTransport(server: ServerFields): boolean {
   return ["command", ...ADDRESSES].some((name) => Object.hasOwn(server, name));
 }
 
-export function mcpServers(): ValueType<Servers> {
+export function mcpServers() {
   const allowed = "servers by name, each with command or url";
-  const type = groupsOf<ServerFields>({
+  return groupsOf({
     allowed,
     advice: allowed,
+    most: MAX_SERVERS,
     name: MCP_SERVER_NAME,
     fields: FIELDS,
     needed: {
@@ -180,36 +190,10 @@ export function mcpServers(): ValueType<Servers> {
         accepts: (given) => ADDRESSES.some((name) => Object.hasOwn(given, name)),
       },
     },
-    complainOfNames,
-    toValue: (given) => given,
-  });
-  return {
-    ...type,
-    jsonSchema: { ...type.jsonSchema, maxProperties: MAX_SERVERS },
-    read(given) {
-      if (isRecord(given) && Object.keys(given).length > MAX_SERVERS)
-        return complaint("range", `must be at most ${MAX_SERVERS} servers`);
-      const read = type.read(given);
-      const wrong = "complaints" in read ? read.complaints : [];
-      const seen = new Set(wrong.map(({ path: [name] }) => name));
-      const complaints = Object.entries(isRecord(given) ? given : {}).flatMap(([name, server]) =>
-        isRecord(server) && !seen.has(name) ? complainOfTransport(name, server) : [],
-      );
-      return wrong.length + complaints.length > 0 ? { complaints: [...wrong, ...complaints] } : read;
-    },
-  };
-}
-
-/** Names of tools have the part of the server in them, so it must lead to one server. */
-function complainOfNames(names: readonly string[]): Complaint[] {
-  const first = new Map<string, string>();
-  return names.flatMap((name): Complaint[] => {
-    const part = mcpServerPart(name);
-    const other = first.get(part);
-    first.set(part, other ?? name);
-    if (other === undefined) return [];
-    const message = `has the same short name as ${other}: tools of both would be mcp__${part}__…`;
-    return [{ kind: "range", path: [name], message, fix: "give one of them another name", isName: true }];
+    // Names of tools have the part of the server in them, so it must lead to one server.
+    complainOfNames: uniqueNames(mcpServerPart, (part) => `tools of both would be mcp__${part}__…`),
+    complainOfGroup: complainOfTransport,
+    toValue: (given): ServerFields => given,
   });
 }
 

@@ -1,10 +1,10 @@
 /** A mistake in a file, a variable or a flag of the user: what is wrong, exactly where, and what to do. All are told at once. */
 
-import { UserError } from "./errors.ts";
+import { UserError } from "../../core/errors.ts";
 
 export type ConfigurationCode = keyof typeof CONFIGURATION_CODES;
 
-/** What each code stands for; a code is never used for anything else. */
+/** The meaning of each code; a code is never used for anything else. */
 export const CONFIGURATION_CODES = {
   "SOUS-C001": "a configuration file cannot be read",
   "SOUS-C002": "a configuration file is not YAML, or exceeds the limits of size, depth or aliases",
@@ -13,6 +13,7 @@ export const CONFIGURATION_CODES = {
   "SOUS-C005": "a key is unknown",
 } as const;
 
+/** The code of a mistake in an agent file. */
 export type AgentFileCode = keyof typeof AGENT_FILE_CODES;
 
 /** The same for agent files. */
@@ -35,9 +36,9 @@ export type Problem = {
   readonly location: ProblemLocation;
   /** Without the location: `agent.max_turns must be greater than 0 (allowed: 1–1000)`. */
   readonly message: string;
-  /** What was there instead, in short and without secrets; undefined when the message says it. */
+  /** The text that was there instead, in short and without secrets; undefined when the message says it. */
   readonly found?: string | undefined;
-  /** What to do, in a few words. */
+  /** Advice in a few words. */
   readonly fix: string;
 };
 

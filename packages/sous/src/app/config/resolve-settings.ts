@@ -1,10 +1,11 @@
 /** From layers to values: the highest layer that may speak wins, every layer is checked, and no problem is reported twice. */
 
-import type { ConfigurationCode, Problem } from "../core/problem.ts";
 import type { ServerFields, Servers } from "./group-types.ts";
 import { hideSecrets, type Layer, type LayerEntry, type Origin } from "./layer.ts";
+import type { ConfigurationCode, Problem } from "./problem.ts";
 import type { GivenRule } from "./setting-types.ts";
-import type { Complaint, Given, Setting } from "./value-type.ts";
+import type { Given, Setting } from "./settings.ts";
+import { aboutOf, type Complaint, readValue, showValue, valueAt } from "./value-type.ts";
 
 /** A value, where it came from, and what it hides: the lower layers that said something else. */
 export type Resolved = {
@@ -18,8 +19,7 @@ export type Resolver = {
   readonly resolved: Map<string, Resolved>;
   readonly problems: Problem[];
   readonly warnings: string[];
-  valueOf<Value>(setting: Given<Value>): Value;
-  optional<Value>(setting: Setting<Value>): Value | undefined;
+  valueOf<Value>(setting: Setting<Value>): Value | undefined;
   /** Those of the user, then those of the project. */
   rules(setting: Given<readonly GivenRule[]>): readonly ResolvedRule[];
   /** Those of the user, then those of the project. */
@@ -34,7 +34,7 @@ export type ResolvedServer = {
   readonly isProject: boolean;
 };
 
-/** What a project may add to a setting of servers. */
+/** The limits of what a project may add to a setting of servers. */
 export type ServerRules = {
   /** Rules and agent files know a server by it: `Claude-Code` must not answer for `claude code`. */
   shortName(name: string): string;
@@ -46,7 +46,7 @@ type ResolvedRule = GivenRule & { readonly origin: string; readonly isProject: b
 
 const DEFAULT: Origin = { layer: "default", where: "default" };
 
-/** What is wrong with the pattern of a rule; undefined for a good one. */
+/** Says what is wrong with the pattern of a rule; undefined for a good one. */
 export type CheckRule = (pattern: string) => string | undefined;
 
 /** `layers` from the highest to the lowest. */
@@ -55,7 +55,7 @@ export function createResolver(layers: readonly Layer[], checkRule: CheckRule): 
   const problems: Problem[] = [];
   const warnings: string[] = [];
 
-  function optional<Value>(setting: Setting<Value>): Value | undefined {
+  function effective<Value>(setting: Setting<Value>): Value | undefined {
     // From the lowest, since a project is measured by what is below it.
     const said: { value: Value | undefined; origin: Origin }[] = [{ value: setting.default, origin: DEFAULT }];
     for (const { name, entry } of entriesFor(setting)) {
@@ -86,7 +86,7 @@ export function createResolver(layers: readonly Layer[], checkRule: CheckRule): 
 
   function readEntry<Value>(setting: Setting<Value>, entry: LayerEntry): { value: Value | undefined } | undefined {
     if (entry.given === null && setting.default === undefined) return { value: undefined };
-    const read = setting.type.read(entry.given);
+    const read = readValue(setting.type, entry.given);
     if ("value" in read) return read;
     problems.push(...read.complaints.map((complaint) => toProblem(setting, entry, complaint)));
     return undefined;
@@ -120,8 +120,7 @@ export function createResolver(layers: readonly Layer[], checkRule: CheckRule): 
     resolved,
     problems,
     warnings,
-    optional,
-    valueOf: (setting) => optional(setting) ?? setting.default,
+    valueOf: effective,
     rules(setting) {
       const parts = partsOf(setting, narrowingRules);
       for (const { taken, entry } of parts) for (const rule of taken) checkPattern(setting, entry, rule);
@@ -145,10 +144,10 @@ export function createResolver(layers: readonly Layer[], checkRule: CheckRule): 
   };
 }
 
-/** What one layer adds to a setting that several add to. */
+/** The part that one layer adds to a setting that several add to. */
 type Part<Value> = { readonly taken: Value; readonly entry: LayerEntry; readonly isProject: boolean };
 
-/** What a project may add; `earlier` is what lower layers said. */
+/** The part that a project may add; `earlier` is what lower layers said. */
 type Narrow<Value> = (wanted: Value, entry: LayerEntry, earlier: readonly Part<Value>[]) => Narrowed<Value>;
 type Narrowed<Value> = { readonly taken: Value; readonly ignored: readonly Ignored[] };
 
@@ -176,22 +175,15 @@ function toProblem(setting: Setting, entry: LayerEntry, { kind, path, message, f
     location,
     message: `${setting.key}${inner} ${message}`,
     ...(found === undefined || isKey ? {} : { found }),
-    fix: fix ?? (path.length > 0 ? `give ${setting.type.advice}` : adviceFor(setting, location.kind)),
+    fix: fix ?? (path.length > 0 ? `give ${aboutOf(setting.type)?.advice}` : adviceFor(setting, location.kind)),
   };
 }
 
 const REMOVE = { file: "remove the line", variable: "unset it", flag: "leave it out" };
 
 function adviceFor({ type, default: fallback }: Setting, location: keyof typeof REMOVE): string {
-  const without = fallback === undefined ? "" : ` for the default (${type.show(fallback)})`;
-  return `${REMOVE[location]}${without}, or give ${type.advice}`;
-}
-
-function valueAt(given: unknown, path: Complaint["path"]): unknown {
-  return path.reduce<unknown>(
-    (value, part) => (typeof value === "object" && value !== null ? Reflect.get(value, part) : undefined),
-    given,
-  );
+  const without = fallback === undefined ? "" : ` for the default (${showValue(type, fallback)})`;
+  return `${REMOVE[location]}${without}, or give ${aboutOf(type)?.advice}`;
 }
 
 const MAX_FOUND = 60;
@@ -217,7 +209,7 @@ function projectRefusal(setting: Setting, wanted: unknown, users: unknown): stri
     case "lower":
       return isLower(wanted, users)
         ? undefined
-        : `a project may only lower it, and yours is ${users === undefined ? "not set" : setting.type.show(users)}`;
+        : `a project may only lower it, and yours is ${users === undefined ? "not set" : showValue(setting.type, users)}`;
     case "same-provider":
       // The name of a model says whose server gets the conversation and which key is used. A project that was trusted to
       // be read was not asked about that, so it may choose among the models of a provider that the user has chosen.

@@ -1,11 +1,12 @@
 /** Settings that are texts, lists of them, rules and prices: names, addresses, hosts, models, permissions. */
 
-import type { PermissionEffect } from "../core/configuration.ts";
-import { isAllowEntry, isOutsideModel } from "../core/model.ts";
-import { nearest } from "../core/nearest.ts";
-import type { Price } from "../core/usage.ts";
-import { type Field, type Fields, groupsOf } from "./group-types.ts";
-import { type Complaint, complaint, type ValueType } from "./value-type.ts";
+import * as z from "zod";
+import type { PermissionEffect } from "../../core/configuration.ts";
+import { isAllowEntry, isExternalModel } from "../../core/model.ts";
+import { nearest } from "../../core/nearest.ts";
+import type { Price } from "../../core/usage.ts";
+import { type Fields, groupsOf } from "./group-types.ts";
+import { type Complaint, described, type Read, readBy } from "./value-type.ts";
 
 type TextRules = {
   readonly allowed: string;
@@ -18,40 +19,41 @@ type TextRules = {
 
 const MAX_LENGTH = 4096;
 
-export function text({ allowed, example, pattern, refuse }: TextRules): ValueType<string> {
-  return {
+export function text({ allowed, example, pattern, refuse }: TextRules) {
+  const wants = `must be ${allowed}`;
+  const type = z.string(`must be a text (allowed: ${allowed})`).min(1, wants);
+  const matching = (pattern === undefined ? type : type.regex(pattern, wants)).refine(
+    (given) => given.length <= MAX_LENGTH && !CONTROL.test(given),
+    wants,
+  );
+  const refusing = matching.superRefine((given, context) => {
+    const message = refuse?.(given);
+    if (message !== undefined) context.addIssue({ code: "custom", message });
+  });
+  return described(refusing, {
     allowed,
     advice: `${allowed}, such as ${example}`,
-    jsonSchema: { type: "string", minLength: 1, ...(pattern === undefined ? {} : { pattern: pattern.source }) },
-    read(given) {
-      if (typeof given !== "string") return complaint("type", `must be a text (allowed: ${allowed})`);
-      const isFit = given !== "" && given.length <= MAX_LENGTH && !CONTROL.test(given);
-      if (!isFit || pattern?.test(given) === false) return complaint("range", `must be ${allowed}`);
-      const refusal = refuse?.(given);
-      return refusal === undefined ? { value: given } : complaint("range", refusal);
-    },
     fromText: (variable) => variable,
-    show: (value) => value,
-  };
+  });
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: a setting is one line, and none acts on a terminal.
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
 
-export function model(): ValueType<string> {
+export function model() {
   return text({
     allowed: "provider/model",
     example: "anthropic/claude-sonnet-4-5",
     pattern: /^[a-z][a-z0-9-]*\/\S(.*\S)?$/,
     refuse: (given) =>
-      isOutsideModel(given)
+      isExternalModel(given)
         ? "cannot be an agent of others: the root needs a model of its own, and an agent file may say model: external/NAME"
         : undefined,
   });
 }
 
 /** A password in an address would be shown wherever the address is. */
-export function address(): ValueType<string> {
+export function address() {
   return text({
     allowed: "an address that begins with http:// or https://",
     example: "http://127.0.0.1:8080/v1",
@@ -66,21 +68,21 @@ export function address(): ValueType<string> {
   });
 }
 
-export function variableName(): ValueType<string> {
+export function variableName() {
   return text({ allowed: "the name of a variable, not its value", example: "MY_API_KEY", pattern: VARIABLE });
 }
 
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 /** Names of variables, such as those that a command may set. */
-export function variableNames(): ValueType<readonly string[]> {
+export function variableNames() {
   const allowed = "a list of names of variables";
-  const item = { pattern: VARIABLE, wants: "the name of a variable, not its value" };
-  return { ...listOf(item, allowed, `${allowed} such as [DATABASE_URL, APP_ENV]`), fromText: splitWords };
+  const about = { allowed, advice: `${allowed} such as [DATABASE_URL, APP_ENV]`, fromText: splitWords };
+  return listOf({ pattern: VARIABLE, wants: "the name of a variable, not its value" }, about);
 }
 
 /** Lower-case host names; `*.` in front stands for everything below. */
-export function hosts(): ValueType<readonly string[]> {
+export function hosts() {
   const allowed = "a list of host names";
   const item = {
     pattern: /^(\*\.)?[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*$/,
@@ -89,48 +91,40 @@ export function hosts(): ValueType<readonly string[]> {
     toValue: (host: string) => host.toLowerCase(),
   };
   const advice = `${allowed} such as [docs.example.com, "*.example.org"]`;
-  return { ...listOf(item, allowed, advice), fromText: splitWords };
+  return listOf(item, { allowed, advice, fromText: splitWords });
 }
 
 const MAX_HOST = 255;
 
 /** `provider/model`, or `provider/*` for all of one. */
-export function modelList(): ValueType<readonly string[]> {
+export function modelList() {
   const allowed = "a list of provider/model or provider/*";
   const item = {
     pattern: /^[a-z][a-z0-9-]*\/(\*|[^*\s]+)$/,
     wants: "provider/model, or provider/* for every model of a provider; agents of others (external/) are not models",
     accepts: isAllowEntry,
   };
-  return listOf(item, allowed, `${allowed}, such as [openai/gpt-5, "ollama/*"]`);
+  return listOf(item, { allowed, advice: `${allowed}, such as [openai/gpt-5, "ollama/*"]` });
 }
 
 type Item = {
   readonly pattern: RegExp;
   /** Follows "must be". */
   readonly wants: string;
-  /** What the pattern cannot say. */
+  /** Checks what the pattern cannot say. */
   accepts?(text: string): boolean;
   toValue?(text: string): string;
 };
 
-export function listOf(item: Item, allowed: string, advice: string): ValueType<readonly string[]> {
-  const { pattern, wants, accepts = () => true, toValue = String } = item;
-  return {
-    allowed,
-    advice,
-    jsonSchema: { type: "array", items: { type: "string", pattern: pattern.source } },
-    read(given) {
-      if (!Array.isArray(given)) return complaint("type", `must be a list (allowed: ${allowed})`);
-      const complaints = given.flatMap((each: unknown, index): Complaint[] => {
-        const isText = typeof each === "string";
-        if (isText && pattern.test(each) && accepts(each)) return [];
-        return [{ kind: isText ? "range" : "type", path: [index], message: `must be ${wants}` }];
-      });
-      return complaints.length > 0 ? { complaints } : { value: given.map((each) => toValue(String(each))) };
-    },
-    show: (value) => (value.length === 0 ? "none" : value.join(", ")),
-  };
+function listOf(item: Item, about: Parameters<typeof described>[1]) {
+  const { pattern, accepts = () => true, toValue = String } = item;
+  const wants = `must be ${item.wants}`;
+  const each = z.string(wants).regex(pattern, wants).refine(accepts, wants);
+  const list = z.array(each, `must be a list (allowed: ${about.allowed})`);
+  return described(
+    list.transform((texts): readonly string[] => texts.map(toValue)),
+    about,
+  );
 }
 
 function splitWords(variable: string): string[] {
@@ -144,29 +138,27 @@ const EFFECTS = ["allow", "ask", "deny"] as const;
 const PATTERN = /^[\w*.:/-]+(\(.*\))?$/;
 const EXAMPLE = '{ allow: "terminal(git status*)" }';
 
-export function permissions(): ValueType<readonly GivenRule[]> {
+export function permissions() {
   const rule = (effect: string) => ({
     type: "object",
     properties: { [effect]: { type: "string", pattern: PATTERN.source } },
     required: [effect],
     additionalProperties: false,
   });
-  return {
-    allowed: `a list of rules such as ${EXAMPLE}`,
-    advice: `a list of rules such as ${EXAMPLE}`,
-    jsonSchema: { type: "array", items: { anyOf: EFFECTS.map(rule) } },
-    read(given) {
-      if (!Array.isArray(given)) {
-        return { complaints: [{ kind: "type", path: [], message: `must be a list of rules such as ${EXAMPLE}` }] };
-      }
-      const read = given.map((each: unknown, index) => readRule(each, index));
-      const complaints = read.flatMap((each) => ("complaint" in each ? [each.complaint] : []));
-      if (complaints.length > 0) return { complaints };
-      return { value: read.flatMap((each) => ("rule" in each ? [each.rule] : [])) };
-    },
-    show: (rules) =>
+  const allowed = `a list of rules such as ${EXAMPLE}`;
+  const type = readBy(z.array(z.unknown(), `must be ${allowed}`), (given): Read<readonly GivenRule[]> => {
+    const read = given.map((each, index) => readRule(each, index));
+    const complaints = read.flatMap((each) => ("complaint" in each ? [each.complaint] : []));
+    if (complaints.length > 0) return { complaints };
+    return { value: read.flatMap((each) => ("rule" in each ? [each.rule] : [])) };
+  });
+  return described(type, {
+    allowed,
+    advice: allowed,
+    schema: () => ({ type: "array", items: { anyOf: EFFECTS.map(rule) } }),
+    show: (rules: readonly GivenRule[]) =>
       rules.length === 0 ? "none" : rules.map(({ effect, pattern }) => `${effect} ${pattern}`).join(", "),
-  };
+  });
 }
 
 function readRule(given: unknown, index: number): { rule: GivenRule } | { complaint: Complaint } {
@@ -195,7 +187,7 @@ function readRule(given: unknown, index: number): { rule: GivenRule } | { compla
 const MAX_PATTERN = 1000;
 
 /** US dollars per million tokens, by model. */
-export function prices(): ValueType<Readonly<Record<string, Price>>> {
+export function prices() {
   const allowed = `prices by provider/model, each with ${Object.keys(PRICE_FIELDS).join(", ")} in US dollars per million tokens`;
   return groupsOf({
     allowed,
@@ -203,7 +195,7 @@ export function prices(): ValueType<Readonly<Record<string, Price>>> {
     name: { pattern: /^[a-z][a-z0-9-]*\/\S(.*\S)?$/, wants: "the name of a model: provider/model" },
     fields: PRICE_FIELDS,
     needed: { all: ["input", "output"] },
-    toValue: (given) => ({
+    toValue: (given): Price => ({
       input: Number(given.input),
       output: Number(given.output),
       ...(given.cache_read === undefined ? {} : { cachedInput: Number(given.cache_read) }),
@@ -212,12 +204,22 @@ export function prices(): ValueType<Readonly<Record<string, Price>>> {
   });
 }
 
-const AMOUNT: Field = {
-  schema: { type: "number", minimum: 0 },
-  complain(amount) {
-    if (typeof amount !== "number" || !Number.isFinite(amount))
-      return { kind: "type", message: "must be a number of US dollars per million tokens" };
-    return amount >= 0 ? undefined : { kind: "range", message: "must be 0 or more" };
-  },
-};
+const AMOUNT = z.number("must be a number of US dollars per million tokens").min(0, "must be 0 or more");
 const PRICE_FIELDS: Fields = { input: AMOUNT, output: AMOUNT, cache_read: AMOUNT, cache_write: AMOUNT };
+
+/** Absolute, or below the home folder. */
+export function agentFolders() {
+  const allowed = "a list of folders";
+  const item = {
+    pattern: /^((sous|claude|gemini|opencode):)?(\/|~\/)[^\p{Cc}]*$/u,
+    wants: "a folder that begins with / or ~/, if need be with claude:, gemini:, opencode: or sous: before it",
+  };
+  return listOf(item, { allowed, advice: `${allowed} such as ["~/.claude/agents", "claude:~/team/agents"]` });
+}
+
+/** Names of agents, or files and folders as `sous agents check` names them. */
+export function agentNames() {
+  const allowed = "a list of names, files or folders";
+  const item = { pattern: /^[^\p{Cc}]+$/u, wants: "the name of an agent, a file or a folder" };
+  return listOf(item, { allowed, advice: `${allowed} such as [reviewer, .claude/agents/]` });
+}

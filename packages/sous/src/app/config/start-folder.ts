@@ -2,9 +2,9 @@
 
 import { existsSync } from "node:fs";
 import { isAbsolute, join, resolve } from "node:path";
-import type { Variables } from "../core/variables.ts";
+import type { Variables } from "../../core/process.ts";
 
-/** What the files of a configuration cannot know. */
+/** The things that the files of a configuration cannot know. */
 export type Surroundings = {
   readonly env: Variables;
   readonly cwd: string;

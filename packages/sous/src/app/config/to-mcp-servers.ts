@@ -1,15 +1,14 @@
 /** MCP servers as the files say them, with their variables filled in: what sous can start or reach. */
 
 import { realpathSync } from "node:fs";
-import { isAbsolute, relative, resolve } from "node:path";
-import { MCP_TIMEOUTS, type McpServer, type McpTransport } from "../core/configuration.ts";
-import { orUndefined } from "../core/errors.ts";
-import { mcpServerPart } from "../core/mcp-names.ts";
-import { isRecord } from "../core/schema.ts";
-import { loadsCode } from "../core/variables.ts";
+import { basename, isAbsolute, relative, resolve } from "node:path";
+import { MCP_TIMEOUTS, type McpServer, type McpTransport } from "../../core/configuration.ts";
+import { orUndefined } from "../../core/errors.ts";
+import { mcpServerPart } from "../../core/mcp-names.ts";
+import { loadsCode, PASSED_ON, type Variables } from "../../core/process.ts";
+import { isRecord } from "../../core/schema.ts";
 import type { ServerFields } from "./group-types.ts";
 import { normalFields, splitFields, texts, toMs } from "./mcp-servers.ts";
-import { createFiller, type Filler, readableInProject, spelledOut } from "./mcp-variables.ts";
 import type { ResolvedServer, ServerRules } from "./resolve-settings.ts";
 import { inHome, placeOf, type StartPlace, type Surroundings, startFolder } from "./start-folder.ts";
 
@@ -39,7 +38,7 @@ export function toMcpServers(
       folder: place.folder,
     });
     const made = toMcpServer(given, place, filler);
-    // What is switched off is not read by anyone.
+    // A server that is switched off is not read.
     if (isOff(normalFields(server))) return made;
     warnings.push(...notesOf(server).map((note) => `${origin}: mcp_servers: ${name}${note}`));
     if (made.problem !== undefined) warnings.push(startWarning(made));
@@ -53,7 +52,7 @@ export function startWarning({ name, origin, problem }: McpServer): string {
   return `${origin}: the MCP server ${name} is not started: ${problem}`;
 }
 
-/** What is written and has no effect. */
+/** Notes on fields that are written and have no effect. */
 function notesOf(server: ServerFields): string[] {
   const { unused } = splitFields(server);
   const { env } = normalFields(server);
@@ -113,7 +112,7 @@ function startedBy(fields: ServerFields, place: StartPlace, { fill }: Filler): M
   return { transport, problem: leaves ? "its cwd is outside of the project" : undefined };
 }
 
-/** Where links lead; what is not there leads nowhere. */
+/** The path behind links; a path that does not exist stays as it is. */
 function realOf(path: string): string {
   return orUndefined(() => realpathSync(path)) ?? path;
 }
@@ -123,7 +122,7 @@ function isInside(path: string, folder: string): boolean {
   return inside !== ".." && !inside.startsWith("../") && !isAbsolute(inside);
 }
 
-/** What is sent is never part of a sentence: it may be a key. */
+/** A header that is sent is never part of a sentence: it may be a key. */
 function reachedBy(fields: ServerFields, { fill }: Filler): Made {
   const url = fill(String(fields.url));
   const headers = filled(fields.headers, fill);
@@ -150,4 +149,87 @@ const UNSENDABLE = /[\u0000-\u0008\u000a-\u001f\u007f]|[^\u0000-\u00ff]/;
 function filled(value: unknown, fill: Filler["fill"]): Record<string, string> {
   if (!isRecord(value)) return {};
   return Object.fromEntries(Object.entries(value).map(([name, text]) => [name, fill(spelledOut(String(text)))]));
+}
+
+/** Whose variables are filled in, and what the folders of editors stand for. */
+type VariableSource = {
+  readonly env: Variables;
+  /** The names that may be read; undefined is all. */
+  readonly readable: ReadonlySet<string> | undefined;
+  /** The folder that `${workspaceFolder}` stands for. */
+  readonly folder: string;
+};
+
+/** Fills in texts, and collects what is missing: one sentence each. */
+type Filler = { fill(text: string): string; readonly missing: ReadonlySet<string> };
+
+/** Every program that is started gets these anyway. */
+const EVERYBODYS: readonly string[] = [...PASSED_ON, "HOME", "PATH", "SHELL"];
+
+/** The variables a server of a project may read, few so that it cannot send keys away: `listed` is the setting `mcp_variables`. */
+function readableInProject(listed: readonly string[]): ReadonlySet<string> {
+  return new Set([...EVERYBODYS, ...listed]);
+}
+
+/**
+ * The forms of Claude Code, of VS Code and Cursor (`${env:NAME}`, `${workspaceFolder}`, `${userHome}`, `${/}`, `${input:x}`), and of
+ * opencode (`{env:NAME}`).
+ */
+const REFERENCE =
+  /(?:\$\{(?:env:)?|\{env:)([A-Za-z_][A-Za-z0-9_]*)(?::-([^{}]*))?\}|\$\{(input:[^{}]{0,100})\}|\$\{(env:[^{}]{0,100})\}|\$\{(\/)\}/g;
+
+/** gemini-cli also takes `$NAME`. In commands it is for a shell; a value of env or of a header that is nothing else is a variable. */
+export function spelledOut(value: string): string {
+  return value.replace(
+    /^((?:[A-Za-z]+ )?)\$([A-Za-z_][A-Za-z0-9_]*)$/,
+    (_, before: string, name: string) => `${before}\${${name}}`,
+  );
+}
+
+/** Names that stand for a folder. */
+const FOLDERS: Readonly<Record<string, (folder: string) => string>> = {
+  workspaceFolder: (folder) => folder,
+  CLAUDE_PROJECT_DIR: (folder) => folder,
+  workspaceFolderBasename: (folder) => basename(folder),
+  pathSeparator: () => "/",
+};
+
+function createFiller({ env, readable, folder }: VariableSource): Filler {
+  const missing = new Set<string>();
+  const lookUp = (name: string, fallback: string | undefined): string => {
+    const asFolder = Object.hasOwn(FOLDERS, name) ? FOLDERS[name] : undefined;
+    if (asFolder !== undefined) return asFolder(folder);
+    const own = name === "userHome" ? "HOME" : name;
+    const mayRead = readable?.has(own) ?? true;
+    const value = mayRead ? env[own] : undefined;
+    if (value !== undefined && (value !== "" || fallback === undefined)) return value;
+    if (fallback !== undefined) return fallback;
+    missing.add(mayRead ? `set the variable ${own}` : notPassedOn(own));
+    return "";
+  };
+  return {
+    missing,
+    fill: (text) =>
+      text.replace(REFERENCE, (_, name?: string, fallback?: string, input?: string, other?: string, slash?: string) => {
+        if (name !== undefined) return lookUp(name, fallback);
+        if (slash !== undefined) return slash;
+        missing.add(`write a variable instead of \${${input ?? other}}, which sous cannot fill in`);
+        return "";
+      }),
+  };
+}
+
+function notPassedOn(name: string): string {
+  return `a project gets the variable ${name} only when mcp_variables of your own configuration lists it`;
+}
+
+/** The names of variables in these texts, those left out that every program gets. For people. */
+export function variablesIn(texts: readonly string[]): string[] {
+  const names = texts.flatMap((text) => [...text.matchAll(REFERENCE)].map(([, name, , input]) => name ?? input ?? ""));
+  const shown = names.filter((name) => name !== "" && !EVERYBODYS.includes(name) && !isFolder(name));
+  return [...new Set(shown)];
+}
+
+function isFolder(name: string): boolean {
+  return name === "userHome" || Object.hasOwn(FOLDERS, name);
 }

@@ -1,9 +1,10 @@
-/** The types of settings: each says what it allows, reads what it is given, and describes itself to people and to editors. */
+/** The types of settings as schemas: each says what it allows, and describes itself to people and to editors. */
 
-import type { JsonSchema } from "../core/schema.ts";
-import { DURATION_PATTERN, MONEY_PATTERN, parseDuration, parseMoney } from "../core/units.ts";
+import * as z from "zod";
+import type { JsonSchema } from "../../core/schema.ts";
+import { DURATION_PATTERN, MONEY_PATTERN, parseDuration, parseMoney } from "../../core/units.ts";
 
-/** What is wrong with a value, or with a part of it at `path`. */
+/** A fault of a value, or of a part of it at `path`. */
 export type Complaint = {
   readonly kind: "type" | "range" | "unknown-key";
   readonly path: readonly (string | number)[];
@@ -17,125 +18,159 @@ export type Complaint = {
 
 export type Read<Value> = { readonly value: Value } | { readonly complaints: readonly Complaint[] };
 
-export type ValueType<Value> = {
+/** The texts about a type that its schema does not have. */
+type About = {
   /** For people, behind "allowed:". */
   readonly allowed: string;
   /** For people, behind "give". */
   readonly advice: string;
-  readonly jsonSchema: JsonSchema;
-  read(given: unknown): Read<Value>;
-  /** What a variable of the environment stands for, to be read. Undefined: no variable can say it. */
+  /** The value that the text of an environment variable stands for, to be read. Undefined: no variable can say it. */
   fromText?(text: string): unknown;
-  show(value: Value): string;
+  /** Undefined: as a text, or the names in it. */
+  show?(value: never): string;
+  /** For editors, where the schema cannot say it. */
+  schema?(): JsonSchema;
 };
+
+const ABOUT = z.registry<About>();
+
+export function aboutOf(type: z.ZodType): About | undefined {
+  return ABOUT.get(type);
+}
+
+export function described<Type extends z.ZodType>(type: Type, about: About): Type {
+  ABOUT.add(type, about);
+  return type;
+}
+
+export function showValue(type: z.ZodType, value: unknown): string {
+  const about = aboutOf(type);
+  if (about?.show !== undefined) return about.show(value as never);
+  if (typeof value !== "object" || value === null) return String(value);
+  const names = Array.isArray(value) ? value : Object.keys(value);
+  return names.length === 0 ? "none" : names.join(", ");
+}
+
+export function readValue<Value>(type: z.ZodType<Value>, given: unknown): Read<Value> {
+  const parsed = type.safeParse(given);
+  if (parsed.success) return { value: parsed.data };
+  const seen = new Set<string>();
+  const complaints = parsed.error.issues.flatMap((issue): Complaint[] => {
+    const path = issue.path.map((step) => (typeof step === "symbol" ? String(step) : step));
+    const known = issue.code === "custom" ? issue.params : undefined;
+    // When several checks of one value fail, the first is enough.
+    if (known === undefined && seen.has(path.join("\0"))) return [];
+    seen.add(path.join("\0"));
+    const isType =
+      issue.code === "invalid_type" || (issue.code === "invalid_value" && typeof valueAt(given, path) !== "string");
+    return [{ kind: isType ? "type" : "range", ...known, path, message: issue.message }];
+  });
+  return { complaints };
+}
+
+export function valueAt(given: unknown, path: Complaint["path"]): unknown {
+  return path.reduce<unknown>(
+    (value, part) => (typeof value === "object" && value !== null ? Reflect.get(value, part) : undefined),
+    given,
+  );
+}
+
+/** For rules that a schema cannot say: `read` gives the value, or what is wrong. */
+export function readBy<Given, Value>(type: z.ZodType<Given>, read: (given: Given) => Read<Value>) {
+  return type.transform((given, context): Value => {
+    const found = read(given);
+    if ("value" in found) return found.value;
+    for (const { path, message, ...params } of found.complaints)
+      context.issues.push({ code: "custom", input: given, path: [...path], message, params });
+    return z.NEVER;
+  });
+}
+
+/** The schema of what a file may say. A bound that every number has is left out. */
+export function jsonSchemaOf(type: z.ZodType): JsonSchema {
+  const own = aboutOf(type)?.schema?.();
+  if (own !== undefined) return own;
+  const { $schema, ...schema } = z.toJSONSchema(type, {
+    io: "input",
+    unrepresentable: "any",
+    override: ({ jsonSchema }) => {
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+      if (jsonSchema.enum !== undefined) delete jsonSchema.type;
+    },
+  });
+  return schema as JsonSchema;
+}
 
 export type Range = { least: number; most?: number | undefined };
 
-/**
- * What the file of a project may do with a setting. `never`: nothing. `lower`: ask for less than the user. `free`: choose, since
- * it gives no rights. `add`: more rules or servers, under the conditions of resolve-settings.ts. `same-provider`: see there.
- */
-export type ProjectScope = "never" | "lower" | "free" | "add" | "same-provider";
-
-export type Setting<Value = unknown> = {
-  readonly key: string;
-  readonly description: string;
-  readonly type: ValueType<Value>;
-  /** Undefined: unset until it is set; `null` in a file unsets it. */
-  readonly default: Value | undefined;
-  readonly project: ProjectScope;
-  /** Its value is never shown. */
-  readonly isSecret?: true;
-};
-
-/** A setting that always has a value. */
-export type Given<Value> = Setting<Value> & { readonly default: Value };
-
-export function whole({ least, most }: Range): ValueType<number> {
+export function whole({ least, most }: Range) {
   const allowed = most === undefined ? `${least} or more` : `${least}–${most}`;
   const atLeast = least === 1 ? "must be greater than 0" : `must be at least ${least}`;
-  return {
+  const type = z.int(`must be a whole number (allowed: ${allowed})`).min(least, `${atLeast} (allowed: ${allowed})`);
+  return described(most === undefined ? type : type.max(most, `must be at most ${most} (allowed: ${allowed})`), {
     allowed,
     advice: most === undefined ? `a number of at least ${least}` : `a number from ${least} to ${most}`,
-    jsonSchema: { type: "integer", minimum: least, ...(most === undefined ? {} : { maximum: most }) },
-    read(given) {
-      if (typeof given !== "number" || !Number.isSafeInteger(given)) {
-        return complaint("type", `must be a whole number (allowed: ${allowed})`);
-      }
-      if (given < least) return complaint("range", `${atLeast} (allowed: ${allowed})`);
-      if (most !== undefined && given > most) {
-        return complaint("range", `must be at most ${most} (allowed: ${allowed})`);
-      }
-      return { value: given };
-    },
     fromText: numberFrom,
-    show: String,
-  };
+  });
 }
 
 /** Greater than 0 and at most `most`. */
-export function fraction(most: number): ValueType<number> {
+export function fraction(most: number) {
   const allowed = `up to ${most}`;
-  return {
-    allowed,
-    advice: `a number such as ${most * 0.8}`,
-    jsonSchema: { type: "number", exclusiveMinimum: 0, maximum: most },
-    read(given) {
-      if (typeof given !== "number" || Number.isNaN(given)) {
-        return complaint("type", `must be a number (allowed: ${allowed})`);
-      }
-      if (given <= 0) return complaint("range", `must be greater than 0 (allowed: ${allowed})`);
-      return given > most ? complaint("range", `must be at most ${most} (allowed: ${allowed})`) : { value: given };
-    },
-    fromText: numberFrom,
-    show: String,
-  };
+  const type = z
+    .number(`must be a number (allowed: ${allowed})`)
+    .gt(0, `must be greater than 0 (allowed: ${allowed})`)
+    .max(most, `must be at most ${most} (allowed: ${allowed})`);
+  return described(type, { allowed, advice: `a number such as ${most * 0.8}`, fromText: numberFrom });
 }
 
 /** US dollars: a number, or a text such as `$2.50`. */
-export function money(): ValueType<number> {
+export function money() {
   const allowed = "US dollars";
-  return {
-    allowed,
-    advice: "an amount such as 2.50",
-    jsonSchema: { type: ["number", "string"], exclusiveMinimum: 0, pattern: MONEY_PATTERN.source },
-    read(given) {
-      const amount = typeof given === "string" ? parseMoney(given) : given;
-      if (typeof amount !== "number" || !Number.isFinite(amount)) {
-        return complaint("type", `must be an amount (allowed: ${allowed})`);
-      }
-      return amount > 0 ? { value: amount } : complaint("range", `must be greater than 0 (allowed: ${allowed})`);
+  const type = z
+    .number(`must be an amount (allowed: ${allowed})`)
+    .gt(0, `must be greater than 0 (allowed: ${allowed})`);
+  const fromText = (given: unknown) => (typeof given === "string" ? parseMoney(given) : given);
+  return described(
+    z
+      .preprocess(fromText, type)
+      .meta({ type: ["number", "string"], exclusiveMinimum: 0, pattern: MONEY_PATTERN.source }),
+    {
+      allowed,
+      advice: "an amount such as 2.50",
+      fromText: (text) => text.trim(),
+      show: (value) => `$${value}`,
     },
-    fromText: (text) => text.trim(),
-    show: (value) => `$${value}`,
-  };
+  );
 }
 
 /** In seconds: a number of them, or a text such as `90s`, `5m`, `2h`. */
-export function duration(mostSeconds: number): ValueType<number> {
+export function duration(mostSeconds: number) {
   const allowed = `up to ${showSeconds(mostSeconds)}`;
-  return {
-    allowed,
-    advice: "a time such as 90s, 5m or 2h; a number alone is seconds",
-    jsonSchema: {
+  const type = z
+    .number(`must be a time such as 90s, 5m or 2h (allowed: ${allowed})`)
+    .gt(0, `must be greater than 0 (allowed: ${allowed})`)
+    .max(mostSeconds, `must be at most ${showSeconds(mostSeconds)} (allowed: ${allowed})`);
+  return described(
+    z.preprocess(toSeconds, type).meta({
       type: ["number", "string"],
       exclusiveMinimum: 0,
       maximum: mostSeconds,
       pattern: DURATION_PATTERN.source,
+    }),
+    {
+      allowed,
+      advice: "a time such as 90s, 5m or 2h; a number alone is seconds",
+      fromText: (text) => text.trim(),
+      show: showSeconds,
     },
-    read(given) {
-      const seconds = typeof given === "string" ? (parseDuration(given) ?? Number.NaN) / 1000 : given;
-      if (typeof seconds !== "number" || Number.isNaN(seconds)) {
-        return complaint("type", `must be a time such as 90s, 5m or 2h (allowed: ${allowed})`);
-      }
-      if (seconds <= 0) return complaint("range", `must be greater than 0 (allowed: ${allowed})`);
-      return seconds > mostSeconds
-        ? complaint("range", `must be at most ${showSeconds(mostSeconds)} (allowed: ${allowed})`)
-        : { value: seconds };
-    },
-    fromText: (text) => text.trim(),
-    show: showSeconds,
-  };
+  );
+}
+
+/** A number without an end is a time that is too long. */
+function toSeconds(given: unknown): unknown {
+  if (given === Number.POSITIVE_INFINITY) return Number.MAX_VALUE;
+  return typeof given === "string" ? (parseDuration(given) ?? Number.NaN) / 1000 : given;
 }
 
 function showSeconds(seconds: number): string {
@@ -144,43 +179,26 @@ function showSeconds(seconds: number): string {
   return seconds < 1 ? `${Math.round(seconds * 1000)}ms` : `${seconds}s`;
 }
 
-export function flag(): ValueType<boolean> {
-  return {
+export function flag() {
+  return described(z.boolean("must be true or false (allowed: true, false)"), {
     allowed: "true, false",
     advice: "true or false",
-    jsonSchema: { type: "boolean" },
-    read: (given) =>
-      typeof given === "boolean" ? { value: given } : complaint("type", "must be true or false (allowed: true, false)"),
     fromText: (text) => FLAGS[text.trim().toLowerCase()] ?? text,
-    show: String,
-  };
+  });
 }
 
 const FLAGS: Readonly<Record<string, boolean>> = { true: true, false: false, "1": true, "0": false };
 
-export function word<const Word extends string>(words: readonly Word[]): ValueType<Word> {
+export function word<const Word extends string>(words: readonly Word[]) {
   const allowed = words.join(", ");
-  return {
+  return described(z.enum(words, `must be one of these words (allowed: ${allowed})`), {
     allowed,
     advice: `one of ${allowed}`,
-    jsonSchema: { enum: words },
-    read(given) {
-      if (typeof given !== "string") return complaint("type", `must be one of these words (allowed: ${allowed})`);
-      const found = words.find((each) => each === given);
-      return found === undefined
-        ? complaint("range", `must be one of these words (allowed: ${allowed})`)
-        : { value: found };
-    },
     fromText: (text) => text.trim(),
-    show: String,
-  };
+  });
 }
 
-export function complaint(kind: "type" | "range", message: string): { complaints: readonly Complaint[] } {
-  return { complaints: [{ kind, path: [], message }] };
-}
-
-/** What is not a number stays a text, which is then refused as one. */
+/** A text that is not a number stays a text, which is then refused as one. */
 function numberFrom(text: string): unknown {
   return /^\s*-?\d{1,16}(\.\d{1,9})?\s*$/.test(text) ? Number(text) : text;
 }

@@ -1,7 +1,7 @@
 /** The variables a program gets: a short list of harmless ones, what was named for it, and nothing else of ours. */
 
-import { loadsCode, PASSED_ON, type Variables } from "../core/variables.ts";
-import { WITHIN_VARIABLE } from "../core/within.ts";
+import { loadsCode, PASSED_ON, type Variables } from "../../core/process.ts";
+import { WITHIN_VARIABLE } from "../../core/within.ts";
 
 /** By this variable everything that a program has started is found again, also in a process group of its own. */
 export const MARK_VARIABLE = "SOUS_RUN";
@@ -68,7 +68,7 @@ const UNTRUSTED_VARIABLES: Readonly<Record<string, string>> = {
   GIT_TERMINAL_PROMPT: "0",
   // A partial clone would ask its remote, by a program that its configuration names, for commands that only look.
   GIT_NO_LAZY_FETCH: "1",
-  // Of several proxies in the configuration git takes the first, so this one cannot be told there.
+  // Git takes the first of several proxies in the configuration, so this one cannot be set there.
   GIT_PROXY_COMMAND: "",
 };
 

@@ -15,7 +15,7 @@ import {
   writeSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { codeOf, orUndefined } from "../core/errors.ts";
+import { codeOf, orUndefined } from "../../core/errors.ts";
 import type { Guarded } from "./guard.ts";
 import {
   bootOf,
@@ -87,7 +87,7 @@ export function reapLeftovers(stateFolder: string): number {
   return killed;
 }
 
-/** How many there are; kills nothing. */
+/** Counts the leftovers; kills nothing. */
 export function countLeftovers(stateFolder: string): number {
   return leftIn(stateFolder).reduce((sum, { left }) => {
     const { groups, marked } = livingOf(left);
@@ -95,7 +95,7 @@ export function countLeftovers(stateFolder: string): number {
   }, 0);
 }
 
-/** What an owner that is gone has left behind. */
+/** The process groups of an owner that is gone. */
 type Left = { mark: string; groups: Guarded[] };
 
 function leftIn(stateFolder: string): { file: string; left: Left }[] {

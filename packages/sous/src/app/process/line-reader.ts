@@ -1,8 +1,8 @@
 /** The output of a program line by line: the program waits while its output is not read, and no line can fill the memory. */
 
 import type { Socket } from "node:net";
-import { ignore } from "../core/errors.ts";
-import type { TalkRequest } from "../core/process.ts";
+import { ignore } from "../../core/errors.ts";
+import type { TalkRequest } from "../../core/process.ts";
 import { textOf } from "./output.ts";
 import type { Outlet } from "./running-program.ts";
 

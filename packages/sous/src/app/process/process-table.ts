@@ -1,7 +1,7 @@
 /** The processes of this machine as `/proc` shows them. Where there is no `/proc`, nothing is known about them. */
 
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
-import { codeOf, orUndefined } from "../core/errors.ts";
+import { codeOf, orUndefined } from "../../core/errors.ts";
 
 /** A process that runs or waits; one that has ended and was not waited for is none. */
 export type ProcessEntry = {

@@ -1,10 +1,10 @@
-/** Where programs may come from: no folder that a project, or another user of the machine, can fill. */
+/** The folders that programs may come from: none that a project, or another user of the machine, can fill. */
 
 import { lstat, readlink, stat } from "node:fs/promises";
 import { delimiter, dirname, isAbsolute, join } from "node:path";
-import { codeOf } from "../core/errors.ts";
+import { codeOf } from "../../core/errors.ts";
 
-/** Where we work. */
+/** The folder of the run, and the project around it. */
 export type ProgramWorkspace = {
   readonly cwd: string;
   /** The projects around the working folder, the innermost first. */
@@ -16,7 +16,7 @@ export type LeftOutFolder = {
   readonly folder: string;
   /** `above`: the `node_modules` of a folder that the project lies in. */
   readonly why: "project" | "above" | "others-write";
-  /** Of the project that it lies in. */
+  /** The top folder of the project that it lies in. */
   readonly root?: string | undefined;
 };
 
@@ -25,11 +25,11 @@ export type ProgramFolders = {
   readonly ours: readonly string[];
   /** For command lines: those, and the folders of trusted projects, in the order of PATH. */
   readonly commands: readonly string[];
-  /** What command lines do without. */
+  /** Programs that command lines do without. */
   readonly leftOut: readonly LeftOutFolder[];
 };
 
-/** Where a path leads, and through whose hands. */
+/** The file that a path leads to, and who can change the way there. */
 type Verdict = {
   readonly isThere: boolean;
   readonly project: Project | undefined;
@@ -67,7 +67,7 @@ export class FolderJudge {
     return { ours, commands, leftOut };
   }
 
-  /** Whether a program of ours may be this file, wherever links lead. */
+  /** True when a program of ours may be this file, wherever links lead. */
   async mayBeOurs(file: string): Promise<boolean> {
     const verdict = await this.#judge(file);
     return verdict.isThere && isOutside(verdict);
@@ -185,7 +185,7 @@ type Step = {
   readonly isLink: boolean;
   /** Any user may make files in it, or change it. */
   readonly isOpenToAll: boolean;
-  /** What is in it can be replaced by its owner only. */
+  /** Only its owner can replace what is in it. */
   readonly isSticky: boolean;
 };
 
@@ -201,7 +201,7 @@ const MAX_LINKS = 40;
 class PathReader {
   readonly #seen = new Map<string, Promise<Step | undefined>>();
 
-  /** Of an absolute path. */
+  /** Follows an absolute path. */
   async follow(path: string): Promise<Steps> {
     let at = "/";
     let rest = namesIn(path);

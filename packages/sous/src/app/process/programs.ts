@@ -9,8 +9,8 @@ import { constants } from "node:fs";
 import { access, stat } from "node:fs/promises";
 import { userInfo } from "node:os";
 import { delimiter, isAbsolute, join } from "node:path";
-import type { Clock } from "../core/clock.ts";
-import { codeOf, orUndefined, ToolFailure } from "../core/errors.ts";
+import type { Clock } from "../../core/clock.ts";
+import { codeOf, orUndefined, ToolFailure } from "../../core/errors.ts";
 import type {
   BackgroundProgram,
   ProgramRequest,
@@ -18,8 +18,8 @@ import type {
   Programs,
   TalkingProgram,
   TalkRequest,
-} from "../core/process.ts";
-import { systemClock } from "../host.ts";
+} from "../../core/process.ts";
+import { systemClock } from "../../machine/host.ts";
 import { cleanEnvironment, gitEnvironment, MARK_VARIABLE, outerMark } from "./environment.ts";
 import { GroupRecord, reapLeftovers } from "./group-record.ts";
 import { Guard } from "./guard.ts";
@@ -30,7 +30,7 @@ import { type StartRequest, startProgram } from "./start-program.ts";
 import { startTalk } from "./talking-program.ts";
 
 export type ProgramsOptions = {
-  /** Where started groups are recorded for the next process of sous; without it leftovers are not looked for. */
+  /** The folder in which started groups are recorded for the next process of sous; without it leftovers are not looked for. */
   stateFolder?: string | undefined;
   /** Our own variables: a few of them are passed on. */
   environment: Readonly<Record<string, string | undefined>>;

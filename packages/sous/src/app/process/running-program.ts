@@ -2,8 +2,8 @@
 
 import type { ChildProcess } from "node:child_process";
 import type { Socket } from "node:net";
-import type { Clock } from "../core/clock.ts";
-import type { BackgroundProgram, ProgramOutput, ProgramRequest, ProgramResult } from "../core/process.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { BackgroundProgram, ProgramOutput, ProgramRequest, ProgramResult } from "../../core/process.ts";
 import type { HeadAndTail } from "./output.ts";
 import {
   hasMembers,
@@ -14,7 +14,7 @@ import {
   signalProcess,
 } from "./process-table.ts";
 
-/** What a program is started with, besides what was asked for. */
+/** The parts that every program is started with, besides its own request. */
 export type Launch = {
   readonly file: string;
   readonly environment: Record<string, string>;
@@ -39,9 +39,9 @@ export type Outlet = {
   finish?(): void;
 };
 
-/** How long a program has to end by itself: a little less than the loop waits for a tool that was stopped. */
+/** The time a program has to end by itself: a little less than the loop waits for a tool that was stopped. */
 const GRACE_MS = 800;
-/** How long output is waited for that a process outside the group may still write. */
+/** The time to wait for output that a process outside the group may still write. */
 const DRAIN_MS = 200;
 /** At most this often in a row, when a program never stops writing. */
 const MAX_DRAINS = 5;
@@ -157,7 +157,7 @@ export class RunningProgram implements BackgroundProgram {
     };
   }
 
-  /** What a program leaves behind may end in its own time when it was stopped, or is wanted in the background. */
+  /** Processes that a program leaves behind may end in their own time when it was stopped, or is wanted in the background. */
   async #untilGroupIsGone(): Promise<void> {
     while (this.#stopped === undefined ? this.#launch.kind === "background" : !this.#graceIsOver) {
       if (!hasMembers(this.pid)) return;
@@ -167,7 +167,7 @@ export class RunningProgram implements BackgroundProgram {
 
   async #killRest(): Promise<void> {
     signalGroup(this.pid, "SIGKILL");
-    // What has left the group on purpose lives on after a command that ended well, until we end. A program that is talked to
+    // A process that left the group on purpose lives on after a command that ended well, until we end. A program that is talked to
     // leaves nothing behind: its session has ended with it.
     if (this.#stopped === undefined && this.#launch.kind !== "talking") return;
     for (let sweep = 0; sweep < MAX_SWEEPS; sweep++) {

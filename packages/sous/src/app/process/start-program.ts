@@ -4,12 +4,10 @@ import { type ChildProcess, type StdioOptions, spawn } from "node:child_process"
 import { closeSync } from "node:fs";
 import type { Socket } from "node:net";
 import type { Readable } from "node:stream";
-import { messageOf, ToolFailure } from "../core/errors.ts";
-import type { ProgramRequest } from "../core/process.ts";
-import { HeadAndTail } from "./output.ts";
-import { type OutputPipe, openOutputPipe } from "./output-pipe.ts";
+import { messageOf, ToolFailure } from "../../core/errors.ts";
+import type { ProgramRequest } from "../../core/process.ts";
+import { HeadAndTail, type OutputPipe, openOutputPipe, WatchedOutput } from "./output.ts";
 import { type Launch, type Outlet, RunningProgram } from "./running-program.ts";
-import { WatchedOutput } from "./watched-output.ts";
 
 export type StartRequest = Pick<ProgramRequest, "program" | "args" | "cwd">;
 

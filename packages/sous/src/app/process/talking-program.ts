@@ -3,16 +3,15 @@
 import type { ChildProcess } from "node:child_process";
 import type { Socket } from "node:net";
 import type { Writable } from "node:stream";
-import type { Clock } from "../core/clock.ts";
-import { ToolFailure } from "../core/errors.ts";
-import type { ProgramOutput, ProgramResult, TalkingProgram, TalkRequest } from "../core/process.ts";
+import type { Clock } from "../../core/clock.ts";
+import { ToolFailure } from "../../core/errors.ts";
+import type { ProgramOutput, ProgramResult, TalkingProgram, TalkRequest } from "../../core/process.ts";
 import { LineReader } from "./line-reader.ts";
-import { HeadAndTail } from "./output.ts";
-import { openOutputPipe } from "./output-pipe.ts";
+import { HeadAndTail, openOutputPipe } from "./output.ts";
 import { type Launch, type Outlet, RunningProgram } from "./running-program.ts";
 import { collect, spawnInto } from "./start-program.ts";
 
-/** How long a program has to end by itself when its input is closed. */
+/** The time a program has to end by itself when its input is closed. */
 const CLOSE_GRACE_MS = 500;
 
 export async function startTalk(request: TalkRequest, launch: Launch): Promise<OpenTalk> {

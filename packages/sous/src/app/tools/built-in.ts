@@ -1,29 +1,26 @@
 /** All tools of the command line, in the order people and models see them. */
 
-import type { Programs } from "../core/process.ts";
-import type { Tool } from "../core/tool.ts";
-import { editFileTool } from "./edit-file.ts";
+import type { Programs } from "../../core/process.ts";
+import type { Tool } from "../../core/tool.ts";
+import { editFileTool, type WriteToolOptions, writeFileTool } from "./edit-file.ts";
 import { fetchTool } from "./fetch.ts";
-import { globTool, listFilesTool } from "./glob.ts";
-import { grepTool } from "./grep.ts";
-import { readFileTool } from "./read-file.ts";
+import { readingTools } from "./read-only.ts";
 import { terminalTool } from "./terminal.ts";
 import type { BackgroundCommands } from "./terminal-background.ts";
-import { type WriteToolOptions, writeFileTool } from "./write-file.ts";
 
 export type BuiltInOptions = {
   /** The workspace; the working directory of the run when unset. */
   root?: string | undefined;
   /** Starts the commands of `terminal`, and ripgrep; without it there is no `terminal`. */
   programs?: Programs | undefined;
-  /** How files are written: which are guarded, and what is done around a write. */
+  /** Says which files are guarded, and what is done around a write. */
   writes?: Pick<WriteToolOptions, "guards" | "aroundWrite"> | undefined;
   terminalTimeoutMs?: number | undefined;
   /** Our variables: the secrets among them are removed from what commands print. */
   environment?: Readonly<Record<string, string | undefined>> | undefined;
   /** Hosts that `fetch` may be redirected to without asking again. */
   allowHosts?: readonly string[] | undefined;
-  /** Where commands in the background are kept, so that the end of a conversation can end them. */
+  /** Keeps commands in the background, so that the end of a conversation can end them. */
   background?: BackgroundCommands | undefined;
 };
 
@@ -33,10 +30,7 @@ export function builtInTools(options: BuiltInOptions = {}): Tool[] {
   const { root, programs, writes, environment, allowHosts, background } = options;
   const timeoutMs = options.terminalTimeoutMs ?? DEFAULT_TERMINAL_TIMEOUT_MS;
   return [
-    readFileTool(root),
-    listFilesTool(root),
-    globTool(root),
-    grepTool(root, programs),
+    ...readingTools(root, programs),
     writeFileTool({ root, ...writes }),
     editFileTool({ root, ...writes }),
     ...(programs === undefined ? [] : [terminalTool({ programs, root, timeoutMs, environment, background })]),

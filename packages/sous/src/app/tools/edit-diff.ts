@@ -1,6 +1,6 @@
-/** What an edit changed, as a small unified diff. */
+/** Shows the change of an edit as a small unified diff. */
 
-import { truncateUtf8 } from "../core/truncate.ts";
+import { truncateUtf8 } from "../../core/truncate.ts";
 import { truncateLine } from "./line-scan.ts";
 
 /** `start` and `end` are positions in the text before. */

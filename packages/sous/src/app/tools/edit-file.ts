@@ -1,40 +1,102 @@
-/** `edit_file`: replaces an exact piece of a text file, and shows the most similar lines when there is no such piece. */
+/** `write_file`: a whole text file, made or replaced in one step. `edit_file`: an exact piece of one. */
 
 import { z } from "zod";
-import { ToolFailure } from "../core/errors.ts";
-import { type Tool, type ToolResult, tool } from "../core/tool.ts";
+import { ToolFailure } from "../../core/errors.ts";
+import type { GuardPaths } from "../../core/guarded-files.ts";
+import { type Tool, type ToolResult, tool } from "../../core/tool.ts";
+import { toolWords } from "../../core/words/tools.ts";
 import { describeChange, type Replacement } from "./edit-diff.ts";
 import { describeNearest, occurrencesOf } from "./edit-nearest.ts";
-import { openTarget } from "./file-target.ts";
+import { MAX_WRITTEN_BYTES, openTarget } from "./file-target.ts";
 import { openWorkspace, protectPaths } from "./workspace.ts";
-import { encode, justWrite, type WriteToolOptions } from "./write-file.ts";
 
-/** Of the occurrences that are named when there are several. */
+const writeInput = z.strictObject({
+  path: z.string().min(1).describe("The file, relative to the top of the workspace."),
+  content: z.string().describe("All that the file will hold."),
+});
+
+export type WriteToolOptions = {
+  /** The workspace; the working directory of the run when unset. */
+  root?: string | undefined;
+  /** The paths of guarded files, besides those that are known by their names. */
+  guards?: GuardPaths | undefined;
+  /** Called instead of the last step, which it must do: `write` puts the content into `file`. */
+  aroundWrite?: AroundWrite | undefined;
+};
+
+/** `file` is absolute and without links. */
+export type AroundWrite = (file: string, content: Uint8Array, write: () => Promise<void>) => Promise<void>;
+
+export function writeFileTool({ root, guards, aroundWrite = justWrite }: WriteToolOptions = {}): Tool {
+  return tool({
+    ...toolWords("write_file"),
+    description:
+      "Writes a whole text file of the workspace; a file that is there is replaced, folders on the way are made. Use " +
+      "edit_file to change a part of a file. Settings of agents, git, shells and editors (.sous, .claude, .git, .vscode " +
+      "and the like) cannot be written.",
+    inputSchema: writeInput,
+    async execute({ path, content }, { cwd, signal }): Promise<ToolResult> {
+      const bytes = encode(path, content);
+      const workspace = await openWorkspace(root ?? cwd);
+      await using target = await openTarget(workspace, path, {
+        protectedPaths: protectPaths(workspace, guards),
+        makeFolders: true,
+      });
+      const { name, existing } = target;
+      await aroundWrite(target.real, bytes, () => target.replace(bytes, signal));
+      const lines = countLines(content);
+      const before = existing === undefined ? "" : `; before it had ${existing.size} bytes`;
+      return {
+        success: true,
+        output: `${existing === undefined ? "Created" : "Replaced"} ${name}: ${lines} lines, ${bytes.length} bytes${before}.`,
+        metadata: { path: name, created: existing === undefined, lines, bytes: bytes.length },
+      };
+    },
+  });
+}
+
+const justWrite: AroundWrite = (_file, _content, write) => write();
+
+/** The bytes of a text, if a file may hold them. */
+function encode(path: string, content: string): Buffer {
+  if (!content.isWellFormed()) throw new ToolFailure("The text holds half of a character. Write whole characters.");
+  const bytes = Buffer.from(content, "utf8");
+  if (bytes.length > MAX_WRITTEN_BYTES) {
+    throw new ToolFailure(
+      `${path} would have ${bytes.length} bytes; at most ${MAX_WRITTEN_BYTES} are written at once.`,
+    );
+  }
+  return bytes;
+}
+
+function countLines(text: string): number {
+  const breaks = text.split("\n").length - 1;
+  return text === "" || text.endsWith("\n") ? breaks : breaks + 1;
+}
+
+/** Max occurrences that are named when there are several. */
 const MAX_NAMED = 20;
-/** Of the occurrences that one call replaces. */
+/** Max occurrences that one call replaces. */
 const MAX_REPLACED = 100_000;
 /** A NUL among the first bytes marks a binary file, as in git and grep. */
 const BINARY_BYTES = 8000;
 
-const input = z.strictObject({
+const editInput = z.strictObject({
   path: z.string().min(1).describe("The file, relative to the top of the workspace."),
   old: z.string().min(1).describe("The text to replace, exactly as it stands in the file, without line numbers."),
   new: z.string().describe("The text to replace it with; empty to delete."),
   all: z.boolean().optional().describe("Replace every occurrence; without it there must be exactly one."),
 });
 
+/** Shows the most similar lines when the file has no such piece. */
 export function editFileTool({ root, guards, aroundWrite = justWrite }: WriteToolOptions = {}): Tool {
   return tool({
-    name: "edit_file",
-    displayName: "Edit file",
+    ...toolWords("edit_file"),
     description:
       "Replaces a piece of a text file of the workspace. The old text must occur exactly as given, and only once unless " +
       "all is set: give lines around it to make it unique. Line endings stay as they are in the file. Answers with what " +
       "changed.",
-    category: "edit",
-    tier: "confirm",
-    effect: "idempotent",
-    inputSchema: input,
+    inputSchema: editInput,
     async execute({ path, old, new: replacement, all = false }, { cwd, signal }): Promise<ToolResult> {
       if (old === replacement)
         throw new ToolFailure("The old and the new text are the same, so there is nothing to do.");
@@ -114,7 +176,7 @@ function notFound(flat: string, sought: string, done: readonly number[], name: s
   return `The old text is not in ${name}. ${near}`;
 }
 
-/** Whether every old text is a part of a new text that is there. Both lists in order. */
+/** True when every old text is a part of a new text that is there. Both lists in order. */
 function areWithin(found: readonly number[], length: number, done: readonly number[], doneLength: number): boolean {
   let last = -1;
   return found.every((at) => {

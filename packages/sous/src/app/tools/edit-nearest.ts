@@ -1,12 +1,12 @@
 /** Describes the lines most similar to a text that was not found, so that the next attempt can be exact. */
 
-import { spaceAtEnd } from "../core/truncate.ts";
+import { spaceAtEnd } from "../../core/truncate.ts";
 import { truncateLine } from "./line-scan.ts";
 
 const MAX_EXCERPTS = 3;
 const MAX_SHOWN_LINES = 12;
 const MAX_LINE_BYTES = 300;
-/** Of a file that is compared, and of each line: enough to find the lines, and soon done. */
+/** Max lines of a file that is compared, and max length of each: enough to find the lines, and soon done. */
 const MAX_LINES = 50_000;
 const MAX_COMPARED = 200;
 /** From this share of common pairs of letters on, a line is called near. */
@@ -119,7 +119,7 @@ function shownLines(lines: readonly string[], first: number, count: number): str
 /** Up to this length `indexOf` is faster, and what it repeats is bounded. */
 const SHORT = 64;
 
-/** Where `sought` begins in `text`, in order; occurrences may overlap. An empty text occurs nowhere. */
+/** The offsets at which `sought` begins in `text`, in order; occurrences may overlap. An empty text occurs nowhere. */
 export function occurrencesOf(text: string, sought: string): number[] {
   if (sought === "" || sought.length > text.length) return [];
   if (sought.length > SHORT) return occurrencesIn(text, sought);

@@ -8,15 +8,23 @@ import { request as httpsRequest } from "node:https";
 import { isIP } from "node:net";
 import { pipeline, type Readable, Transform } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
-import { ToolFailure } from "../core/errors.ts";
-import { hostOf, isPublicAddress, readFetchUrl } from "../machine/address.ts";
-import { type Addresses, isRedirect, only, type Resolve, resolveHere } from "../machine/checked-address.ts";
+import { ToolFailure } from "../../core/errors.ts";
+import {
+  type Addresses,
+  hostOf,
+  isPublicAddress,
+  isRedirect,
+  only,
+  type Resolve,
+  readFetchUrl,
+  resolveHere,
+} from "../../machine/address.ts";
 
-/** How the network is reached. */
+/** The way to the network. */
 export type Network = {
   /** All addresses of a name. */
   resolve: Resolve;
-  /** Whether a connection may be made. */
+  /** True when a connection may be made. */
   mayConnect(address: string, port: number): boolean;
   /** Asked about every redirect: whether it may lead to another host without a question. Throws for what a rule denies. */
   mayFollow(to: URL): boolean;
@@ -76,7 +84,7 @@ function parsed(text: string): URL {
   return read.url;
 }
 
-/** Where a redirect leads. Throws for one that is not followed. */
+/** The address that a redirect leads to. Throws for one that is not followed. */
 export function redirected(from: URL, location: string, network: Network): URL {
   const target = URL.parse(location, from.href);
   if (target === null) throw new ToolFailure(`${from.href} redirects to an address that cannot be read.`);
@@ -85,7 +93,7 @@ export function redirected(from: URL, location: string, network: Network): URL {
     throw new ToolFailure(`${from.href} redirects to ${to.href}, which is not encrypted. It was not followed.`);
   }
   const mayFollow = network.mayFollow(to);
-  // Consent was given for one host.
+  // Approval was given for one host.
   if (to.host !== from.host && !mayFollow) {
     throw new ToolFailure(`${from.href} redirects to another host. Call fetch with ${to.href} to continue there.`);
   }

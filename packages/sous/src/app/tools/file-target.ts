@@ -7,7 +7,7 @@ import { randomBytes } from "node:crypto";
 import { constants, type Stats } from "node:fs";
 import { access, type FileHandle, lstat, mkdir, open, realpath, rename, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { ToolFailure } from "../core/errors.ts";
+import { ToolFailure } from "../../core/errors.ts";
 import {
   askedInside,
   isInside,
@@ -115,7 +115,7 @@ async function openFolder(workspace: Workspace, asked: string, wanted: Wanted): 
   }
 }
 
-/** How much of a path exists, without links, and the names that are still to be made. */
+/** The part of a path that exists, without links, and the names that are still to be made. */
 async function existingPart(
   workspace: Workspace,
   asked: string,

@@ -1,14 +1,15 @@
 /** `grep`: lines that match a pattern. Found in this process; ripgrep, if installed, only says which files to read. */
 
 import { z } from "zod";
-import { ToolFailure } from "../core/errors.ts";
-import { compileGlob } from "../core/glob.ts";
-import { compileLinearPattern, type LinearPattern } from "../core/linear-pattern.ts";
-import { UnusablePattern } from "../core/pattern-syntax.ts";
-import type { Programs } from "../core/process.ts";
-import { type Tool, type ToolResult, tool } from "../core/tool.ts";
-import { truncateUtf8, truncateUtf8Start } from "../core/truncate.ts";
-import { utf8Length } from "../core/usage.ts";
+import { ToolFailure } from "../../core/errors.ts";
+import { compileGlob } from "../../core/glob.ts";
+import { loadPatternEngine, Pattern } from "../../core/pattern.ts";
+import { UnusablePattern } from "../../core/pattern-syntax.ts";
+import type { Programs } from "../../core/process.ts";
+import { type Tool, type ToolResult, tool } from "../../core/tool.ts";
+import { truncateUtf8, truncateUtf8Start } from "../../core/truncate.ts";
+import { utf8Length } from "../../core/usage.ts";
+import { toolWords } from "../../core/words/tools.ts";
 import { type ScanEnd, scanLines, textOfLine } from "./line-scan.ts";
 import { filesHolding } from "./ripgrep.ts";
 import { type FoundFile, skippedFolders, walkFiles } from "./walk.ts";
@@ -25,14 +26,15 @@ import {
 
 const DEFAULT_MATCHES = 200;
 const MAX_MATCHES = 1000;
-/** Of one answer. */
+/** Max size of one answer. */
 const MAX_BYTES = 48 * 1024;
-/** Of a line: this much is searched, and this much is shown. */
+/** Max bytes of a line that are searched, and that are shown. */
 const MAX_SEARCHED_BYTES = 16 * 1024;
 const MAX_SHOWN_BYTES = 400;
-/** Of one file, and of the work of one call: about a second of it. */
+/** Max size of one file. */
 const MAX_FILE_BYTES = 64 * 1024 * 1024;
-const MAX_STEPS = 50_000_000;
+/** Max time of matching in one call. It ends between two lines: the longest line and the slowest pattern take half a second. */
+const MAX_MILLISECONDS = 1000;
 /** Opened while another is searched. */
 const FILES_AHEAD = 8;
 
@@ -46,21 +48,19 @@ const input = z.strictObject({
   limit: z.int().min(1).max(MAX_MATCHES).optional().describe(`How many lines to show; ${DEFAULT_MATCHES} when unset.`),
 });
 
-export function grepTool(root?: string, programs?: Programs): Tool {
+/** `now` counts milliseconds. */
+export function grepTool(root?: string, programs?: Programs, now: () => number = () => performance.now()): Tool {
   return tool({
-    name: "grep",
-    displayName: "Search",
+    ...toolWords("grep"),
     description:
       "Searches the text files of the workspace for lines that match a regular expression, and answers with " +
       "file:line:text. Known: . [a-z] [^a] \\d \\w \\s \\b \\p{L} ^ $ | ( ) * + ? {2,5}; not look-around or " +
       "back-references. node_modules and what .gitignore names are left out unless you ask for them.",
-    category: "search",
-    tier: "observe",
-    effect: "read",
     inputSchema: input,
     async execute(asked, context): Promise<ToolResult> {
       const pattern = compilePattern(asked);
-      const search = newSearch(pattern, asked.limit ?? DEFAULT_MATCHES, programs);
+      await loadPatternEngine();
+      const search = newSearch(pattern, asked.limit ?? DEFAULT_MATCHES, programs, now);
       const workspace = await openWorkspace(root ?? context.cwd);
       const { real, isFolder } = await locate(workspace, asked.path ?? ".");
       if (isFolder) await searchFolder(workspace, real, asked, search, context.signal);
@@ -72,9 +72,9 @@ export function grepTool(root?: string, programs?: Programs): Tool {
 
 type Asked = z.infer<typeof input>;
 
-function compilePattern({ pattern, literal = false, ignore_case: ignoreCase = false }: Asked): LinearPattern {
+function compilePattern({ pattern, literal = false, ignore_case: ignoreCase = false }: Asked): Pattern {
   try {
-    return compileLinearPattern(pattern, { isLiteral: literal, ignoreCase, dialect: "lines" });
+    return new Pattern(pattern, { isLiteral: literal, ignoreCase, dialect: "lines" });
   } catch (error) {
     if (!(error instanceof UnusablePattern)) throw error;
     throw new ToolFailure(`${error.message} Change it, or set literal to true to search for the text as it stands.`, {
@@ -83,23 +83,24 @@ function compilePattern({ pattern, literal = false, ignore_case: ignoreCase = fa
   }
 }
 
-/** What a search has found so far, and why it ended early. */
+/** The finds of a search so far, and why it ended early. */
 type Search = {
-  pattern: LinearPattern;
+  pattern: Pattern;
   programs: Programs | undefined;
   required: Buffer | undefined;
   limit: number;
   lines: string[];
   bytes: number;
   files: Set<string>;
-  steps: number;
+  now: () => number;
+  milliseconds: number;
   longLines: number;
   hardLinks: number;
   notices: Set<string>;
   isOver: boolean;
 };
 
-function newSearch(pattern: LinearPattern, limit: number, programs: Programs | undefined): Search {
+function newSearch(pattern: Pattern, limit: number, programs: Programs | undefined, now: () => number): Search {
   const required = pattern.required === undefined ? undefined : Buffer.from(pattern.required);
   return {
     pattern,
@@ -109,7 +110,8 @@ function newSearch(pattern: LinearPattern, limit: number, programs: Programs | u
     lines: [],
     bytes: 0,
     files: new Set(),
-    steps: 0,
+    now,
+    milliseconds: 0,
     longLines: 0,
     hardLinks: 0,
     notices: new Set(),
@@ -194,8 +196,8 @@ async function searchFile(file: OpenedFile, search: Search, signal: AbortSignal)
       if (line.droppedBytes > 0 && line.droppedHolds) search.longLines += 1;
       if (required !== undefined && !line.bytes.includes(required)) return true;
       const text = textOfLine(line);
-      const matchEnd = findIn(text, search);
-      if (matchEnd !== -1) keep(search, file.name, line.number, shownPart(text, matchEnd));
+      const shown = findIn(text, search);
+      if (shown !== undefined) keep(search, file.name, line.number, shown);
       return !search.isOver;
     },
   });
@@ -203,21 +205,16 @@ async function searchFile(file: OpenedFile, search: Search, signal: AbortSignal)
   return end;
 }
 
-/** Ends the search, also in the middle of a line, when its steps are used up. */
-function findIn(text: string, search: Search): number {
-  try {
-    return search.pattern.find(text, (steps) => {
-      search.steps += steps;
-      if (search.steps > MAX_STEPS) throw new StepsUsedUp();
-    });
-  } catch (error) {
-    if (!(error instanceof StepsUsedUp)) throw error;
+/** The part of the line to show; undefined when it does not match. Ends the search when its time is used up. */
+function findIn(text: string, search: Search): string | undefined {
+  const { pattern, now } = search;
+  const startedAt = now();
+  const shown = pattern.isIn(text) ? shownPart(text, pattern) : undefined;
+  search.milliseconds += now() - startedAt;
+  if (search.milliseconds > MAX_MILLISECONDS)
     stop(search, "the pattern takes too long to search for; make it simpler, or give a path or a glob");
-    return -1;
-  }
+  return shown;
 }
-
-class StepsUsedUp extends Error {}
 
 function keep(search: Search, name: string, number: number, text: string): void {
   const line = `${name}:${number}:${text}`;
@@ -237,8 +234,9 @@ function stop(search: Search, why: string): void {
 }
 
 /** The part of a long line where the match ends. */
-function shownPart(text: string, matchEnd: number): string {
+function shownPart(text: string, pattern: Pattern): string {
   if (utf8Length(text) <= MAX_SHOWN_BYTES) return text.toWellFormed();
+  const matchEnd = pattern.endIn(text);
   const before = truncateUtf8Start(text.slice(0, matchEnd), Math.ceil(MAX_SHOWN_BYTES * 0.75));
   const after = truncateUtf8(text.slice(matchEnd), MAX_SHOWN_BYTES - before.keptBytes);
   return `${before.truncated ? "…" : ""}${before.text}${after.text}${after.truncated ? "…" : ""}`;

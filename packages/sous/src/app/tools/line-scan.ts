@@ -1,23 +1,23 @@
 /** Reads a file line by line in bounded memory, however long the file and its lines are. */
 
 import type { FileHandle } from "node:fs/promises";
-import { truncateUtf8 } from "../core/truncate.ts";
-import { utf8Length } from "../core/usage.ts";
+import { truncateUtf8 } from "../../core/truncate.ts";
+import { utf8Length } from "../../core/usage.ts";
 
 type Line = {
   /** The first line is 1. */
   number: number;
   /** Without its line ending, at most `maxLineBytes` long. */
   bytes: Buffer;
-  /** How much of the line was dropped. */
+  /** Bytes of the line that were dropped. */
   droppedBytes: number;
-  /** Whether `sought` is anywhere in a line of which a part was dropped; true when nothing was sought. */
+  /** True when `sought` is anywhere in a line of which a part was dropped, or when nothing was sought. */
   droppedHolds: boolean;
 };
 
 type LineScan = {
   maxLineBytes: number;
-  /** Of the file; where they end, a line that has not ended is not shown. */
+  /** Max bytes of the file; where they end, a line that has not ended is not shown. */
   maxBytes: number;
   /** Looked for in lines that are too long. */
   sought?: Buffer | undefined;

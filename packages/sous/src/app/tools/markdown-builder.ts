@@ -1,6 +1,6 @@
 /** Builds Markdown block by block: the caller says what begins and ends, here the pieces become lines. */
 
-import { spaceAtEnd } from "../core/truncate.ts";
+import { spaceAtEnd } from "../../core/truncate.ts";
 
 /** Text around what is marked. */
 type Mark = { before: string; after: string };
@@ -41,7 +41,7 @@ export function blockBuilder({ isPlain, maxLength }: { isPlain: boolean; maxLeng
   /** Pieces of the block that is being written. */
   let pieces: string[] = [];
   let prefix = "";
-  /** Of an item whose first text has not come yet: it may begin with another block. */
+  /** The mark of an item whose first text has not come yet: it may begin with another block. */
   let marker = "";
   let length = 0;
   const marks: { name: string; mark: Mark | undefined; start: number }[] = [];

@@ -1,14 +1,14 @@
 /** A fetched page as bounded text for a model: decoded, and HTML as the Markdown of what a person would read. */
 
-import { ToolFailure } from "../core/errors.ts";
-import type { ToolResult } from "../core/tool.ts";
-import { truncateUtf8 } from "../core/truncate.ts";
+import { ToolFailure } from "../../core/errors.ts";
+import type { ToolResult } from "../../core/tool.ts";
+import { truncateUtf8 } from "../../core/truncate.ts";
 import { MAX_BYTES, type Page } from "./fetch-page.ts";
 import { type HtmlToken, htmlTokens } from "./html-tokens.ts";
 import { type Block, blockBuilder } from "./markdown-builder.ts";
 import { type Pauses, pausesFor } from "./pauses.ts";
 
-/** Of one answer, and of the text of a page with an error status. */
+/** Max size of one answer, and of the text of a page with an error status. */
 const MAX_SHOWN_BYTES = 48 * 1024;
 const MAX_REFUSAL_BYTES = 2 * 1024;
 

@@ -3,8 +3,8 @@
  * our own search decides what matches and what is shown, so the result is the same with and without it.
  */
 
-import { ToolFailure } from "../core/errors.ts";
-import type { Programs } from "../core/process.ts";
+import { ToolFailure } from "../../core/errors.ts";
+import type { Programs } from "../../core/process.ts";
 
 export type TextSearch = {
   /** A real path inside the workspace. */

@@ -4,13 +4,12 @@
  * conversation is over (`end`), or until the programs are closed.
  */
 
-import { plainText } from "../core/clean-text.ts";
-import { ToolFailure } from "../core/errors.ts";
-import type { BackgroundProgram, ProgramOutput, ProgramRequest, ProgramResult, Programs } from "../core/process.ts";
-import type { Redactor } from "../core/redactor.ts";
-import type { ToolContext, ToolResult } from "../core/tool.ts";
-import { leftOutNotice, truncateUtf8, truncateUtf8Start } from "../core/truncate.ts";
-import { utf8Length } from "../core/usage.ts";
+import { plainText, type Redactor } from "../../core/clean-text.ts";
+import { ToolFailure } from "../../core/errors.ts";
+import type { BackgroundProgram, ProgramOutput, ProgramRequest, ProgramResult, Programs } from "../../core/process.ts";
+import type { ToolContext, ToolResult } from "../../core/tool.ts";
+import { leftOutNotice, truncateUtf8, truncateUtf8Start } from "../../core/truncate.ts";
+import { utf8Length } from "../../core/usage.ts";
 
 type Command = {
   /** The agents that may reach it, from the root down to the one that started it. */
@@ -30,7 +29,7 @@ export class BackgroundCommands {
   readonly #programs: Programs;
   readonly #redactor: Redactor;
   readonly #commands = new Map<string, Command>();
-  /** How many commands of each agent are starting. */
+  /** The number of commands of each agent that are starting. */
   readonly #starting = new Map<string, number>();
   #started = 0;
 
@@ -152,7 +151,7 @@ const MAX_BYTES = 48 * 1024;
 /** Longer than any secret: a secret that lies across a cut must be seen as a whole to be removed. */
 const MARGIN_BYTES = 8 * 1024;
 
-/** How much of the output a program is asked to keep. */
+/** Bytes of the output that a program is asked to keep. */
 export const KEPT_OUTPUT_BYTES = MAX_BYTES + 2 * MARGIN_BYTES;
 
 /** The result of a command that was waited for. */

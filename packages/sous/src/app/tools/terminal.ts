@@ -1,13 +1,13 @@
 /** `terminal`: a command of the shell in the workspace, with a time limit and bounded output, also in the background. */
 
 import { z } from "zod";
-import { plainText } from "../core/clean-text.ts";
-import { ToolFailure } from "../core/errors.ts";
-import { type ProgramRequest, type Programs, WATCHED_LENGTH } from "../core/process.ts";
-import type { Redactor } from "../core/redactor.ts";
-import { type Tool, type ToolContext, type ToolResult, tool } from "../core/tool.ts";
-import { createRedactor } from "../secrets/redact.ts";
-import { secretsOf } from "../secrets/variables.ts";
+import { plainText, type Redactor } from "../../core/clean-text.ts";
+import { ToolFailure } from "../../core/errors.ts";
+import { type ProgramRequest, type Programs, WATCHED_LENGTH } from "../../core/process.ts";
+import { type Tool, type ToolContext, type ToolResult, tool } from "../../core/tool.ts";
+import { toolWords } from "../../core/words/tools.ts";
+import { createRedactor } from "../../runtime/secrets/redact.ts";
+import { secretsOf } from "../../runtime/secrets/variables.ts";
 import { BackgroundCommands, endedResult, KEPT_OUTPUT_BYTES } from "./terminal-background.ts";
 import { locate, openWorkspace } from "./workspace.ts";
 
@@ -19,7 +19,7 @@ export type TerminalOptions = {
   readonly timeoutMs: number;
   /** Our variables: the secrets among them are removed from what commands print. */
   readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
-  /** Where commands in the background are kept, so that the end of a conversation can end them. */
+  /** Keeps commands in the background, so that the end of a conversation can end them. */
   readonly background?: BackgroundCommands | undefined;
 };
 
@@ -31,17 +31,13 @@ export function terminalTool({ programs, root, timeoutMs, environment = process.
   const redactor = createRedactor(secretsOf(environment));
   const background = more.background ?? new BackgroundCommands(programs, redactor);
   return tool({
-    name: "terminal",
-    displayName: "Terminal",
+    ...toolWords("terminal"),
     description:
       "Runs a command with bash (sh where there is no bash) in the workspace and returns its output, standard output and " +
       "standard error together. Every call is a shell of its own: cd and variables are forgotten afterwards. Nothing can " +
       "be typed in. Long output is cut in the middle. Whatever the command leaves running is ended with it; for a server " +
       "or a watcher use background: true, which returns an id at once, and then output_of or stop with that id. What a " +
       "subagent has started this way ends with the subagent.",
-    category: "execute",
-    tier: "confirm",
-    effect: "unsafe",
     inputSchema: input,
     async execute(call, context): Promise<ToolResult> {
       const { command, output_of, stop } = call;

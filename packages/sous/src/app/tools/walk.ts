@@ -1,9 +1,9 @@
 /** Walks the files of the workspace in the order of their names, without following links or entering ignored folders. */
 
 import { join } from "node:path";
-import { ToolFailure } from "../core/errors.ts";
-import { compileSegments, type GlobPattern, matchesPath, pathNames, type Segment, sizeOf } from "../core/glob.ts";
-import { trimEndOf } from "../core/truncate.ts";
+import { ToolFailure } from "../../core/errors.ts";
+import { compileSegments, type GlobPattern, matchesPath, pathNames, type Segment, sizeOf } from "../../core/glob.ts";
+import { trimEndOf } from "../../core/truncate.ts";
 import { type Pauses, pausesFor } from "./pauses.ts";
 import { type FolderEntry, nameInside, openKnownFile, readFolder, type Workspace } from "./workspace.ts";
 
@@ -118,7 +118,7 @@ async function withRulesOf(
   }
 }
 
-/** What .gitignore files say about a path: the last rule that matches wins, and a deeper file wins over a higher one. */
+/** Decides by the .gitignore files about a path: the last rule that matches wins, and a deeper file wins over a higher one. */
 type IgnoreRules = {
   /** `name` is below the workspace, with forward slashes. */
   ignores(name: string, isFolder: boolean, pauses: Pauses): Promise<boolean>;
@@ -131,7 +131,7 @@ type Rule = { segments: Segment[]; isNegated: boolean; isForFolders: boolean };
 type RuleFile = { rules: Rule[]; depth: number; size: number };
 
 const MAX_RULES = 5000;
-/** Of all files that hold for a path: it is compared with each rule, so this bounds the time for one path. */
+/** Max size of all rules that hold for a path: it is compared with each, so this bounds the time for one path. */
 const MAX_SIZE = 100_000;
 /** As long as a path can be; people do not write longer rules. */
 const MAX_RULE_LENGTH = 4096;

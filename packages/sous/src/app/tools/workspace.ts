@@ -6,8 +6,8 @@
 import { constants, lstatSync, type Stats } from "node:fs";
 import { type FileHandle, lstat, open, readdir, readlink, realpath } from "node:fs/promises";
 import { isAbsolute, relative, resolve, sep } from "node:path";
-import { ToolFailure } from "../core/errors.ts";
-import { type FileGuard, type GuardPaths, guardOf } from "../core/guarded-files.ts";
+import { ToolFailure } from "../../core/errors.ts";
+import { type FileGuard, type GuardPaths, guardOf } from "../../core/guarded-files.ts";
 
 export type Workspace = {
   /** The real path of its top folder. */
@@ -57,7 +57,7 @@ export async function openKnownFile(workspace: Workspace, real: string, path: st
   }
 }
 
-/** Where a path inside the workspace really leads, without opening it. */
+/** Finds where a path inside the workspace really leads, without opening it. */
 export async function locate(workspace: Workspace, path: string): Promise<Located> {
   const real = await resolveInside(workspace, path, "folder");
   const stats = await lstat(real).catch((error: unknown) => fail(error, path, "folder"));
@@ -69,7 +69,7 @@ export async function readFolder(workspace: Workspace, real: string, path: strin
   const handle = await openAt(real, path, "folder");
   try {
     const isNamed = await refuseIfElsewhere(workspace, handle, real, path);
-    // Where the kernel names open files, the folder that was checked is the one that is read.
+    // On a kernel that names open files, the folder that was checked is the one that is read.
     const folder = isNamed ? `/proc/self/fd/${handle.fd}` : real;
     const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) =>
       fail(error, path, "folder"),
@@ -142,7 +142,7 @@ export class HardLinkFailure extends ToolFailure {}
 const LINKED_FOLDERS: ReadonlySet<string> = new Set(["node_modules", "site-packages"]);
 
 /**
- * Where the other names of a file lie cannot be known, so a hard link is refused. Below folders of installed packages it
+ * A hard link is refused: it is not known where the other names of the file lie. Below folders of installed packages it
  * is not, when all users of the machine may read the file: a secret that lies outside is private.
  */
 export function refuseHardLink(stats: Stats, name: string, path: string): void {
@@ -175,7 +175,7 @@ async function refuseIfElsewhere(
   return false;
 }
 
-/** Where an open file lies; undefined where the kernel does not say. */
+/** The path of an open file; undefined where the kernel does not say. */
 export async function pathOf(handle: FileHandle): Promise<string | undefined> {
   if (process.platform !== "linux") return undefined;
   return readlink(`/proc/self/fd/${handle.fd}`).catch(() => undefined);
@@ -218,7 +218,7 @@ export function printable(name: string): string {
   return name.toWellFormed().replace(CONTROL, "\ufffd");
 }
 
-/** What the tools that write refuse by themselves, whatever rules and people allow. */
+/** The paths that the tools that write refuse by themselves, whatever rules and people allow. */
 export type ProtectedPaths = {
   /** Why a file must not be written; undefined when it may be. Absolute: as it was asked for, and without links. */
   reason(asked: string, real: string): string | undefined;

@@ -1,8 +1,8 @@
-/** What an agent says and does during one prompt, passed on in bounded pieces. Everything here is a claim of the agent. */
+/** Passes on what an agent says and does during one prompt, in bounded pieces. Everything here is a claim of the agent. */
 
-import { cleanText } from "../core/clean-text.ts";
-import type { OutsideCall, OutsideHost } from "../core/outside-agent.ts";
-import { truncateUtf8 } from "../core/truncate.ts";
+import { cleanText } from "../../core/clean-text.ts";
+import type { ExternalCall, ExternalHost } from "../../core/external-agent.ts";
+import { truncateUtf8 } from "../../core/truncate.ts";
 import { oneLine } from "./one-line.ts";
 import { chunk, plan, type ToolCallData, toolCall } from "./schema.ts";
 
@@ -14,10 +14,10 @@ const MAX_KIND = 20;
 const MAX_INPUT_BYTES = 4096;
 const MAX_OUTPUT_BYTES = 4096;
 const MAX_PLAN_STEPS = 50;
-/** Of one prompt. Each of them is recorded. */
+/** Max calls of one prompt. Each of them is recorded. */
 const MAX_CALLS = 2000;
 
-type Sink = Pick<OutsideHost, "onText" | "onThought" | "onPlan" | "onCall">;
+type Sink = Pick<ExternalHost, "onText" | "onThought" | "onPlan" | "onCall">;
 
 /** A call that has begun; what later updates say replaces what was said before. */
 export type OpenCall = { readonly callId: string; readonly data: ToolCallData };
@@ -59,7 +59,7 @@ export class Activity {
     }
   }
 
-  /** What is known about a call: the call as it was announced, with what a question about it says. */
+  /** Returns the call as it was announced, with what a question about it says. */
   known(asked: ToolCallData): OpenCall {
     const open = this.#open.get(asked.toolCallId);
     return { callId: open?.callId ?? this.#newId(), data: merged(open?.data, asked) };
@@ -108,13 +108,13 @@ export class Activity {
   }
 }
 
-/** What an update does not say stays as it was. */
+/** Merges an update: a field that it does not name stays as it was. */
 function merged(before: ToolCallData | undefined, now: ToolCallData): ToolCallData {
   const said = Object.entries(now).filter(([, value]) => value !== undefined && value !== null);
   return { ...(before ?? now), ...Object.fromEntries(said) };
 }
 
-function described(callId: string, data: ToolCallData): Omit<OutsideCall, "phase"> {
+function described(callId: string, data: ToolCallData): Omit<ExternalCall, "phase"> {
   const kind = oneLine(data.kind ?? "other", MAX_KIND);
   return {
     callId,

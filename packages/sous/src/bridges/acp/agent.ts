@@ -1,14 +1,14 @@
 /** One started agent: its process, the handshake, and which of its sessions a message is for. */
 
-import type { Clock } from "../core/clock.ts";
-import { ignore, ModelError, messageOf, UserError } from "../core/errors.ts";
-import type { Programs } from "../core/process.ts";
-import { readTraceContext, type TraceContext } from "../core/trace-context.ts";
+import type { Clock } from "../../core/clock.ts";
+import { ignore, ModelError, messageOf, UserError } from "../../core/errors.ts";
+import type { Programs } from "../../core/process.ts";
+import { readTraceContext, type TraceContext } from "../../core/trace-context.ts";
+import type { Server } from "./client-types.ts";
 import { AgentConnection, AgentError, INVALID_PARAMS, METHOD_NOT_FOUND, Refusal } from "./connection.ts";
 import { type AgentInfo, initializeResult, notification, sessionOf } from "./schema.ts";
-import type { Server } from "./server-entry.ts";
 
-/** How long is waited, in milliseconds. */
+/** The times to wait, in milliseconds. */
 export type AcpDeadlines = {
   /** For the process, and then for its answer to the handshake. */
   readonly startMs: number;
@@ -27,7 +27,7 @@ export const DEFAULT_DEADLINES: AcpDeadlines = {
   graceMs: 5000,
 };
 
-/** What a session does with what its agent sends. */
+/** The session's side of the messages of its agent. */
 export type SessionHandler = {
   request(method: string, params: unknown): Promise<unknown>;
   update(kind: string, update: unknown): void;
@@ -41,7 +41,7 @@ export type AgentStart = {
   readonly programs: Programs;
   readonly clock: Clock;
   readonly deadlines: AcpDeadlines;
-  /** Where the program is started, unless its server says so. */
+  /** The folder in which the program is started, unless its server names one. */
   readonly cwd: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly lent: Lent;
@@ -202,4 +202,8 @@ export function refusedBy(serverName: string, method: string, error: AgentError)
     `The agent server ${serverName} refused ${method}: ${error.message}${isAuth ? ". Sign in with its own program first" : ""}`,
     { cause: error },
   );
+}
+
+export function unknownShape({ server }: StartedAgent, method: string): ModelError {
+  return new ModelError("unknown", `The agent server ${server.name} answered ${method} in a shape that is not known`);
 }

@@ -1,6 +1,6 @@
 /** The mode and the model of a session: what the agent offers, and how one of them is chosen. */
 
-import { UserError } from "../core/errors.ts";
+import { UserError } from "../../core/errors.ts";
 import type { ConfigOption, SessionSettings } from "./schema.ts";
 
 /** The request that makes a choice. */

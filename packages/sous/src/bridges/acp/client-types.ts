@@ -1,15 +1,58 @@
-/** What the client of agent servers takes and tells. */
+/** The settings of a client of agent servers, and its descriptions of them. */
 
+import { UserError } from "../../core/errors.ts";
 import type { AcpDeadlines, StartedAgent } from "./agent.ts";
 import type { AcpPermissionPolicy, LibrarySession } from "./library-session.ts";
-import type { AcpServer } from "./server-entry.ts";
 
-/** What a client needs besides the machine. */
+/** The program of an agent, and the settings its sessions begin with. */
+export type AcpServer = {
+  /** A program, looked for in PATH, or an absolute path; not a line for a shell. */
+  readonly command: string;
+  readonly args?: readonly string[] | undefined;
+  /** The folder in which the program is started; that of its first session when unset. */
+  readonly cwd?: string | undefined;
+  /** Besides the few variables that every program gets. */
+  readonly env?: Readonly<Record<string, string>> | undefined;
+  /** Only here a mode that skips questions can be chosen. */
+  readonly defaultMode?: string | undefined;
+  readonly model?: string | undefined;
+  /** The time of one run or one prompt; 30 minutes when unset. */
+  readonly timeoutMs?: number | undefined;
+  /** USD that a prompt may cost. */
+  readonly maxCostUsd?: number | undefined;
+};
+
+export type Server = AcpServer & {
+  readonly name: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly timeoutMs: number;
+  readonly maxCostUsd: number | undefined;
+};
+
+const DEFAULT_TIMEOUT_MS = 30 * 60_000;
+
+/** Throws a `UserError` for one that cannot be started. */
+export function checkedServers(servers: Readonly<Record<string, AcpServer>>): Server[] {
+  return Object.entries(servers).map(([name, server]) => checked(name, server));
+}
+
+function checked(name: string, given: AcpServer): Server {
+  if (typeof given.command !== "string" || given.command.trim() === "") {
+    throw new UserError(`The agent server ${name} has no command: give the program that starts it`);
+  }
+  const { timeoutMs = DEFAULT_TIMEOUT_MS } = given;
+  if (!(timeoutMs > 0)) throw new UserError(`The timeout of the agent server ${name} must be greater than 0`);
+  const { args = [], env = {}, maxCostUsd } = given;
+  return { ...given, name, args, env, timeoutMs, maxCostUsd };
+}
+
+/** The options of a client. */
 export type AcpClientOptions = {
   /** By name; the first one is the default. */
   readonly servers: Readonly<Record<string, AcpServer>>;
   readonly defaultServer?: string | undefined;
-  /** Where sessions work that name no folder. */
+  /** The folder of sessions that name none. */
   readonly cwd: string;
   /** For the sessions of this client; those of a runtime follow its rules. `deny` when unset. */
   readonly permissions?: AcpPermissionPolicy | undefined;
@@ -42,7 +85,7 @@ export type AcpAgent = {
   readonly canDeleteSessions: boolean;
 };
 
-/** What is known of a server and its one process. */
+/** The state of a server and its one process. */
 export type AcpServerHealth = {
   readonly serverName: string;
   readonly status: "stopped" | "running" | "failed";

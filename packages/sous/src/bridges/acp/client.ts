@@ -1,7 +1,13 @@
 /** The client of the Agent Client Protocol: several agent servers, started on demand, for code and for the runtime. */
 
-import { messageOf, UserError } from "../core/errors.ts";
-import { type OutsideAgent, type OutsideAgents, outsideName, SessionLost } from "../core/outside-agent.ts";
+import { messageOf, UserError } from "../../core/errors.ts";
+import {
+  type ExternalAgent,
+  type ExternalAgents,
+  externalName,
+  ServerBook,
+  SessionLost,
+} from "../../core/external-agent.ts";
 import { DEFAULT_DEADLINES, type StartedAgent, startAgent } from "./agent.ts";
 import {
   type AcpAgent,
@@ -10,25 +16,32 @@ import {
   type AcpPromptOptions,
   type AcpServerHealth,
   type AcpSessionInfo,
+  checkedServers,
   describeAgent,
   describeSession,
+  type Server,
 } from "./client-types.ts";
-import { type AcpPermissionPolicy, type AcpPiece, type AcpResult, LibrarySession } from "./library-session.ts";
-import { type AgentGround, checkAgentId, createOutsideAgent } from "./outside.ts";
-import { iteratePieces } from "./pieces.ts";
+import { type AgentGround, checkAgentId, openExternal } from "./external.ts";
+import {
+  type AcpPermissionPolicy,
+  type AcpPiece,
+  type AcpResult,
+  iteratePieces,
+  LibrarySession,
+} from "./library-session.ts";
 import { listResult } from "./schema.ts";
-import { type Server, ServerBook } from "./server-entry.ts";
 
-/** Of `session/list`: an agent that always names a next page is asked for no more. */
+/** Max pages of `session/list`: an agent that always names a next page is asked for no more. */
 const MAX_PAGES = 20;
 
 /**
- * The agents of some servers: for a runtime (`models.outside`, `client` of `registerSubagentTools`), and sessions of its own for
+ * The agents of some servers: for a runtime (`models.external`, `client` of `registerSubagentTools`), and sessions of its own for
  * code without one. Servers are started on demand.
  */
-export class AcpClient implements OutsideAgents, AsyncDisposable {
-  readonly #book: ServerBook;
+export class AcpClient implements ExternalAgents, AsyncDisposable {
+  readonly #book: ServerBook<Server>;
   readonly #ground: AgentGround;
+  readonly #external: ExternalAgents;
   readonly #cwd: string;
   readonly #onDispose: () => Promise<void>;
   readonly #agents = new Map<string, Promise<StartedAgent>>();
@@ -41,8 +54,11 @@ export class AcpClient implements OutsideAgents, AsyncDisposable {
 
   /** Use `createAcpClient`. */
   constructor(options: AcpClientOptions, ground: Omit<AgentGround, "deadlines">, onDispose: () => Promise<void>) {
-    this.#book = new ServerBook(options.servers, options.defaultServer);
+    this.#book = new ServerBook(checkedServers(options.servers), options.defaultServer);
     this.#ground = { ...ground, deadlines: { ...DEFAULT_DEADLINES, ...options.deadlines } };
+    this.#external = this.#book.agents((chosen, request, host) =>
+      openExternal({ ...chosen, ground: this.#ground }, request, host),
+    );
     this.#cwd = options.cwd;
     this.#policy = options.permissions ?? "deny";
     this.#onDispose = onDispose;
@@ -63,13 +79,12 @@ export class AcpClient implements OutsideAgents, AsyncDisposable {
   /** The id that stands for the agent of the default server. */
   get defaultAgent(): string | undefined {
     const name = this.#book.defaultName;
-    return name === undefined ? undefined : outsideName(name);
+    return name === undefined ? undefined : externalName(name);
   }
 
   /** For the runtime. Starts nothing; every session that it opens has a process of its own. */
-  outsideAgent(serverName?: string, agentId?: string): OutsideAgent {
-    const named = serverName === undefined && agentId !== undefined ? this.#book.named(agentId) : undefined;
-    return createOutsideAgent(named ?? this.#book.find(serverName), agentId, this.#ground);
+  externalAgent(serverName?: string, agentId?: string): ExternalAgent {
+    return this.#external.externalAgent(serverName, agentId);
   }
 
   /** Starts the servers, or those named. Without names it fails only when none can be started: `getServerHealth` says why. */
@@ -129,7 +144,7 @@ export class AcpClient implements OutsideAgents, AsyncDisposable {
     );
   }
 
-  /** What is known of a server; starts nothing. */
+  /** The state of a server; starts nothing. */
   async getServerHealth(serverName?: string): Promise<AcpServerHealth> {
     const { name } = this.#book.find(serverName);
     const agent = await this.#agents.get(name)?.catch(() => undefined);
@@ -148,7 +163,7 @@ export class AcpClient implements OutsideAgents, AsyncDisposable {
     };
   }
 
-  /** What the agent lists; of an agent that cannot, the sessions that are open here. */
+  /** The sessions that the agent lists; when it cannot, those that are open here. */
   async listSessions(serverName?: string): Promise<AcpSessionInfo[]> {
     const agent = await this.#start(this.#book.find(serverName));
     const isOpen = (sessionId: string) => this.#sessions.get(sessionId)?.agent.server.name === agent.server.name;
@@ -241,8 +256,7 @@ export class AcpClient implements OutsideAgents, AsyncDisposable {
   }
 
   async #open({ serverName, agentId, cwd }: AcpPromptOptions, sessionId?: string): Promise<LibrarySession> {
-    const named = serverName === undefined && agentId !== undefined ? this.#book.named(agentId) : undefined;
-    const agent = await this.#start(named ?? this.#book.find(serverName));
+    const agent = await this.#start(this.#book.chosen(serverName, agentId));
     checkAgentId(agent, agentId);
     const policy = () => this.#policy;
     const session = await LibrarySession.open({ agent, cwd: cwd ?? this.#cwd, sessionId, policy });

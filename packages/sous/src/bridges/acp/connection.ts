@@ -4,10 +4,10 @@
  * makes it refuse a whole message. So the client needs no code of the SDK when it runs.
  */
 
-import { plainText } from "../core/clean-text.ts";
-import type { Clock } from "../core/clock.ts";
-import { ignore, ModelError } from "../core/errors.ts";
-import type { ProgramResult, TalkingProgram } from "../core/process.ts";
+import { plainText } from "../../core/clean-text.ts";
+import type { Clock } from "../../core/clock.ts";
+import { ignore, ModelError } from "../../core/errors.ts";
+import type { ProgramResult, TalkingProgram } from "../../core/process.ts";
 import { parseMessage, type RequestId, type RpcError, type RpcMessage } from "./message.ts";
 
 /** The answer of the agent was an error. */
@@ -21,7 +21,7 @@ export class AgentError extends Error {
   }
 }
 
-/** What the other side may ask of us. A throw becomes an error as answer. */
+/** Answers the requests of the other side. A throw becomes an error as answer. */
 export type Handler = {
   request(method: string, params: unknown): Promise<unknown>;
   notification(method: string, params: unknown): void;
@@ -42,7 +42,7 @@ export const INVALID_PARAMS = -32602;
 const INTERNAL_ERROR = -32603;
 const TOO_MANY = -32000;
 
-/** Of requests of an agent that wait for our answer: more is a flood. */
+/** Max requests of an agent that wait for our answer: more is a flood. */
 const MAX_WAITING = 64;
 
 type Pending = { resolve(result: unknown): void; reject(error: unknown): void };
@@ -147,7 +147,7 @@ export class AgentConnection {
         if (this.#waiting >= MAX_WAITING) await this.#sending;
       }
     } catch {
-      // What cannot be read has ended: the result below says how.
+      // A stream that cannot be read has ended: the result below says how.
     }
     // An agent that closed its output and stays cannot answer any more.
     const result = await this.#program.close().catch(() => undefined);
@@ -174,7 +174,7 @@ export class AgentConnection {
     }
   }
 
-  /** What cannot be handled, such as a value that is nested too deeply, is dropped like a line that is no message. */
+  /** Drops a notification that cannot be handled, such as one that is nested too deeply, like a line that is no message. */
   #notified(method: string, params: unknown): void {
     try {
       this.#handler.notification(method, params);
@@ -217,7 +217,7 @@ export class AgentConnection {
 
   async #endDeaf(): Promise<void> {
     this.#isDeaf = true;
-    // What explains it may not be read yet: the reader says it when the program has ended.
+    // The explanation may not be read yet: the reader says it when the program has ended.
     await this.#program.close().catch(ignore);
   }
 
@@ -245,7 +245,7 @@ export class AgentConnection {
     );
   }
 
-  /** What may explain it: the last line of its standard error, and lines that could not be read. */
+  /** Possible explanations: the last line of its standard error, and lines that could not be read. */
   #hints(): string {
     const { head, tail } = this.#program.errors();
     const last = lastLine(plainText(tail === "" ? head : tail));

@@ -1,8 +1,8 @@
 /** The MCP servers that an editor names for a session, as those of a configuration: they are the person's own. */
 
 import { z } from "zod";
-import { MCP_TIMEOUTS, type McpServer, type McpTransport } from "../core/configuration.ts";
-import { mcpServerPart } from "../core/mcp-names.ts";
+import { MCP_TIMEOUTS, type McpServer, type McpTransport } from "../../core/configuration.ts";
+import { mcpServerPart } from "../../core/mcp-names.ts";
 
 export type EditorServers = {
   readonly servers: readonly McpServer[];
@@ -47,7 +47,7 @@ const address = z.object({
   headers: z.array(header).max(MAX_LIST).default([]),
 });
 
-/** What is wrong with one server leaves out that one; the session is opened without it. */
+/** Leaves out a server that is wrong; the session is opened without it. */
 export function editorServers(given: readonly unknown[]): EditorServers {
   const servers = new Map<string, McpServer>();
   const problems: string[] = [];
@@ -64,7 +64,7 @@ export function editorServers(given: readonly unknown[]): EditorServers {
   return { servers: [...servers.values()], problems };
 }
 
-/** What is wrong with it, in words. */
+/** Reads one server, or says in words what is wrong with it. */
 function readServer(given: unknown): McpServer | string {
   const named = z.object({ name }).safeParse(given);
   if (!named.success) return firstIssue(named.error);

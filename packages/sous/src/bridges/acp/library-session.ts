@@ -1,20 +1,20 @@
 /** A session for code: its prompts are answered with a text, or with the pieces as they come. */
 
-import { ModelError } from "../core/errors.ts";
-import type { OutsideAction, OutsideAnswer, OutsideCall } from "../core/outside-agent.ts";
-import type { Usage } from "../core/usage.ts";
+import { ignore, ModelError } from "../../core/errors.ts";
+import type { ExternalAction, ExternalAnswer, ExternalCall } from "../../core/external-agent.ts";
+import type { Usage } from "../../core/usage.ts";
 import type { StartedAgent } from "./agent.ts";
 import { type AcpSession, openSession, type SessionHost } from "./session.ts";
 
-/** What came of a prompt. */
+/** The result of a prompt. */
 export type AcpResult = {
   readonly content: string;
   /** The agent's own name. */
   readonly agentId: string;
   readonly serverName: string;
   readonly sessionId: string;
-  /** How the turn ended: an answer that is not `done` is not complete. */
-  readonly stop: OutsideAnswer["stop"];
+  /** The end of the turn: an answer that is not `done` is not complete. */
+  readonly stop: ExternalAnswer["stop"];
   /** Undefined when the agent did not say. */
   readonly usage?: Usage | undefined;
   readonly costUsd?: number | undefined;
@@ -25,16 +25,16 @@ export type AcpPiece =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "thought"; readonly text: string }
   | { readonly type: "plan"; readonly steps: readonly string[] }
-  | { readonly type: "call"; readonly call: OutsideCall }
+  | { readonly type: "call"; readonly call: ExternalCall }
   | { readonly type: "result"; readonly result: AcpResult };
 
 /** A question of an agent, and whose it is. */
-export type AcpQuestion = OutsideAction & { readonly serverName: string; readonly sessionId: string };
+export type AcpQuestion = ExternalAction & { readonly serverName: string; readonly sessionId: string };
 
 /** `deny` refuses every question, and is the default. A function that throws denies, too. */
 export type AcpPermissionPolicy = "deny" | "allow" | ((question: AcpQuestion) => boolean | Promise<boolean>);
 
-export type LibraryOpening = {
+type LibraryOpening = {
   readonly agent: StartedAgent;
   readonly cwd: string;
   readonly sessionId?: string | undefined;
@@ -62,7 +62,7 @@ export class LibrarySession {
       onPlan: (steps) => pieces.onPiece({ type: "plan", steps }),
       onCall: (call) => pieces.onPiece({ type: "call", call }),
       onUsage: () => {},
-      consent: (action) => decide(policy(), { ...action, serverName: agent.server.name, sessionId: id }),
+      approve: (action) => decide(policy(), { ...action, serverName: agent.server.name, sessionId: id }),
     };
     const session = await openSession({ agent, cwd, sessionId, host, ownsAgent: false });
     id = session.id;
@@ -83,10 +83,9 @@ export class LibrarySession {
     const texts: string[] = [];
     let isLate = false;
     const stop = new AbortController();
-    const cancel = (): void => stop.abort(signal?.reason);
     signal?.throwIfAborted();
-    signal?.addEventListener("abort", cancel, { once: true });
-    using _ = clock.timer(server.timeoutMs, () => {
+    using _link = abortWith(signal, stop);
+    using _timer = clock.timer(server.timeoutMs, () => {
       isLate = true;
       stop.abort();
     });
@@ -101,7 +100,6 @@ export class LibrarySession {
       return { content, agentId: name, serverName: server.name, sessionId: this.id, stop: ending, usage, costUsd };
     } finally {
       this.#pieces.onPiece = () => {};
-      signal?.removeEventListener("abort", cancel);
     }
   }
 
@@ -118,6 +116,14 @@ export class LibrarySession {
   }
 }
 
+/** Aborts `stop` with `signal`, until it is disposed: nothing stays on the caller's signal. */
+function abortWith(signal: AbortSignal | undefined, stop: AbortController): Disposable {
+  const cancel = (): void => stop.abort(signal?.reason);
+  signal?.addEventListener("abort", cancel, { once: true });
+  if (signal?.aborted) cancel();
+  return { [Symbol.dispose]: () => signal?.removeEventListener("abort", cancel) };
+}
+
 type PieceSink = { onPiece(piece: AcpPiece): void };
 
 async function decide(policy: AcpPermissionPolicy, question: AcpQuestion): Promise<boolean> {
@@ -131,4 +137,39 @@ function timedOut(serverName: string, milliseconds: number): ModelError {
     `The agent server ${serverName} did not end its turn within ${milliseconds / 1000} seconds, its time limit, and was cancelled`,
     { afterOutput: true },
   );
+}
+
+type Work = (onPiece: (piece: AcpPiece) => void, signal: AbortSignal) => Promise<AcpResult>;
+
+/** A reader that stops early cancels the prompt. The size of what one prompt can send is bounded, so what a slow reader has not read yet is, too. */
+export async function* iteratePieces(work: Work, signal: AbortSignal | undefined): AsyncGenerator<AcpPiece, void> {
+  const stop = new AbortController();
+  using _link = abortWith(signal, stop);
+  const waiting: AcpPiece[] = [];
+  let wake: () => void = ignore;
+  let isOver = false;
+  const result = work((piece) => {
+    waiting.push(piece);
+    wake();
+  }, stop.signal);
+  const end = (): void => {
+    isOver = true;
+    wake();
+  };
+  result.then(end, end);
+  try {
+    while (true) {
+      const piece = waiting.shift();
+      if (piece !== undefined) yield piece;
+      else if (isOver) break;
+      else
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+    }
+    yield { type: "result", result: await result };
+  } finally {
+    stop.abort();
+    await result.catch(ignore);
+  }
 }

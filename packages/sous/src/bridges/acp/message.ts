@@ -15,7 +15,7 @@ export type RpcMessage =
 
 /** Longer names of methods and longer ids are no messages. */
 const MAX_NAME = 200;
-/** Of the text of an error: people read it. */
+/** Max characters of the text of an error: people read it. */
 const MAX_ERROR = 500;
 
 export function parseMessage(line: string): RpcMessage | undefined {

@@ -1,6 +1,6 @@
-/** What another program says, as one line for people. */
+/** One line for people or a shell from the words of another program. */
 
-import { plainText } from "../core/clean-text.ts";
+import { plainText } from "../../core/clean-text.ts";
 
 /** Without line breaks and codes of terminals. */
 export function oneLine(text: string, maxLength: number): string {
@@ -9,4 +9,14 @@ export function oneLine(text: string, maxLength: number): string {
     .replaceAll(/\s+/g, " ")
     .trim();
   return line.length > maxLength ? `${line.slice(0, maxLength - 1).toWellFormed()}…` : line;
+}
+
+/** A program with arguments, in which nothing but words is left. */
+export function shellLine(words: readonly string[]): string {
+  return words.map(quoted).join(" ");
+}
+
+/** Plain words stay as they are, so that rules and people recognize them. */
+export function quoted(word: string): string {
+  return /^[A-Za-z0-9_@%+:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

@@ -4,15 +4,14 @@
  */
 
 import { createHash } from "node:crypto";
-import { plainText } from "../core/clean-text.ts";
-import type { OutsideAction } from "../core/outside-agent.ts";
-import { truncateUtf8 } from "../core/truncate.ts";
+import { plainText } from "../../core/clean-text.ts";
+import type { ExternalAction } from "../../core/external-agent.ts";
+import { truncateUtf8 } from "../../core/truncate.ts";
 import { boundedJson, type OpenCall } from "./activity.ts";
-import { oneLine } from "./one-line.ts";
+import { oneLine, shellLine } from "./one-line.ts";
 import type { PermissionRequest, ToolCallData } from "./schema.ts";
-import { shellLine } from "./shell-line.ts";
 
-type Asked = Pick<OutsideAction, "toolName" | "input">;
+type Asked = Pick<ExternalAction, "toolName" | "input">;
 type Fields = Readonly<Record<string, unknown>>;
 
 const MAX_SHOWN_BYTES = 16 * 1024;
@@ -72,7 +71,7 @@ function isCommand(text: string): boolean {
 }
 
 /**
- * What only explains a command, or names the question itself; codex sends most of them. Every other setting stays, and a rule
+ * Fields that only explain a command, or name the question itself; codex sends most of them. Every other setting stays, and a rule
  * that does not know it does not match.
  */
 const EXPLANATIONS: ReadonlySet<string> = new Set([
@@ -104,7 +103,7 @@ function write(path: string, content: string): Asked {
   return { toolName: "write_file", input: { path, content } };
 }
 
-/** What a person is shown: the new text, or what is known of the change. */
+/** The text that a person is shown: the new one, or what is known of the change. */
 function contentOf(path: string, data: ToolCallData, fields: Fields): string {
   if (data.kind === "delete") return "[the agent deletes this file]";
   const diffs = (data.content ?? []).flatMap((each) => (each.type === "diff" && each.path === path ? [each] : []));

@@ -1,5 +1,5 @@
 /**
- * What agents send, as far as it is used here. Lenient where a field is only for people, strict where it decides: an optional
+ * The messages of agents, as far as they are used here. Lenient where a field is only for people, strict where it decides: an optional
  * field of a wrong type is taken as missing, a required one makes the message invalid.
  */
 
@@ -134,7 +134,7 @@ export const terminalStart = z.object({
   outputByteLimit: z.number().min(0).nullish(),
 });
 export const terminalRequest = z.object({ sessionId: id, terminalId: id });
-/** Of every request of an agent: whose it is. */
+/** The session that every request of an agent names. */
 export const sessionOf = z.object({ sessionId: id });
 
 export type AgentInfo = z.output<typeof initializeResult>;

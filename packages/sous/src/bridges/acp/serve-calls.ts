@@ -2,31 +2,23 @@
 
 import { isAbsolute, join } from "node:path";
 import type { ToolCallContent, ToolCallLocation, ToolKind } from "@agentclientprotocol/sdk";
-import { plainText } from "../core/clean-text.ts";
-import type { RunIdentity } from "../core/event.ts";
-import { readMcpName } from "../core/mcp-names.ts";
-import { askedLabels } from "../core/spawn.ts";
-import { truncateUtf8 } from "../core/truncate.ts";
+import { plainText } from "../../core/clean-text.ts";
+import type { RunIdentity } from "../../core/event.ts";
+import { readMcpName } from "../../core/mcp-names.ts";
+import { askedLabels } from "../../core/spawn.ts";
+import { truncateUtf8 } from "../../core/truncate.ts";
+import { toolRow } from "../../core/words/tools.ts";
 import { oneLine } from "./one-line.ts";
 
-/** Of one content. */
+/** Max bytes of one content. */
 const MAX_CONTENT_BYTES = 8 * 1024;
 const MAX_DIFF_BYTES = 64 * 1024;
 const MAX_TITLE = 160;
 
-const KINDS: Readonly<Record<string, ToolKind>> = {
-  read_file: "read",
-  list_files: "search",
-  glob: "search",
-  grep: "search",
-  write_file: "edit",
-  edit_file: "edit",
-  terminal: "execute",
-  fetch: "fetch",
-};
-
 export function kindOf(toolName: string): ToolKind {
-  return KINDS[toolName] ?? "other";
+  const row = toolRow(toolName);
+  if (row === undefined) return "other";
+  return row.action === "host" ? "fetch" : knownKind(row.category);
 }
 
 const ALL_KINDS: readonly ToolKind[] = [
@@ -82,11 +74,12 @@ export function locationsOf(input: unknown, cwd: string): ToolCallLocation[] {
 /** The change that a call would make to a file; undefined for other calls, and for one that is too large to show. */
 export function diffOf(toolName: string, input: unknown, cwd: string): ToolCallContent | undefined {
   const [location] = locationsOf(input, cwd);
-  const isEdit = toolName === "edit_file";
-  const newText = textField(input, isEdit ? "new" : "content");
-  const oldText = isEdit ? textField(input, "old") : null;
-  if (location === undefined || newText === undefined || oldText === undefined) return undefined;
-  if (kindOf(toolName) !== "edit" || newText.length + (oldText?.length ?? 0) > MAX_DIFF_BYTES) return undefined;
+  const change = toolRow(toolName)?.change;
+  if (location === undefined || change === undefined) return undefined;
+  const newText = textField(input, change.new);
+  const oldText = change.old === undefined ? null : textField(input, change.old);
+  if (newText === undefined || oldText === undefined) return undefined;
+  if (newText.length + (oldText?.length ?? 0) > MAX_DIFF_BYTES) return undefined;
   return { type: "diff", path: location.path, oldText, newText };
 }
 

@@ -1,11 +1,12 @@
 /** The events of a tree as updates of a session: a fold, the same for a live run and for one that is read from a store. */
 
-import type { SessionUpdate, ToolCallStatus } from "@agentclientprotocol/sdk";
-import type { EventOf, RunIdentity, SousEvent } from "../core/event.ts";
-import { type Message, textOf } from "../core/message.ts";
-import { isSuccess } from "../core/outcome.ts";
-import { isSubagentToolName } from "../core/spawn.ts";
-import { addCost, addUsage, noUsage, type Usage } from "../core/usage.ts";
+import type { PlanEntry, SessionUpdate, ToolCallStatus } from "@agentclientprotocol/sdk";
+import type { EventOf, RunIdentity, SousEvent } from "../../core/event.ts";
+import { type Message, textOf } from "../../core/message.ts";
+import { isSuccess } from "../../core/outcome.ts";
+import { askedLabels, isSubagentToolName } from "../../core/spawn.ts";
+import { addCost, addUsage, noUsage, type Usage } from "../../core/usage.ts";
+import { oneLine } from "./one-line.ts";
 import {
   callTitle,
   diffOf,
@@ -16,7 +17,6 @@ import {
   textContent,
   titleOf,
 } from "./serve-calls.ts";
-import { Plan } from "./serve-plan.ts";
 
 /** `costUsd` is null when a price is unknown. */
 export type Bill = { readonly usage: Usage; costUsd: number | null };
@@ -28,12 +28,12 @@ function noBill(): Bill {
 export class UpdateMap {
   readonly #cwd: string;
   readonly #plan = new Plan();
-  /** What of the root's current answer has come in pieces. */
+  /** True once such pieces of the root's current answer have come. */
   #hasText = false;
   #hasThoughts = false;
   /** Tokens that the model of the root can take, where that is known. */
   #contextWindow: number | undefined;
-  /** Of everything that the session has done; null when a price is unknown. */
+  /** The cost of everything that the session has done; null when a price is unknown. */
   #costUsd: number | null = 0;
   #bill: Bill = noBill();
 
@@ -54,7 +54,7 @@ export class UpdateMap {
     ];
   }
 
-  /** What the whole tree took since this was called last. */
+  /** The tokens and cost of the whole tree since this was called last. */
   takeBill(): Bill {
     const bill = this.#bill;
     this.#bill = noBill();
@@ -89,7 +89,7 @@ export class UpdateMap {
     }
   }
 
-  /** What no piece has shown: a stored answer, or one of a model that does not stream. */
+  /** The text that no piece has shown: a stored answer, or one of a model that does not stream. */
   #wholeAnswer({ message }: EventOf<"message-end">): SessionUpdate[] {
     const thoughts = message.content.flatMap((part) => (part.type === "reasoning" ? [part.text] : [])).join("");
     const text = textOf(message);
@@ -123,7 +123,7 @@ export class UpdateMap {
       case "tool-call-end":
         return [ending(event, event.isError || !isShownOtherwise(event.toolName) ? event.output : "")];
       case "outside-call":
-        return [outsideCall(event)];
+        return [externalCall(event)];
       default:
         return [];
     }
@@ -221,7 +221,7 @@ function ending(event: RunIdentity & { callId: string; isError?: boolean | undef
   };
 }
 
-function outsideCall(event: EventOf<"outside-call">): SessionUpdate {
+function externalCall(event: EventOf<"outside-call">): SessionUpdate {
   if (event.phase === "end") return ending(event, event.output ?? "");
   return {
     sessionUpdate: "tool_call",
@@ -230,4 +230,54 @@ function outsideCall(event: EventOf<"outside-call">): SessionUpdate {
     kind: knownKind(event.kind),
     status: "in_progress",
   };
+}
+
+const MAX_ENTRY = 200;
+
+type Task = { content: string; status: PlanEntry["status"] };
+
+/** The plan of a root: the tasks it has handed to several children at once. */
+class Plan {
+  #callId: string | undefined;
+  #tasks: Task[] = [];
+  /** Which task each child works on. */
+  readonly #indexes = new Map<string, number>();
+
+  /** The whole plan, when this event has changed it. */
+  apply(event: SousEvent): PlanEntry[] | undefined {
+    switch (event.type) {
+      case "tool-call-start": {
+        const labels =
+          event.depth === 0 && event.toolName === "parallel_subagent" ? askedLabels(event.toolName, event.input) : [];
+        if (labels.length < 2) return undefined;
+        this.#callId = event.callId;
+        this.#tasks = labels.map((label) => ({ content: oneLine(label, MAX_ENTRY), status: "pending" }));
+        this.#indexes.clear();
+        return this.#entries();
+      }
+      case "run-start": {
+        const { call, depth, runId } = event;
+        if (depth !== 1 || call === undefined || call.callId !== this.#callId) return undefined;
+        this.#indexes.set(runId, call.index);
+        return this.#mark(call.index, "in_progress");
+      }
+      case "run-end": {
+        const index = this.#indexes.get(event.runId);
+        return index === undefined ? undefined : this.#mark(index, "completed");
+      }
+      default:
+        return undefined;
+    }
+  }
+
+  #mark(index: number, status: Task["status"]): PlanEntry[] | undefined {
+    const task = this.#tasks[index];
+    if (task === undefined) return undefined;
+    task.status = status;
+    return this.#entries();
+  }
+
+  #entries(): PlanEntry[] {
+    return this.#tasks.map((task) => ({ ...task, priority: "medium" }));
+  }
 }

@@ -1,16 +1,28 @@
 /** The sessions of one client: which of them a message is for, one prompt at a time, cancel, the answers. */
 
-import { type AgentContext, type PromptResponse, RequestError } from "@agentclientprotocol/sdk";
-import type { Clock } from "../core/clock.ts";
-import { messageOf, UserError } from "../core/errors.ts";
-import type { RunResult } from "../core/runtime.ts";
-import { traceIn } from "../core/trace-context.ts";
-import { endingRow, OUTCOMES } from "../core/words/outcomes.ts";
+import {
+  type AgentContext,
+  type ContentBlock,
+  type PromptRequest,
+  type PromptResponse,
+  RequestError,
+} from "@agentclientprotocol/sdk";
+import type { Clock } from "../../core/clock.ts";
+import { messageOf, UserError } from "../../core/errors.ts";
+import type { RunResult } from "../../core/runtime.ts";
+import { traceIn } from "../../core/trace-context.ts";
+import { endingRow, OUTCOMES } from "../../core/words/outcomes.ts";
 import { editorServers } from "./editor-servers.ts";
-import { promptText } from "./serve-prompt.ts";
-import { configOptions, modelOptionId, modeOptionId, stateOf } from "./serve-state.ts";
 import { type SessionClient, SessionView } from "./serve-view.ts";
-import { type ServedAgent, type ServedSession, UnknownSession } from "./served-agent.ts";
+import {
+  configOptions,
+  modelOptionId,
+  modeOptionId,
+  type ServedAgent,
+  type ServedSession,
+  stateOf,
+  UnknownSession,
+} from "./served-agent.ts";
 
 /** A session that is open, and the prompt that is being answered. */
 type OpenSession = { readonly session: ServedSession; readonly view: SessionView; prompt: AbortController | undefined };
@@ -19,12 +31,6 @@ type Place = {
   readonly cwd: string;
   readonly mcpServers?: readonly unknown[] | undefined;
   readonly additionalDirectories?: readonly string[] | undefined;
-};
-
-type ServedPrompt = {
-  readonly sessionId: string;
-  readonly prompt: Parameters<typeof promptText>[0];
-  readonly _meta?: Readonly<Record<string, unknown>> | null | undefined;
 };
 
 type SessionsOptions = { readonly agent: ServedAgent; readonly clock: Clock };
@@ -55,8 +61,8 @@ export class ServedSessions {
     const { sessionId } = given;
     const open = this.#open.get(sessionId);
     if (open?.prompt !== undefined)
-      throw this.#failure(WRONG_REQUEST, `The session ${sessionId} is at work: cancel it first`);
-    if (this.#opening.has(sessionId)) throw this.#failure(WRONG_REQUEST, `The session ${sessionId} is being opened`);
+      throw new RequestError(WRONG_REQUEST, `The session ${sessionId} is at work: cancel it first`);
+    if (this.#opening.has(sessionId)) throw new RequestError(WRONG_REQUEST, `The session ${sessionId} is being opened`);
     this.#opening.add(sessionId);
     try {
       if (open !== undefined) await this.close(sessionId);
@@ -78,7 +84,7 @@ export class ServedSessions {
     const { servers: mcpServers, problems } = editorServers(place.mcpServers ?? []);
     const ignored = [...problems, ...ignoredIn(place)];
     const opening = { cwd: place.cwd, sessionId, isReplayed, mcpServers, ignored };
-    const session = await agent.open(opening, view).catch((error: unknown) => this.#refuse(error, FAILED));
+    const session = await agent.open(opening, view).catch(refuse);
     id = session.id;
     await view.drain();
     if (this.#isClosed) await session.close();
@@ -101,9 +107,7 @@ export class ServedSessions {
 
   async list({ cwd, cursor }: { cwd?: string | null | undefined; cursor?: string | null | undefined }) {
     const { agent } = this.#options;
-    const found = await agent
-      .list(cwd ?? undefined, cursor ?? undefined)
-      .catch((error: unknown) => this.#refuse(error, FAILED));
+    const found = await agent.list(cwd ?? undefined, cursor ?? undefined).catch(refuse);
     return {
       sessions: [...found.sessions],
       ...(found.nextCursor === undefined ? {} : { nextCursor: found.nextCursor }),
@@ -111,25 +115,25 @@ export class ServedSessions {
   }
 
   /** One prompt at a time. It is always answered, also when it is cancelled before its run has begun. */
-  async prompt({ sessionId, prompt: blocks, _meta }: ServedPrompt, signal: AbortSignal): Promise<PromptResponse> {
+  async prompt({ sessionId, prompt: blocks, _meta }: PromptRequest, signal: AbortSignal): Promise<PromptResponse> {
     const open = this.#find(sessionId);
     if (open.prompt !== undefined)
-      throw this.#failure(WRONG_REQUEST, "This session is at work: wait for its answer, or cancel it first");
+      throw new RequestError(WRONG_REQUEST, "This session is at work: wait for its answer, or cancel it first");
     const prompt = new AbortController();
     open.prompt = prompt;
     const cancel = (): void => prompt.abort();
     signal.addEventListener("abort", cancel, { once: true });
     try {
-      const text = this.#textOf(blocks);
+      const text = promptText(blocks);
       open.view.showNotices();
-      // What was spent before, such as by a conversation that is loaded, is not of this prompt.
+      // Earlier spending, such as by a conversation that is loaded, does not belong to this prompt.
       open.view.takeBill();
       const result = await open.session.prompt(text, prompt.signal, traceIn(_meta ?? {}));
       const stopReason = prompt.signal.aborted ? "cancelled" : this.#stopReason(result, open.view);
       return { stopReason, ...billOf(open.view) };
     } catch (error) {
       if (prompt.signal.aborted) return { stopReason: "cancelled", ...billOf(open.view) };
-      return this.#refuse(error, FAILED);
+      return refuse(error);
     } finally {
       signal.removeEventListener("abort", cancel);
       await open.view.drain();
@@ -137,18 +141,10 @@ export class ServedSessions {
     }
   }
 
-  #textOf(blocks: Parameters<typeof promptText>[0]): string {
-    try {
-      return promptText(blocks);
-    } catch (error) {
-      return this.#refuse(error, WRONG_REQUEST);
-    }
-  }
-
   #stopReason(result: RunResult, view: SessionView): PromptResponse["stopReason"] {
     const { status, error } = result;
     const { editor } = endingRow(result);
-    if (editor === undefined) throw this.#failure(FAILED, error?.message ?? "The run failed");
+    if (editor === undefined) throw new RequestError(FAILED, error?.message ?? "The run failed");
     if (OUTCOMES[status].kind === "limit") {
       const text = `\n\n${error?.message ?? "A limit was reached"}. The answer may not be complete.`;
       view.add({ sessionUpdate: "agent_message_chunk", content: { type: "text", text } });
@@ -179,10 +175,13 @@ export class ServedSessions {
     } else if (given.configId === modelOptionId) {
       this.#checkKnown(value, models.all, "model");
       if (prompt !== undefined)
-        throw this.#failure(WRONG_REQUEST, "The model can be changed when the session is not at work: cancel it first");
-      await session.setModel(value).catch((error: unknown) => this.#refuse(error, FAILED));
+        throw new RequestError(
+          WRONG_REQUEST,
+          "The model can be changed when the session is not at work: cancel it first",
+        );
+      await session.setModel(value).catch(refuse);
     } else {
-      throw this.#failure(
+      throw new RequestError(
         WRONG_REQUEST,
         `Unknown option ${given.configId}: there are ${modeOptionId} and ${modelOptionId}`,
       );
@@ -207,28 +206,24 @@ export class ServedSessions {
   #find(sessionId: string): OpenSession {
     const open = this.#open.get(sessionId);
     if (open !== undefined) return open;
-    throw this.#failure(
+    throw new RequestError(
       UNKNOWN_SESSION,
       `The session ${sessionId} is not open: session/new makes one, session/load opens one`,
     );
   }
 
-  #failure(code: number, message: string): RequestError {
-    return new RequestError(code, message);
-  }
-
   #checkKnown(id: string, known: readonly { id: string }[], what: string): void {
     if (known.some((each) => each.id === id)) return;
     const names = known.map((each) => each.id).join(", ");
-    throw this.#failure(WRONG_REQUEST, `Unknown ${what} ${id}: it can be ${names || "none"}`);
+    throw new RequestError(WRONG_REQUEST, `Unknown ${what} ${id}: it can be ${names || "none"}`);
   }
+}
 
-  /** As an error of the protocol: the client shows the sentence. */
-  #refuse(error: unknown, code: number): never {
-    if (error instanceof RequestError) throw error;
-    const known = error instanceof UserError ? WRONG_REQUEST : code;
-    throw this.#failure(error instanceof UnknownSession ? UNKNOWN_SESSION : known, messageOf(error));
-  }
+/** As an error of the protocol: the client shows the sentence. */
+function refuse(error: unknown): never {
+  if (error instanceof RequestError) throw error;
+  const code = error instanceof UnknownSession ? UNKNOWN_SESSION : error instanceof UserError ? WRONG_REQUEST : FAILED;
+  throw new RequestError(code, messageOf(error));
 }
 
 function ignoredIn({ additionalDirectories = [] }: Place): string[] {
@@ -236,9 +231,38 @@ function ignoredIn({ additionalDirectories = [] }: Place): string[] {
   return ["Further folders are not used: a session of sous works in one folder, so open another session for them"];
 }
 
-/** What the prompt took in the whole tree. The protocol has no field for it yet; `quota` is what other agents use. */
+/** The bill of the prompt for the whole tree. The protocol has no field for it yet; `quota` is what other agents use. */
 function billOf(view: SessionView): Pick<PromptResponse, "_meta"> {
   const { usage, costUsd } = view.takeBill();
   const token_count = { input_tokens: usage.inputTokens, output_tokens: usage.outputTokens };
   return { _meta: { quota: { token_count }, sous: { usage, costUsd } } };
 }
+
+/** The text that a run is given. Throws a `UserError` for what cannot be read. */
+function promptText(blocks: readonly ContentBlock[]): string {
+  const text = blocks.map(blockText).join("\n\n");
+  if (text.trim() === "") throw new UserError("The prompt is empty: write what is to be done");
+  return text;
+}
+
+function blockText(block: ContentBlock): string {
+  switch (block.type) {
+    case "text":
+      return block.text;
+    case "resource_link":
+      return `[${block.name}](${block.uri})`;
+    case "resource": {
+      const { resource } = block;
+      if (!("text" in resource))
+        throw new UserError(`${resource.uri} is not text: sous reads text only, so name the file instead`);
+      return `<resource uri=${JSON.stringify(resource.uri)}>\n${resource.text}\n</resource>`;
+    }
+    case "image":
+    case "audio":
+      throw new UserError(`sous cannot read ${NAMES[block.type]} in a prompt: save it as a file and name that`);
+    default:
+      throw new UserError("The prompt has a part of a kind that sous does not know: send text or resources");
+  }
+}
+
+const NAMES = { image: "an image", audio: "audio" } as const;

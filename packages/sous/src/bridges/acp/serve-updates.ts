@@ -1,7 +1,7 @@
 /** The updates of one session on their way to the client: few enough to be read, in order, and none of them too late. */
 
 import type { SessionUpdate } from "@agentclientprotocol/sdk";
-import type { Clock } from "../core/clock.ts";
+import type { Clock } from "../../core/clock.ts";
 
 export type UpdateQueueOptions = {
   /** Resolves when the client can take more. */
@@ -11,7 +11,7 @@ export type UpdateQueueOptions = {
 
 /** Ten a second. */
 const PAUSE_MS = 100;
-/** How long the end of a turn, or a question, waits for updates that are still to be sent; the rest goes at once. */
+/** The time the end of a turn, or a question, waits for updates that are still to be sent; the rest goes at once. */
 const MAX_DRAIN_MS = 2000;
 
 export class UpdateQueue {
@@ -28,7 +28,7 @@ export class UpdateQueue {
     this.#options = options;
   }
 
-  /** What belongs to the same message or the same call joins what waits. */
+  /** Joins an update with a waiting one of the same message or the same call. */
   add(update: SessionUpdate): void {
     if (this.#isClosed) return;
     if (!this.#isJoined(update)) this.#waiting.push(update);
@@ -110,7 +110,7 @@ export class UpdateQueue {
     return true;
   }
 
-  /** Of these only the newest counts. */
+  /** Replaces a waiting update of a kind of which only the newest counts. */
   #replace(update: SessionUpdate): boolean {
     const at = this.#waiting.findIndex(({ sessionUpdate }) => sessionUpdate === update.sessionUpdate);
     if (at === -1) return false;

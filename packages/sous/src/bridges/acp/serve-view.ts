@@ -1,4 +1,4 @@
-/** What a client sees of one session, and what it is asked. */
+/** The client's view of one session, and the questions to it. */
 
 import type {
   PermissionOption,
@@ -6,20 +6,20 @@ import type {
   RequestPermissionResponse,
   SessionUpdate,
 } from "@agentclientprotocol/sdk";
-import type { ApprovalRequest } from "../core/approval.ts";
-import type { Clock } from "../core/clock.ts";
-import type { SousEvent } from "../core/event.ts";
+import type { ApprovalRequest } from "../../core/approval.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { SousEvent } from "../../core/event.ts";
 import { oneLine } from "./one-line.ts";
 import { callTitle, diffOf, fenced, kindOf, locationsOf } from "./serve-calls.ts";
 import { type Bill, callIdOf, UpdateMap } from "./serve-map.ts";
 import { UpdateQueue } from "./serve-updates.ts";
 
-/** What a person is asked about: the call, and the exact action in words. */
+/** A question to a person: the call, and the exact action in words. */
 export type ServedQuestion = {
   readonly request: ApprovalRequest;
   /** All of it, and why it is asked. */
   readonly lines: readonly string[];
-  /** What "always" would remember; undefined when it cannot be offered. */
+  /** The rule that "always" would remember; undefined when it cannot be offered. */
   readonly always: string | undefined;
 };
 
@@ -59,7 +59,7 @@ export class SessionView {
     for (const update of this.#map.updates(event, true)) this.#queue.add(update);
   }
 
-  /** What the session took since this was called last. */
+  /** Returns the bill of the session since this was called last. */
   takeBill(): Bill {
     return this.#map.takeBill();
   }

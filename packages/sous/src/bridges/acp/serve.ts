@@ -1,12 +1,26 @@
 /** sous as an agent of the Agent Client Protocol, for one client. What a session does is behind `ServedAgent`. */
 
-import { agent, type InitializeResponse, methods, PROTOCOL_VERSION } from "@agentclientprotocol/sdk";
-import type { Clock } from "../core/clock.ts";
-import { type LineStreamOptions, lineStream } from "./serve-lines.ts";
+import {
+  type AnyMessage,
+  agent,
+  type InitializeResponse,
+  methods,
+  PROTOCOL_VERSION,
+  type Stream,
+} from "@agentclientprotocol/sdk";
+import type { Clock } from "../../core/clock.ts";
+import { readJsonLines } from "../../core/json-lines.ts";
 import { ServedSessions } from "./serve-sessions.ts";
 import type { ServedAgent } from "./served-agent.ts";
 
-export type ServeOptions = LineStreamOptions & {
+export type ServeOptions = {
+  readonly input: AsyncIterable<Uint8Array>;
+  /** Writes one line with its end; resolves when the reader can take more. */
+  readonly write: (line: string) => Promise<void>;
+  /** Max bytes of one message. */
+  readonly maxLineBytes: number;
+  /** One sentence for the log. */
+  readonly warn: (sentence: string) => void;
   readonly agent: ServedAgent;
   readonly clock: Clock;
   /** Ends the service. */
@@ -52,4 +66,30 @@ function initialized(version: string): InitializeResponse {
     },
     authMethods: [],
   };
+}
+
+/**
+ * Messages as lines; the readable side ends when the input does. The SDK has such a stream too, but it answers a line that is
+ * not JSON, and one that is too long ends the connection.
+ */
+function lineStream(options: ServeOptions): Stream {
+  return {
+    readable: ReadableStream.from(messagesOf(options)) as ReadableStream<AnyMessage>,
+    writable: new WritableStream({ write: (message) => options.write(`${JSON.stringify(message)}\n`) }),
+  };
+}
+
+async function* messagesOf({ input, write, maxLineBytes, warn }: ServeOptions): AsyncGenerator<unknown> {
+  for await (const line of readJsonLines(input, maxLineBytes)) {
+    if ("value" in line) {
+      yield line.value;
+    } else if (line.problem === "not JSON") {
+      warn("A line of standard input that is not JSON was skipped");
+    } else {
+      const message = `A message of more than ${maxLineBytes} bytes was skipped; send less at once`;
+      warn(message);
+      // Its id is not known, but its sender must not wait in silence.
+      await write(`${JSON.stringify({ jsonrpc: "2.0", id: null, error: { code: -32600, message } })}\n`);
+    }
+  }
 }

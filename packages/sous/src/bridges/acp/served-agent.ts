@@ -1,10 +1,10 @@
 /** The application behind the protocol: which sessions there are, and what one of them does. */
 
-import type { McpServer } from "../core/configuration.ts";
-import { UserError } from "../core/errors.ts";
-import type { RunResult } from "../core/runtime.ts";
-import type { TraceContext } from "../core/trace-context.ts";
-import type { ServedState } from "./serve-state.ts";
+import type { NewSessionResponse, SessionConfigOption } from "@agentclientprotocol/sdk";
+import type { McpServer } from "../../core/configuration.ts";
+import { UserError } from "../../core/errors.ts";
+import type { RunResult } from "../../core/runtime.ts";
+import type { TraceContext } from "../../core/trace-context.ts";
 import type { SessionView } from "./serve-view.ts";
 
 /** The sessions of an application. */
@@ -19,11 +19,11 @@ export type ServedOpening = {
   readonly cwd: string;
   /** The session to continue; undefined for a new one. */
   readonly sessionId: string | undefined;
-  /** What was said is shown again. */
+  /** True when the earlier messages are shown again. */
   readonly isReplayed: boolean;
   /** Servers whose tools the session may use, besides those that are configured. */
   readonly mcpServers: readonly McpServer[];
-  /** What the client wants and sous does not do, in words. */
+  /** Wishes of the client that sous does not fulfil, in words. */
   readonly ignored: readonly string[];
 };
 
@@ -46,4 +46,41 @@ export type ServedSession = {
 /** No conversation with this id is stored. */
 export class UnknownSession extends UserError {
   override name = "UnknownSession";
+}
+
+export type SessionChoice = { readonly id: string; readonly name: string; readonly description?: string };
+
+export type ServedState = {
+  readonly modes: { readonly current: string; readonly all: readonly SessionChoice[] };
+  /** Without a model there is nothing to choose. */
+  readonly models: { readonly current: string | undefined; readonly all: readonly SessionChoice[] };
+};
+
+/** Older clients know modes, newer ones options; they get both. */
+export const modeOptionId = "mode";
+export const modelOptionId = "model";
+
+export function stateOf(state: ServedState): Pick<NewSessionResponse, "modes" | "configOptions"> {
+  const { current, all } = state.modes;
+  return {
+    modes: { currentModeId: current, availableModes: all.map((mode) => ({ ...mode })) },
+    configOptions: configOptions(state),
+  };
+}
+
+export function configOptions({ modes, models }: ServedState): SessionConfigOption[] {
+  const mode = select(modeOptionId, "Mode", "mode", modes.current, modes.all);
+  if (models.current === undefined) return [mode];
+  return [mode, select(modelOptionId, "Model", "model", models.current, models.all)];
+}
+
+function select(
+  id: string,
+  name: string,
+  category: string,
+  currentValue: string,
+  choices: readonly SessionChoice[],
+): SessionConfigOption {
+  const options = choices.map(({ id: value, ...shown }) => ({ value, ...shown }));
+  return { type: "select", id, name, category, currentValue, options };
 }

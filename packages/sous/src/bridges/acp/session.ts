@@ -1,15 +1,19 @@
 /** One session with a started agent: opened or loaded, prompted one message at a time, closed. */
 
 import { randomBytes } from "node:crypto";
-import { ignore, ModelError, messageOf, UserError } from "../core/errors.ts";
-import { type OutsideAnswer, type OutsideHost, type OutsideSession, SessionLost } from "../core/outside-agent.ts";
-import type { ToolResult } from "../core/tool.ts";
+import { ignore, ModelError, messageOf, UserError } from "../../core/errors.ts";
+import {
+  type ExternalAnswer,
+  type ExternalHost,
+  type ExternalSession,
+  SessionLost,
+} from "../../core/external-agent.ts";
+import type { ToolResult } from "../../core/tool.ts";
 import { Activity } from "./activity.ts";
-import { refusedBy, type StartedAgent } from "./agent.ts";
+import { refusedBy, type StartedAgent, unknownShape } from "./agent.ts";
 import { type ChoiceRequest, currentMode, modelRequest, modeRequest, skipsQuestions } from "./choices.ts";
 import { AgentError, INVALID_PARAMS, METHOD_NOT_FOUND, Refusal } from "./connection.ts";
-import type { CallTool } from "./lent-files.ts";
-import { LentTools, parsed } from "./lent-tools.ts";
+import { type CallTool, LentTools, parsed } from "./lent-tools.ts";
 import { oneLine } from "./one-line.ts";
 import { actionsOf, answerTo, CANCELLED, type PermissionAnswer } from "./permission.ts";
 import * as schema from "./schema.ts";
@@ -19,8 +23,8 @@ import { SessionCost, usageOf, usageOfContext } from "./usage.ts";
 const QUIET_MS = 250;
 const MAX_QUIET_WAITS = 40;
 
-/** What a session is lent. Without tools its requests for files and terminals are refused. */
-export type SessionHost = Omit<OutsideHost, "callTool"> & Partial<Pick<OutsideHost, "callTool">>;
+/** The host of a session. Without tools its requests for files and terminals are refused. */
+export type SessionHost = Omit<ExternalHost, "callTool"> & Partial<Pick<ExternalHost, "callTool">>;
 
 export type SessionStart = {
   readonly agent: StartedAgent;
@@ -52,7 +56,7 @@ async function newSession(opening: SessionStart): Promise<AcpSession> {
   const { agent, cwd } = opening;
   const answer = await agent.request("session/new", { cwd, mcpServers: [], ...agent.meta });
   const { data } = schema.newSessionResult.safeParse(answer);
-  if (data === undefined) throw invalid(agent, "session/new");
+  if (data === undefined) throw unknownShape(agent, "session/new");
   return new AcpSession(opening, data.sessionId).setState(data);
 }
 
@@ -72,7 +76,7 @@ async function loadSession(opening: SessionStart, sessionId: string): Promise<Ac
     const params = { sessionId, cwd, mcpServers: [], ...agent.meta };
     const asked = agent.connection.request(method, params, agent.deadlines.requestMs);
     const { data } = schema.sessionState.safeParse((await asked) ?? {});
-    if (data === undefined) throw invalid(agent, method);
+    if (data === undefined) throw unknownShape(agent, method);
     if (method === "session/load") await session.untilQuiet();
     return session.setState(data);
   } catch (error) {
@@ -82,7 +86,7 @@ async function loadSession(opening: SessionStart, sessionId: string): Promise<Ac
   }
 }
 
-export class AcpSession implements OutsideSession {
+export class AcpSession implements ExternalSession {
   readonly id: string;
   readonly agent: StartedAgent;
   readonly #host: SessionHost;
@@ -124,13 +128,13 @@ export class AcpSession implements OutsideSession {
     }
   }
 
-  /** What it offers and is set to, as the agent says when it is opened. */
+  /** Takes its choices and settings, as the agent says when it is opened. */
   setState(state: schema.SessionSettings): this {
     this.#state = state;
     return this;
   }
 
-  async prompt(text: string, signal: AbortSignal): Promise<OutsideAnswer> {
+  async prompt(text: string, signal: AbortSignal): Promise<ExternalAnswer> {
     const { server, info } = this.agent;
     this.#checkFree();
     signal.throwIfAborted();
@@ -142,7 +146,7 @@ export class AcpSession implements OutsideSession {
       const answer = await turn.answer(text, signal, (late) => this.#giveUp(late));
       if (turn.failure !== undefined) throw turn.failure;
       const { data } = schema.promptResult.safeParse(answer);
-      if (data === undefined) throw invalid(this.agent, "session/prompt");
+      if (data === undefined) throw unknownShape(this.agent, "session/prompt");
       const stop = turn.isCancelled ? "cancelled" : stopOf(data.stopReason);
       const usage = usageOf(data, info.agentInfo?.name) ?? usageOfContext(this.#contextTokens);
       return { stop, usage, costUsd: this.#cost.ofPrompt };
@@ -284,16 +288,12 @@ export class AcpSession implements OutsideSession {
     if (turn === undefined || turn.isCancelled) return CANCELLED;
     for (const action of actionsOf(turn.activity.known(request.toolCall))) {
       // A broken broker counts as a denial.
-      const consent = this.#host.consent({ ...action, callId: this.#newId() }).catch(() => false);
-      const isAllowed = await Promise.race([consent, turn.cancelled]);
+      const approval = this.#host.approve({ ...action, callId: this.#newId() }).catch(() => false);
+      const isAllowed = await Promise.race([approval, turn.cancelled]);
       // The prompt may have ended while a person was asked.
       if (this.#turn !== turn || turn.isCancelled) return CANCELLED;
       if (isAllowed !== true) return answerTo(request, false);
     }
     return answerTo(request, true);
   }
-}
-
-function invalid({ server }: StartedAgent, method: string): ModelError {
-  return new ModelError("unknown", `The agent server ${server.name} answered ${method} in a shape that is not known`);
 }

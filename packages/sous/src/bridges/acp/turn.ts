@@ -1,7 +1,7 @@
 /** One prompt that an agent works on: until it answers, is silent for too long, or does not stop when it is cancelled. */
 
-import { ignore, ModelError } from "../core/errors.ts";
-import type { OutsideAnswer } from "../core/outside-agent.ts";
+import { ignore, ModelError } from "../../core/errors.ts";
+import type { ExternalAnswer } from "../../core/external-agent.ts";
 import type { Activity } from "./activity.ts";
 import type { StartedAgent } from "./agent.ts";
 
@@ -100,7 +100,7 @@ function unstopped(serverName: string, milliseconds: number): ModelError {
 }
 
 /** Reasons that are not known count as done: the agent has ended its turn. */
-export function stopOf(reason: string): OutsideAnswer["stop"] {
+export function stopOf(reason: string): ExternalAnswer["stop"] {
   switch (reason) {
     case "refusal":
       return "refused";

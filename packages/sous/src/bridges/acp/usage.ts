@@ -1,5 +1,5 @@
 /**
- * What a prompt has used, by what the agent says. Each agent says it elsewhere: Claude in `usage`, and more in
+ * Reads what a prompt has used from the agent's words. Each agent says it elsewhere: Claude in `usage`, and more in
  * `_meta.quota.model_usage`, which counts its title call too; gemini only in `_meta.quota.token_count`; opencode in `usage`, but
  * of its last call only; codex nothing but `used` of a `usage_update`, the size of the context: that is not what was spent, and
  * an estimate where nothing else is said. After a cancelled prompt Claude and opencode report zeros. So a zero is "unknown", the
@@ -7,7 +7,7 @@
  */
 
 import { z } from "zod";
-import { noUsage, type Usage } from "../core/usage.ts";
+import { addUsage, noUsage, type Usage } from "../../core/usage.ts";
 import type { PromptResult } from "./schema.ts";
 
 /** No prompt uses more. */
@@ -37,18 +37,18 @@ const quota = z.object({
 /** Undefined when the agent did not say. */
 export function usageOf({ usage, _meta }: PromptResult, agentName: string | undefined): Usage | undefined {
   const meta = quota.safeParse(_meta);
-  const perModel = (meta.data?.quota.model_usage ?? []).flatMap((each) => readCounts(each.token_count));
-  const figures = [
-    ...readCounts(usage),
-    ...readCounts(meta.data?.quota.token_count),
-    ...(perModel.length === 0 ? [] : [perModel.reduce(sum)]),
-  ].filter(({ totalTokens }) => totalTokens > 0);
+  const allModels = noUsage();
+  for (const { token_count } of meta.data?.quota.model_usage ?? [])
+    for (const each of readCounts(token_count)) addUsage(allModels, each);
+  const figures = [...readCounts(usage), ...readCounts(meta.data?.quota.token_count), allModels].filter(
+    ({ totalTokens }) => totalTokens > 0,
+  );
   if (figures.length === 0) return undefined;
   const most = figures.reduce((a, b) => (b.totalTokens > a.totalTokens ? b : a));
   return { ...most, estimated: agentName !== undefined && PARTIAL_REPORTERS.has(agentName.toLowerCase()) };
 }
 
-/** Of an agent that says nothing but the size of its context: its last call has read that much, at least. */
+/** The usage of an agent that says nothing but the size of its context: its last call has read that much, at least. */
 export function usageOfContext(tokens: number): Usage | undefined {
   if (tokens <= 0 || tokens > MAX_TOKENS) return undefined;
   return { ...noUsage(), inputTokens: tokens, totalTokens: tokens, estimated: true };
@@ -78,17 +78,6 @@ function readCounts(given: unknown): Usage[] {
   ];
 }
 
-function sum(a: Usage, b: Usage): Usage {
-  return {
-    inputTokens: a.inputTokens + b.inputTokens,
-    outputTokens: a.outputTokens + b.outputTokens,
-    cachedInputTokens: a.cachedInputTokens + b.cachedInputTokens,
-    cacheWriteTokens: a.cacheWriteTokens + b.cacheWriteTokens,
-    totalTokens: a.totalTokens + b.totalTokens,
-    estimated: false,
-  };
-}
-
 /** The cost of prompts, out of the cost of the session so far. */
 export class SessionCost {
   /** Undefined for a session that was loaded: what it had cost before is not known until the agent says it. */
@@ -111,7 +100,7 @@ export class SessionCost {
     this.#now = amount;
   }
 
-  /** Of this prompt. Undefined when it is not known; a price of 0 is one that the agent does not know. */
+  /** The cost of this prompt. Undefined when it is not known; a price of 0 is one that the agent does not know. */
   get ofPrompt(): number | undefined {
     if (this.#now === undefined || this.#atStart === undefined) return undefined;
     const cost = this.#now - this.#atStart;

@@ -2,21 +2,19 @@
 
 import { pathToFileURL } from "node:url";
 import type { Client, Progress } from "@modelcontextprotocol/client";
-import type { McpServer } from "../core/configuration.ts";
-import { ignore, messageOf, ToolFailure } from "../core/errors.ts";
-import { isRecord } from "../core/schema.ts";
-import { type ClientSdk, loadClientSdk } from "./client-sdk.ts";
-import { type ReadDefinitions, shownName } from "./definitions.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { McpServer } from "../../core/configuration.ts";
+import { ignore, messageOf, ToolFailure } from "../../core/errors.ts";
+import { isRecord } from "../../core/schema.ts";
+import { ANY_RESULT, listTools, NO_LIMIT_MS, type ReadDefinitions, shownName } from "./definitions.ts";
 import type { McpGround } from "./ground.ts";
-import { ANY_RESULT, listTools, NO_LIMIT_MS } from "./list-tools.ts";
-import { TimeLimit, unlessAborted } from "./time-limit.ts";
-import { type Way, waysTo } from "./transport.ts";
+import { type ClientSdk, loadClientSdk, type Way, waysTo } from "./transport.ts";
 import { endWords, httpWords, stderrHint, tailOf, wordsOf } from "./words.ts";
 
-/** How often a server may have its list read again. */
+/** The number of times a server may have its list read again. */
 const MAX_RELISTS = 20;
 
-/** What `tools/call` is sent with. */
+/** The parameters of `tools/call`. */
 export type McpCall = {
   readonly tool: string;
   readonly input: Readonly<Record<string, unknown>>;
@@ -75,7 +73,7 @@ export class McpConnection {
     }
   }
 
-  /** What it calls itself; unknown once it is closed. */
+  /** The server's own name; unknown once it is closed. */
   get identity(): { serverName: string | undefined; version: string | undefined } {
     const { name, version } = this.#client.getServerVersion() ?? {};
     return { serverName: name && shownName(name), version: version && shownName(version) };
@@ -157,7 +155,7 @@ const GOODBYE_MS = 1000;
 /** A server that could not be started or reached, or has no list of tools. */
 export class StartFailure extends ToolFailure {
   override name = "StartFailure";
-  /** What the program wrote to standard error. */
+  /** The text that the program wrote to standard error. */
   readonly stderr: string;
 
   constructor(server: McpServer, why: string, stderr = "") {
@@ -190,7 +188,7 @@ async function connect(server: McpServer, ground: McpGround, sdk: ClientSdk, sig
       return { server, ground, client, way, closed };
     } catch (error) {
       const status = statusOf(error);
-      // What we end ourselves did not end by itself. A program that no longer reads is about to.
+      // A server that we end did not end by itself. A program that no longer reads is about to.
       const isEnding = !signal.aborted && (way.program?.result !== undefined || error instanceof ToolFailure);
       const saidBefore = way.program?.errors;
       await client.close().catch(ignore);
@@ -203,7 +201,7 @@ async function connect(server: McpServer, ground: McpGround, sdk: ClientSdk, sig
       const cause = first !== undefined && isUnknownThere(status) ? first : error;
       const ended = isEnding && way.program?.result?.stopped === undefined ? endWords(way) : undefined;
       const why = ended === undefined ? failureWords(server, cause) : `it ${ended}`;
-      // What a program says when it is ended is not why.
+      // The words of a program that is being ended are not the reason.
       throw new StartFailure(server, why, isEnding ? way.program?.errors : saidBefore);
     }
   }
@@ -233,4 +231,46 @@ function statusOf(error: unknown): number | undefined {
 
 function tooLate(server: string, tool: string, limitMs: number): string {
   return `The MCP server ${server} did not finish ${tool} within ${limitMs / 1000} seconds: the call was cancelled, and whether it had an effect is not known`;
+}
+
+/** A signal that aborts with its parent, or when the time is over. */
+class TimeLimit implements Disposable {
+  isOver = false;
+  readonly #controller = new AbortController();
+  readonly #parent: AbortSignal;
+  readonly #timer: Disposable;
+  // The reason that the server is given.
+  readonly #onAbort = (): void => this.#controller.abort("cancelled");
+
+  constructor(clock: Clock, limitMs: number, parent: AbortSignal) {
+    this.#parent = parent;
+    if (parent.aborted) this.#onAbort();
+    parent.addEventListener("abort", this.#onAbort, { once: true });
+    this.#timer = clock.timer(limitMs, () => {
+      this.isOver = true;
+      this.#controller.abort("the time limit was reached");
+    });
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  [Symbol.dispose](): void {
+    this.#timer[Symbol.dispose]();
+    this.#parent.removeEventListener("abort", this.#onAbort);
+  }
+}
+
+/** Settles like `work`, or rejects with the reason of the signal as soon as it aborts. The work itself continues. */
+export async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const stop = (): void => reject(signal.reason);
+  if (signal.aborted) stop();
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
 }

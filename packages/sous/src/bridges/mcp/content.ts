@@ -1,15 +1,14 @@
-/** What a server gave back for a call, as the result of a tool. Nothing it names is opened. */
+/** Makes the result of a tool from a server's answer. Nothing that the answer names is opened. */
 
-import { oneLine, shortened } from "../core/clean-text.ts";
-import type { FilePart } from "../core/message.ts";
-import { isRecord } from "../core/schema.ts";
-import type { ToolResult } from "../core/tool.ts";
-import { mediaTypeOf } from "./media-type.ts";
+import { oneLine, shortened } from "../../core/clean-text.ts";
+import type { FilePart } from "../../core/message.ts";
+import { isRecord } from "../../core/schema.ts";
+import type { ToolResult } from "../../core/tool.ts";
 
 const MAX_PARTS = 1000;
 const MAX_WORDS = 200;
 
-/** What providers take. Others are named in the text and left out. */
+/** The media types that providers take. Others are named in the text and left out. */
 const MEDIA_TYPES: ReadonlySet<string> = new Set([
   ...["image/png", "image/jpeg", "image/gif", "image/webp"],
   ...["audio/wav", "audio/x-wav", "audio/mpeg", "audio/mp3", "audio/ogg", "audio/flac", "audio/aac", "audio/webm"],
@@ -118,11 +117,42 @@ function sizeOf(base64: string): string {
   return `about ${Math.ceil((base64.length * 3) / 4 / 1024)} KB`;
 }
 
-/** What is not base64 could be an address, which a provider would open. */
+/** Data that is not base64 could be an address, which a provider would open. */
 function isBase64(text: string): boolean {
   return text.length % 4 === 0 && /^[A-Za-z0-9+/]+={0,2}$/.test(text);
 }
 
 function named(value: unknown): string {
   return typeof value === "string" && value !== "" ? shortened(oneLine(value), MAX_WORDS) : "(no name)";
+}
+
+/** Patterns of the first bytes; `.` is any byte. */
+const BEGINNINGS: readonly [mediaType: string, begins: string][] = [
+  ["image/png", "\x89PNG\r\n\x1a\n"],
+  ["image/jpeg", "\xff\xd8\xff"],
+  ["image/gif", "GIF8"],
+  ["image/webp", "RIFF....WEBP"],
+  ["application/pdf", "%PDF-"],
+  ["audio/wav", "RIFF....WAVE"],
+  ["audio/ogg", "OggS"],
+  ["audio/flac", "fLaC"],
+  ["audio/webm", "\x1a\x45\xdf\xa3"],
+  ["audio/mpeg", "ID3"],
+  ["audio/aac", "\xff\xf1"],
+  ["audio/aac", "\xff\xf9"],
+  ["audio/mpeg", "\xff\xfb"],
+  ["audio/mpeg", "\xff\xf3"],
+  ["audio/mpeg", "\xff\xf2"],
+  ["audio/mpeg", "\xff\xfa"],
+];
+
+/**
+ * The type of a file by its first bytes; undefined for what no provider takes. Providers refuse the whole request when a file is
+ * not what it is called.
+ */
+function mediaTypeOf(base64: string): string | undefined {
+  const first = Buffer.from(base64.slice(0, 32), "base64").toString("latin1");
+  const [found] =
+    BEGINNINGS.find(([, begins]) => [...begins].every((byte, at) => byte === "." || first[at] === byte)) ?? [];
+  return found;
 }

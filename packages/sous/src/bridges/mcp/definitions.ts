@@ -1,23 +1,23 @@
 /** Tools as a server lists them, made safe for models and people: every string of a server is a stranger's. */
 
 import { createHash } from "node:crypto";
-import { cleanText, oneLine, shortened } from "../core/clean-text.ts";
-import type { McpServer } from "../core/configuration.ts";
-import { messageOf } from "../core/errors.ts";
-import { matchesGlob } from "../core/glob.ts";
-import { mayMeanMcpTool } from "../core/mcp-names.ts";
-import { isRecord, type JsonSchema } from "../core/schema.ts";
-import type { McpDefinition } from "./pins.ts";
-import { toolNameOf } from "./tool-name.ts";
+import type { Client, StandardSchemaV1 } from "@modelcontextprotocol/client";
+import { cleanText, oneLine, shortened } from "../../core/clean-text.ts";
+import type { McpServer } from "../../core/configuration.ts";
+import { messageOf } from "../../core/errors.ts";
+import { matchesGlob } from "../../core/glob.ts";
+import { mayMeanMcpTool } from "../../core/mcp-names.ts";
+import { isRecord, type JsonSchema } from "../../core/schema.ts";
+import { type McpDefinition, toolNameOf } from "./pins.ts";
 
-/** Of a description, and of any text in a schema. */
+/** Max characters of a description, and of any text in a schema. */
 const MAX_TEXT = 2048;
 const MAX_SCHEMA = 64 * 1024;
 const MAX_DEPTH = 64;
 const MAX_TOOLS = 200;
 /** MCP allows 128. */
 const MAX_NAME = 256;
-/** Of sentences about one server. */
+/** Max sentences about one server. */
 const MAX_NOTES = 20;
 const MAX_SHOWN_NAME = 80;
 
@@ -31,7 +31,7 @@ export type ReadDefinitions = {
 };
 
 /** The tools that the settings of the server choose, at most 200. What cannot be used is left out by itself. */
-export function readDefinitions(server: McpServer, listed: readonly unknown[], check: CheckSchema): ReadDefinitions {
+function readDefinitions(server: McpServer, listed: readonly unknown[], check: CheckSchema): ReadDefinitions {
   const notes: string[] = [];
   const found = new Map<string, McpDefinition>();
   let tooMany = 0;
@@ -102,7 +102,7 @@ function readDefinition(
   }
 }
 
-/** Whether the runtime can use what was stored: another version of it may have stored it. */
+/** True when the runtime can use a stored definition: another version may have stored it. */
 export function usable(definition: McpDefinition, check: CheckSchema): boolean {
   try {
     check(definition.inputSchema);
@@ -156,4 +156,48 @@ function checkedText(text: string): string {
   if (text.length > MAX_TEXT) throw new Error(`a name or value in it is longer than ${MAX_TEXT} characters`);
   if (cleanText(text) !== text) throw new Error("a name or value in it holds invisible characters");
   return text;
+}
+
+const MAX_PAGES = 64;
+/** Max tools that are looked at, over all pages. */
+const MAX_LISTED = 20_000;
+/** Our own timers end a request; the SDK's would be a second one with the same error. */
+export const NO_LIMIT_MS: number = 2 ** 31 - 1;
+
+/** Takes what comes as it is: one field of a wrong type must not cost the whole list. */
+export const ANY_RESULT: StandardSchemaV1<unknown, Record<string, unknown>> = {
+  "~standard": {
+    version: 1,
+    vendor: "sous",
+    validate: (value) => (isRecord(value) ? { value } : { issues: [{ message: "not an object" }] }),
+  },
+};
+
+/** The list of tools of a server that is connected, page by page. */
+export async function listTools(
+  client: Client,
+  server: McpServer,
+  checkSchema: CheckSchema,
+  signal: AbortSignal,
+): Promise<ReadDefinitions> {
+  if (client.getServerCapabilities()?.tools === undefined) {
+    return { definitions: [], notes: [`The MCP server ${server.name} has no tools`] };
+  }
+  const found: unknown[] = [];
+  let cursor: string | undefined;
+  let pages = 0;
+  do {
+    const params = cursor === undefined ? {} : { cursor };
+    const page = await client.request({ method: "tools/list", params }, ANY_RESULT, { signal, timeout: NO_LIMIT_MS });
+    if (!Array.isArray(page.tools)) throw new Error("its answer to tools/list is not a list of tools");
+    for (const tool of page.tools.slice(0, MAX_LISTED - found.length)) found.push(tool);
+    cursor = typeof page.nextCursor === "string" && page.nextCursor !== "" ? page.nextCursor : undefined;
+    pages += 1;
+  } while (cursor !== undefined && pages < MAX_PAGES && found.length < MAX_LISTED);
+  const { definitions, notes } = readDefinitions(server, found, checkSchema);
+  if (cursor === undefined) return { definitions, notes };
+  return {
+    definitions,
+    notes: [...notes, `The MCP server ${server.name} lists tools without end: the rest was left out`],
+  };
 }

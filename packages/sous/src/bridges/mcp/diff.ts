@@ -1,4 +1,4 @@
-/** What has changed in a tool since it was approved, for the person who decides. */
+/** Shows the person who decides how a tool has changed since it was approved. */
 
 import { shownName } from "./definitions.ts";
 import type { McpDefinition } from "./pins.ts";
@@ -7,11 +7,11 @@ const MAX_LINE = 200;
 
 type Room = { readonly lines: number; readonly bytes: number };
 
-/** Of what was approved: it is known, and must not take the room of what is new. */
+/** Max size of the approved text, so that the new text gets the space. */
 const OLD: Room = { lines: 20, bytes: 1500 };
-/** Of what is new; a question has 8 KB for everything. */
+/** Max size of the new text in a question, which has 8 KB for everything. */
 const ASKED: Room = { lines: 60, bytes: 5500 };
-/** Where there is no question, and all of it should be seen. */
+/** For output without a question, where all of it should be seen. */
 export const WHOLE: Room = { lines: Number.POSITIVE_INFINITY, bytes: 200_000 };
 
 /**
@@ -78,7 +78,7 @@ function fitting(lines: readonly string[], room: Room): Fitting {
 
 type Lines = { readonly old: readonly string[]; readonly fresh: readonly string[] };
 
-/** Of the comparison below, which takes the product of both lengths. */
+/** Max product of both lengths, which the comparison below takes. */
 const MAX_COMPARED = 1_000_000;
 
 /** Lines that stand in both, in the same order, are left out: nothing that has changed may hide between them. */
@@ -91,7 +91,7 @@ function withoutSame(old: readonly string[], fresh: readonly string[]): Lines {
 
 function withoutLongestCommon({ old, fresh }: Lines): Lines {
   const width = fresh.length + 1;
-  // How many lines are common from this line of each to the end.
+  // The number of common lines from this line of each to the end.
   const common = new Uint32Array((old.length + 1) * width);
   const at = (one: number, other: number): number => common[one * width + other] ?? 0;
   for (let one = old.length - 1; one >= 0; one--) {
@@ -115,7 +115,7 @@ function withoutLongestCommon({ old, fresh }: Lines): Lines {
   return left;
 }
 
-/** How many lines are the same from the start. */
+/** Counts the lines that are the same from the start. */
 function sameLines(one: readonly string[], other: readonly string[]): number {
   const different = one.findIndex((line, index) => line !== other[index]);
   return different === -1 ? Math.min(one.length, other.length) : different;

@@ -1,8 +1,8 @@
-/** What servers stand on: passed from the application to every part of the client. */
+/** The parts that servers need, passed from the application to every part of the client. */
 
-import type { Clock } from "../core/clock.ts";
-import type { McpServer } from "../core/configuration.ts";
-import type { Programs } from "../core/process.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { McpServer } from "../../core/configuration.ts";
+import type { Programs } from "../../core/process.ts";
 import type { CheckSchema } from "./definitions.ts";
 import type { PinBook } from "./pins.ts";
 
@@ -12,11 +12,11 @@ export type McpGround = {
   readonly clock: Clock;
   /** The workspace; also the only root that servers are told. */
   readonly cwd: string;
-  /** What was approved. */
+  /** The approved definitions. */
   readonly pins: PinBook;
   /** Variables of started servers that no setting of a server changes: the trace, and limits. */
   readonly environment?: Readonly<Record<string, string>> | undefined;
-  /** Whether a server of a project may be on this host although its address is not public; none when unset. */
+  /** True when a server of a project may be on this host although its address is not public; none may when unset. */
   readonly mayReach?: ((host: string) => boolean) | undefined;
   /** Throws for a schema that the runtime could not use; the tool is left out then. */
   readonly checkSchema?: CheckSchema | undefined;

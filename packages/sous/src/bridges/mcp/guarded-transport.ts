@@ -4,9 +4,9 @@
  */
 
 import type { JSONRPCMessage, Transport, TransportSendOptions } from "@modelcontextprotocol/client";
-import { isRecord } from "../core/schema.ts";
+import { isRecord } from "../../core/schema.ts";
 
-/** Of requests of the server that we have not answered yet. */
+/** Max requests of the server that we have not answered yet. */
 const MAX_ASKED = 64;
 /** JSON-RPC: an error of the implementation. */
 const FAILED_HERE = -32099;
@@ -28,7 +28,7 @@ export class GuardedTransport implements Transport {
   /** Requests of the server without an answer. */
   readonly #asked = new Set<RequestId>();
 
-  /** Whether an answer is to come in a stream, for a transport that has it otherwise when a request is sent. */
+  /** True when an answer is to come in a stream, for a transport that otherwise has it when a request is sent. */
   readonly #comesLater: (id: RequestId) => boolean;
 
   constructor(inner: Transport, comesLater: (id: RequestId) => boolean = () => true) {

@@ -6,20 +6,28 @@
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { isIP } from "node:net";
-import { Readable } from "node:stream";
-import { codeOf, ToolFailure } from "../core/errors.ts";
-import { isRecord } from "../core/schema.ts";
-import { hostOf, isMetadataAddress, isPublicAddress } from "../machine/address.ts";
-import { type Addresses, isRedirect, only, resolveHere } from "../machine/checked-address.ts";
-import { BoundedMessages } from "./bounded-messages.ts";
+import { Readable, Transform } from "node:stream";
+import { setImmediate as otherWork } from "node:timers/promises";
+import { codeOf, ToolFailure } from "../../core/errors.ts";
+import { isRecord } from "../../core/schema.ts";
+import {
+  type Addresses,
+  hostOf,
+  isMetadataAddress,
+  isPublicAddress,
+  isRedirect,
+  only,
+  resolveHere,
+} from "../../machine/address.ts";
+import { MAX_MESSAGE_BYTES } from "./stdio-transport.ts";
 
 export type HttpRules = {
   readonly url: URL;
   /** Sent with every request. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Whether the host may have addresses that are not public. */
+  /** True when the host may have addresses that are not public. */
   readonly mayBeLocal: boolean;
-  /** Whether the user wrote this very address. */
+  /** True when the user wrote this very address. */
   readonly isOwn: boolean;
   /** Called when the stream that a server sends messages in has ended. */
   readonly onStreamEnd: () => void;
@@ -159,7 +167,7 @@ function toResponse(reply: IncomingMessage, init: RequestInit, rules: HttpRules)
   const bounded = reply.pipe(new BoundedMessages({ isStream, isAnswer: asked !== undefined }));
   reply.on("error", (error) => bounded.destroy(error));
   reply.on("close", () => reply.complete || bounded.destroy(new Error("the connection was lost")));
-  // What is not read any more is not held by the server either.
+  // A body that is not read any more is not held by the server either.
   bounded.on("close", () => reply.destroy());
   if (isStream && method === "GET") bounded.on("close", rules.onStreamEnd);
   bounded.on("error", () => undefined);
@@ -169,7 +177,7 @@ function toResponse(reply: IncomingMessage, init: RequestInit, rules: HttpRules)
   });
 }
 
-/** What we ask, if it wants an answer. */
+/** Our request, if it wants an answer. */
 function requestIn({ body }: RequestInit): { readonly id: unknown } | undefined {
   const message: unknown = typeof body === "string" ? JSON.parse(body) : undefined;
   return isRecord(message) && "method" in message && "id" in message ? { id: message.id } : undefined;
@@ -189,3 +197,78 @@ function unreachable(host: string, error: unknown): ToolFailure {
   const why = typeof code === "string" ? code : "no answer";
   return new ToolFailure(`no connection to ${host} (${why})`, { cause: error });
 }
+
+/** Bytes passed on at once: a server that sends events without end must not hold up timers and other calls. */
+const PIECE_BYTES = 16 * 1024;
+
+type Kind = {
+  /** A stream of events, in which a message ends with an empty line. Anything else is one message. */
+  readonly isStream: boolean;
+  /** To one request, so it is one message and not a list. */
+  readonly isAnswer: boolean;
+};
+
+/** Fails at the first message that is too long, and leaves time for everything else. */
+export class BoundedMessages extends Transform {
+  readonly #isStream: boolean;
+  #isAnswerStart: boolean;
+  #bytes = 0;
+  #isLineEmpty = false;
+
+  constructor({ isStream, isAnswer }: Kind) {
+    super();
+    this.#isStream = isStream;
+    this.#isAnswerStart = isAnswer && !isStream;
+  }
+
+  override _transform(chunk: Buffer, _encoding: string, done: (error?: Error | null) => void): void {
+    this.#passOn(chunk).then(
+      () => done(),
+      (error: Error) => done(error),
+    );
+  }
+
+  async #passOn(chunk: Buffer): Promise<void> {
+    this.#checkStart(chunk);
+    for (let at = 0; at < chunk.length && !this.destroyed; at += PIECE_BYTES) {
+      const piece = chunk.subarray(at, at + PIECE_BYTES);
+      this.#count(piece);
+      if (this.#bytes > MAX_MESSAGE_BYTES) throw new Error(`a message is longer than ${MAX_MESSAGE_BYTES} bytes`);
+      this.push(piece);
+      if (this.#isStream) await otherWork();
+    }
+  }
+
+  /** Thousands of messages in one answer would be read without a pause. */
+  #checkStart(chunk: Buffer): void {
+    if (!this.#isAnswerStart) return;
+    const first = chunk.find((byte) => byte > SPACE);
+    if (first === undefined) return;
+    this.#isAnswerStart = false;
+    if (first === LIST) throw new Error("its answer is a list of messages, which MCP does not allow");
+  }
+
+  #count(chunk: Buffer): void {
+    if (!this.#isStream) {
+      this.#bytes += chunk.length;
+      return;
+    }
+    for (const byte of chunk) {
+      if (byte === LF || byte === CR) {
+        if (this.#isLineEmpty) this.#bytes = 0;
+        // CR LF is one end of a line, and two of them are an empty line: CR alone is not used by servers.
+        if (byte === LF) this.#isLineEmpty = true;
+      } else {
+        this.#isLineEmpty = false;
+        this.#bytes += 1;
+        if (this.#bytes > MAX_MESSAGE_BYTES) return;
+      }
+    }
+  }
+}
+
+const LF = 0x0a;
+const CR = 0x0d;
+const SPACE = 0x20;
+/** `[` */
+const LIST = 0x5b;

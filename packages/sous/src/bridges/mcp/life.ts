@@ -1,10 +1,9 @@
 /** The life of one server: started when it is first needed, shared by all runs, restarted once, ended with the application. */
 
-import type { McpServer } from "../core/configuration.ts";
-import { ToolFailure } from "../core/errors.ts";
-import { ConnectionLost, type McpCall, McpConnection } from "./connection.ts";
+import type { McpServer } from "../../core/configuration.ts";
+import { ToolFailure } from "../../core/errors.ts";
+import { ConnectionLost, type McpCall, McpConnection, unlessAborted } from "./connection.ts";
 import type { McpGround } from "./ground.ts";
-import { unlessAborted } from "./time-limit.ts";
 
 const MAX_DEATHS = 2;
 const MAX_FAILED_STARTS = 2;

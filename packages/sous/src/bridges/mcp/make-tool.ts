@@ -1,20 +1,19 @@
 /** A tool of a server as a tool of ours: what it may be called by, what must be allowed first, and what comes back. */
 
 import type { Progress } from "@modelcontextprotocol/client";
-import { oneLine, shortened } from "../core/clean-text.ts";
-import { ConsentNeeded, ToolFailure } from "../core/errors.ts";
-import { dataMark } from "../core/mcp-names.ts";
-import { isRecord } from "../core/schema.ts";
-import { type Tool, type ToolContext, type ToolResult, tool } from "../core/tool.ts";
+import { oneLine, shortened } from "../../core/clean-text.ts";
+import { ApprovalNeeded, ToolFailure } from "../../core/errors.ts";
+import { dataMark } from "../../core/mcp-names.ts";
+import { isRecord } from "../../core/schema.ts";
+import { type Tool, type ToolContext, type ToolResult, tool } from "../../core/tool.ts";
 import { toToolResult } from "./content.ts";
 import { shownName } from "./definitions.ts";
 import { describeChange } from "./diff.ts";
 import type { ServerLife } from "./life.ts";
-import type { McpDefinition, PinBook } from "./pins.ts";
-import { toolNameOf } from "./tool-name.ts";
+import { type McpDefinition, type PinBook, toolNameOf } from "./pins.ts";
 
 const MAX_PROGRESS = 200;
-/** Of the hash, in digits: with these, no other definition can be made that has the same ones. */
+/** Digits of the hash: with these, no other definition can be made that has the same ones. */
 const MARK = 32;
 
 /** `offered` is what the model reads: what was approved, or what the server says when nothing was. */
@@ -65,7 +64,7 @@ function namedLike(
   );
 }
 
-/** Consent for the call was given, so a tool that is as it was offered is approved by it. Another one needs a person. */
+/** Approval for the call was given, so a tool that is as it was offered is approved by it. Another one needs a person. */
 async function requireApproval(
   offered: McpDefinition,
   now: McpDefinition,
@@ -79,7 +78,7 @@ async function requireApproval(
   const words = `The MCP server ${server.name} has changed its tool ${shownName(now.name)} since it was approved`;
   // A late answer counts for the question in these words: two changes never have the same.
   const mark = now.sha256.slice(0, MARK);
-  throw new ConsentNeeded(`${words} (now ${mark}):\n${describeChange(known, now)}`, () => pins.approve(server, [now]));
+  throw new ApprovalNeeded(`${words} (now ${mark}):\n${describeChange(known, now)}`, () => pins.approve(server, [now]));
 }
 
 function metaOf({ trace }: ToolContext): Record<string, unknown> {

@@ -1,17 +1,15 @@
 /** The tools of MCP servers, ready for a run. */
 
-import type { McpServer, McpTransport } from "../core/configuration.ts";
-import { ignore, messageOf, UserError } from "../core/errors.ts";
-import type { Tool } from "../core/tool.ts";
+import type { McpServer, McpTransport } from "../../core/configuration.ts";
+import { ignore, messageOf, UserError } from "../../core/errors.ts";
+import type { Tool } from "../../core/tool.ts";
 import { McpConnection, StartFailure } from "./connection.ts";
 import { usable } from "./definitions.ts";
 import { describeChange, WHOLE } from "./diff.ts";
 import { located, type McpGround } from "./ground.ts";
-import { type KnownTool, namesOf, stateOf } from "./known-tools.ts";
 import { ServerLife } from "./life.ts";
 import { makeTool } from "./make-tool.ts";
-import type { McpDefinition, ServerPins } from "./pins.ts";
-import { toolNameOf } from "./tool-name.ts";
+import { type KnownTool, type McpDefinition, namesOf, type ServerPins, stateOf, toolNameOf } from "./pins.ts";
 import { tailOf } from "./words.ts";
 
 export type { McpGround } from "./ground.ts";
@@ -57,7 +55,7 @@ export async function openMcpTools(
     );
     const { tools, clashes } = withoutClashes(found.flatMap(({ tools }) => tools));
     const [failures, others] = [found.filter(({ isFailed }) => isFailed), found.filter(({ isFailed }) => !isFailed)];
-    // What is wrong with all of them is said once.
+    // A problem of all of them is said once.
     const failed = new Set(failures.flatMap(({ problems }) => problems));
     const problems = [...failed, ...others.flatMap(({ problems }) => problems), ...clashes];
     const names = lives.filter((_, index) => found[index]?.isFailed).map(({ server }) => server.name);
@@ -141,7 +139,7 @@ export type CheckedMcpTool = KnownTool & {
   readonly change?: string | undefined;
 };
 
-/** What a check found. */
+/** The findings of a check. */
 export type CheckedMcpServer = {
   readonly transport: McpTransport["type"];
   readonly tools: readonly CheckedMcpTool[];

@@ -1,14 +1,15 @@
-/** What was approved of the tools of MCP servers: a private file in the user's state folder, or the memory of this process. */
+/** The approved tools of MCP servers: a private file in the user's state folder, or the memory of this process. */
 
 import { createHash } from "node:crypto";
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
-import type { McpServer } from "../core/configuration.ts";
-import { messageOf, UserError } from "../core/errors.ts";
-import { isRecord, type JsonSchema } from "../core/schema.ts";
-import { changeLocked, replaceFile, whyNotOurs } from "../machine/private-file.ts";
-import { readRegular } from "../machine/read-regular.ts";
-import { toolNameOf } from "./tool-name.ts";
+import type { McpServer } from "../../core/configuration.ts";
+import { messageOf, UserError } from "../../core/errors.ts";
+import { mcpToolName } from "../../core/mcp-names.ts";
+import { isRecord, type JsonSchema } from "../../core/schema.ts";
+import { changeLocked, readRegular, replaceFile, whyNotOurs } from "../../machine/private-file.ts";
+import { toolHash } from "../../machine/tool-hash.ts";
+import { located, type McpGround } from "./ground.ts";
 
 /** A tool as its server described it: cleaned and cut for models and people, with the hash of the whole. */
 export type McpDefinition = {
@@ -16,11 +17,11 @@ export type McpDefinition = {
   readonly name: string;
   readonly description: string;
   readonly inputSchema: JsonSchema;
-  /** Of name, description and schema as they came. */
+  /** The hash of name, description and schema as they came. */
   readonly sha256: string;
 };
 
-/** What is known of one server. */
+/** The known and approved tools of one server. */
 export type ServerPins = {
   /** The tools it listed last; undefined when it was never asked. */
   readonly seen: readonly McpDefinition[] | undefined;
@@ -55,7 +56,7 @@ type Records = {
 };
 
 const MAX_SERVERS = 500;
-/** Of one server: its tools of all times, so that one that comes back is known. */
+/** Max tools of one server over all time, so that one that comes back is known. */
 const MAX_APPROVED = 1000;
 const MAX_BYTES = 256 * 1024 * 1024;
 
@@ -176,4 +177,40 @@ function isDefinition(value: unknown): value is McpDefinition {
   const { name, description, inputSchema, sha256 } = isRecord(value) ? value : {};
   const isText = typeof name === "string" && typeof description === "string" && typeof sha256 === "string";
   return isText && isRecord(inputSchema);
+}
+
+/** The name of a server's tool in sous. */
+export function toolNameOf(server: string, name: string): string {
+  return mcpToolName(server, name, toolHash);
+}
+
+export type ToolState = "new" | "approved" | "changed";
+
+export type KnownTool = {
+  /** As the server calls it. */
+  readonly name: string;
+  /** As rules, agent files and models call it. */
+  readonly toolName: string;
+  readonly state: ToolState;
+};
+
+/** The tools that are known without starting the server, as it listed them last; undefined when it was never asked. */
+export async function knownTools(
+  server: McpServer,
+  ground: Pick<McpGround, "cwd" | "pins">,
+): Promise<readonly KnownTool[] | undefined> {
+  const { seen, approved } = await ground.pins.read(located(server, ground));
+  return seen?.map((now) => {
+    const names = namesOf(server, now);
+    return { ...names, state: stateOf(now, approved.get(names.toolName)) };
+  });
+}
+
+export function namesOf(server: McpServer, { name }: McpDefinition): Pick<KnownTool, "name" | "toolName"> {
+  return { name, toolName: toolNameOf(server.name, name) };
+}
+
+export function stateOf(now: McpDefinition, approved: McpDefinition | undefined): ToolState {
+  if (approved === undefined) return "new";
+  return approved.sha256 === now.sha256 ? "approved" : "changed";
 }

@@ -1,10 +1,43 @@
 /** The calls of one client: which tool they are for, how many are at work, their progress, their ends. */
 
 import { type CallToolResult, ProtocolError, type ServerContext, type Tool } from "@modelcontextprotocol/server";
-import type { Clock } from "../core/clock.ts";
-import { traceIn } from "../core/trace-context.ts";
-import { ServedProgress } from "./serve-progress.ts";
-import type { ServedAgents } from "./served-agents.ts";
+import type { Clock } from "../../core/clock.ts";
+import { type TraceContext, traceIn } from "../../core/trace-context.ts";
+
+export type ServedAgents = {
+  readonly version: string;
+  readonly tools: readonly ServedTool[];
+  /** JSON Schema of `ServedReport.data`. */
+  readonly outputSchema: Readonly<Record<string, unknown>>;
+  /** Resolves with a report however the run ends, also when it could not begin. */
+  call(tool: string, task: string, call: ServedCall): Promise<ServedReport>;
+};
+
+export type ServedTool = {
+  /** `[A-Za-z0-9_-]`, at most 64 characters. */
+  readonly name: string;
+  /** The agent, for people. */
+  readonly title: string;
+  readonly description: string;
+  /** It has tools that read, and no others. */
+  readonly isReadOnly: boolean;
+};
+
+export type ServedCall = {
+  /** Aborting it cancels the run and everything below it. */
+  readonly signal: AbortSignal;
+  /** The trace that the client names; when unset that of the process. */
+  readonly trace: TraceContext | undefined;
+  /** Is given what the tree does, in one line, as often as it changes. */
+  readonly show: (activity: string) => void;
+};
+
+export type ServedReport = {
+  readonly text: string;
+  readonly data: Readonly<Record<string, unknown>>;
+  /** The run did not complete. */
+  readonly isError: boolean;
+};
 
 export type CallsOptions = {
   readonly agents: ServedAgents;
@@ -128,4 +161,63 @@ function progressOf({ _meta, notify }: ServerContext["mcpReq"], clock: Clock): S
 
 function shown(name: string): string {
   return JSON.stringify(name.slice(0, 80));
+}
+
+type ProgressOptions = {
+  readonly clock: Clock;
+  /** Resolves when the client can take the next one. */
+  readonly send: (progress: number, message: string) => Promise<void>;
+};
+
+const MIN_GAP_MS = 250;
+/** Clients that wait longer while there is progress have a limit of a minute or so without. */
+const MAX_GAP_MS = 10_000;
+
+/** Progress notifications of a call: a few a second at most, and one now and then when nothing changes. */
+export class ServedProgress implements Disposable {
+  readonly #options: ProgressOptions;
+  #count = 0;
+  #line = "";
+  #timer: Disposable | undefined;
+  /** When the last one was sent; undefined before the first. */
+  #sentAt: number | undefined;
+  #isSending = false;
+  #isOver = false;
+
+  constructor(options: ProgressOptions) {
+    this.#options = options;
+  }
+
+  /** Lines that come faster than they may be sent are left out; the last one is sent. */
+  show(line: string): void {
+    if (this.#isOver || line === this.#line) return;
+    this.#line = line;
+    if (!this.#isSending) this.#sendIn(MIN_GAP_MS);
+  }
+
+  #sendIn(gapMs: number): void {
+    if (this.#isOver) return;
+    this.#timer?.[Symbol.dispose]();
+    const { clock } = this.#options;
+    const since = this.#sentAt === undefined ? gapMs : clock.monotonic() - this.#sentAt;
+    this.#timer = clock.timer(Math.max(0, gapMs - since), () => void this.#send(), true);
+  }
+
+  async #send(): Promise<void> {
+    const { clock, send } = this.#options;
+    const line = this.#line;
+    this.#isSending = true;
+    this.#sentAt = clock.monotonic();
+    this.#count += 1;
+    // A client that is gone is noticed elsewhere.
+    await send(this.#count, line).catch(() => {});
+    this.#isSending = false;
+    this.#sendIn(line === this.#line ? MAX_GAP_MS : MIN_GAP_MS);
+  }
+
+  /** None is sent any more: the answer is the last word. */
+  [Symbol.dispose](): void {
+    this.#isOver = true;
+    this.#timer?.[Symbol.dispose]();
+  }
 }

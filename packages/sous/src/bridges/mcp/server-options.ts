@@ -1,17 +1,17 @@
 /** Servers as programs give them to `mcpTools()`. */
 
-import { MCP_TIMEOUTS, type McpServer, type McpTransport } from "../core/configuration.ts";
-import { checkWord, UserError } from "../core/errors.ts";
-import { MCP_SERVER_NAME, mcpServerPart } from "../core/mcp-names.ts";
-import { checkOptions, type OptionNames } from "../core/options.ts";
-import { isRecord } from "../core/schema.ts";
+import { MCP_TIMEOUTS, type McpServer, type McpTransport } from "../../core/configuration.ts";
+import { checkWord, UserError } from "../../core/errors.ts";
+import { MCP_SERVER_NAME, mcpServerPart } from "../../core/mcp-names.ts";
+import { checkOptions, type OptionNames } from "../../core/options.ts";
+import { isRecord } from "../../core/schema.ts";
 
-/** What every server of `mcpTools()` may have, besides the way to reach it. */
+/** The options of every server of `mcpTools()`, besides the way to reach it. */
 export type McpCommonOptions = {
-  /** Seconds that one call may take; 120 when unset. */
-  readonly timeout?: number | undefined;
-  /** Seconds that the start may take, up to the list of tools; 30 when unset. */
-  readonly startTimeout?: number | undefined;
+  /** Max time of one call; 120,000 when unset. */
+  readonly timeoutMs?: number | undefined;
+  /** Max time of the start, up to the list of tools; 30,000 when unset. */
+  readonly startTimeoutMs?: number | undefined;
   /** Its tools that are offered, by the names that the server gives them; may hold `*`. All when unset. */
   readonly tools?: readonly string[] | undefined;
   /** Its tools that are not offered, in the same way. */
@@ -42,11 +42,11 @@ export type McpAddressOptions = McpCommonOptions & {
 /** One server of `mcpTools()`. */
 export type McpServerOptions = McpProgramOptions | McpAddressOptions;
 
-const ANY = { timeout: true, startTimeout: true, tools: true, deny: true, type: true } as const;
+const ANY = { timeoutMs: true, startTimeoutMs: true, tools: true, deny: true, type: true } as const;
 const PROGRAM: OptionNames<McpProgramOptions> = { command: true, args: true, env: true, cwd: true, ...ANY };
 const ADDRESS: OptionNames<McpAddressOptions> = { url: true, headers: true, ...ANY };
 
-const MAX_SECONDS = 86_400;
+const DAY_MS = 86_400_000;
 
 /** Throws a `UserError` that begins with `where` for the first mistake. */
 export function readServerOptions(
@@ -75,14 +75,14 @@ function readServer(where: string, name: string, given: McpServerOptions): McpSe
     throw new UserError(`${where} has command and url, and may have only one of them`);
   const isProgram = !("url" in given) || given.url === undefined;
   checkOptions(where, given, isProgram ? PROGRAM : ADDRESS);
-  const { timeout, startTimeout, tools, deny = [] } = given;
+  const { timeoutMs, startTimeoutMs, tools, deny = [] } = given;
   checkTexts(`${where}: tools`, tools ?? []);
   checkTexts(`${where}: deny`, deny);
   return {
     name,
     transport: isProgram ? toProgram(where, given as McpProgramOptions) : toAddress(where, given as McpAddressOptions),
-    startTimeoutMs: toMs(`${where}: startTimeout`, startTimeout) ?? MCP_TIMEOUTS.startTimeoutMs,
-    callTimeoutMs: toMs(`${where}: timeout`, timeout) ?? MCP_TIMEOUTS.callTimeoutMs,
+    startTimeoutMs: checkTime(`${where}: startTimeoutMs`, startTimeoutMs) ?? MCP_TIMEOUTS.startTimeoutMs,
+    callTimeoutMs: checkTime(`${where}: timeoutMs`, timeoutMs) ?? MCP_TIMEOUTS.callTimeoutMs,
     tools,
     deny,
     agents: undefined,
@@ -116,10 +116,10 @@ function toAddress(where: string, { url, headers = {}, type = "http" }: McpAddre
   return { type: type === "sse" ? "sse" : "http", url, headers };
 }
 
-function toMs(what: string, seconds: number | undefined): number | undefined {
-  if (seconds === undefined) return undefined;
-  if (typeof seconds === "number" && seconds > 0 && seconds <= MAX_SECONDS) return seconds * 1000;
-  throw new UserError(`${what} must be a number of seconds, more than 0 and at most ${MAX_SECONDS}`);
+function checkTime(what: string, milliseconds: number | undefined): number | undefined {
+  if (milliseconds === undefined) return undefined;
+  if (typeof milliseconds === "number" && milliseconds > 0 && milliseconds <= DAY_MS) return milliseconds;
+  throw new UserError(`${what} must be a number of milliseconds, more than 0 and at most ${DAY_MS}`);
 }
 
 function checkTexts(what: string, value: unknown): void {

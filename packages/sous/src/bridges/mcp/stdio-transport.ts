@@ -1,13 +1,13 @@
 /** A server that is a program: one JSON message a line. The SDK's own transport starts processes itself, which only `process/` may. */
 
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
-import { ignore } from "../core/errors.ts";
-import type { ProgramResult, Programs, TalkingProgram, TalkRequest } from "../core/process.ts";
-import { isRecord } from "../core/schema.ts";
+import { ignore } from "../../core/errors.ts";
+import type { ProgramResult, Programs, TalkingProgram, TalkRequest } from "../../core/process.ts";
+import { isRecord } from "../../core/schema.ts";
 
 export const MAX_MESSAGE_BYTES: number = 10 * 1024 * 1024;
 const MAX_ERROR_BYTES = 16 * 1024;
-/** Of lines that the server has not taken yet: it waits for its own answers then. */
+/** Max lines that the server has not taken yet: it waits for its own answers then. */
 const MAX_UNSENT = 64;
 
 export type ProgramToTalkTo = Pick<TalkRequest, "program" | "args" | "cwd" | "environment">;
@@ -54,7 +54,7 @@ export class StdioTransport implements Transport {
     this.#result ??= result;
   }
 
-  /** How it ended, when it has. */
+  /** The sentence about its end, when it has ended. */
   get result(): ProgramResult | undefined {
     return this.#result;
   }
@@ -74,7 +74,7 @@ export class StdioTransport implements Transport {
         if (this.#unsent >= MAX_UNSENT) await this.#sending;
       }
     } catch {
-      // What cannot be read has ended: the result below says how.
+      // A stream that cannot be read has ended: the result below says how.
     }
     // A server that closed its output and stays cannot answer any more.
     this.#result = await program.close().catch(() => undefined);

@@ -1,11 +1,10 @@
-/** How a server is reached: the transports of one attempt, in the order they are tried. */
+/** The transports to a server for one attempt, in the order they are tried. */
 
 import type { ReconnectionScheduler, Transport } from "@modelcontextprotocol/client";
-import type { Clock } from "../core/clock.ts";
-import type { McpServer } from "../core/configuration.ts";
-import { ignore, ToolFailure } from "../core/errors.ts";
-import { hostOf } from "../machine/address.ts";
-import type { ClientSdk } from "./client-sdk.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { McpServer } from "../../core/configuration.ts";
+import { ignore, ToolFailure } from "../../core/errors.ts";
+import { hostOf } from "../../machine/address.ts";
 import type { McpGround } from "./ground.ts";
 import { GuardedTransport } from "./guarded-transport.ts";
 import { fetchFor, type HttpRules } from "./http-fetch.ts";
@@ -92,4 +91,13 @@ function webAccess(
   const mayBeLocal = isOwn || mayReach?.(hostOf(url)) === true;
   const { headers } = transport;
   return { url, fetch: fetchFor({ url, headers, mayBeLocal, isOwn, ...streams }) };
+}
+
+/** The SDK of the protocol. */
+export type ClientSdk = Awaited<ReturnType<typeof loadClientSdk>>;
+
+/** Loaded with the first server. The package contains the parts that are named here, and no others. */
+export async function loadClientSdk() {
+  const { Client, SSEClientTransport, StreamableHTTPClientTransport } = await import("@modelcontextprotocol/client");
+  return { Client, SSEClientTransport, StreamableHTTPClientTransport };
 }

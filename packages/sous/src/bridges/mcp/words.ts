@@ -1,18 +1,18 @@
-/** What a server said or did, in words for people and models. */
+/** Sentences for people and models about what a server said or did. */
 
-import { oneLine, plainText, shortened } from "../core/clean-text.ts";
-import { messageOf } from "../core/errors.ts";
+import { oneLine, plainText, shortened } from "../../core/clean-text.ts";
+import { messageOf } from "../../core/errors.ts";
 import type { Way } from "./transport.ts";
 
 const MAX_WORDS = 500;
 const MAX_TAIL = 2000;
 
-/** What went wrong, as one short line: the server may have written it. */
+/** Describes an error as one short line: the server may have written it. */
 export function wordsOf(error: unknown): string {
   return shortened(oneLine(messageOf(error)), MAX_WORDS);
 }
 
-/** What a server on the network answered, in place of the words of the SDK, which are about its own code. */
+/** Describes the answer of a server on the network, in place of the words of the SDK, which are about its own code. */
 export function httpWords(host: string, status: number | undefined, error: unknown): string {
   const words = wordsOf(error);
   const [, type] = /^Unexpected content type: (.+)$/.exec(words) ?? [];
@@ -44,12 +44,12 @@ function isError(line: string): boolean {
   return /^(?:\w{0,40}error|\w{0,40}exception)\b/i.test(line) || /: [A-Z]?\w{0,40}Error: /.test(line);
 }
 
-/** Where an error was thrown, the end of what belongs to it, and the version that Node writes last. */
+/** Lines of a stack: where an error was thrown, its closing bracket, and the version that Node writes last. */
 function isTrace(line: string): boolean {
   return /^(?:at .*|[\])}]*,?|Node\.js v[\d.]+)$/.test(line);
 }
 
-/** How a program ended; undefined while it runs, and for a server that is none. */
+/** Says how a program ended; undefined while it runs, and for a server that is not a program. */
 export function endWords({ program }: Way): string | undefined {
   if (program?.result === undefined) return undefined;
   const { exitCode, endedBy } = program.result;

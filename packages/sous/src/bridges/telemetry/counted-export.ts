@@ -113,7 +113,7 @@ class Requests {
   #open = 0;
   #waiting: (() => void)[] = [];
 
-  /** What it returns ends the request, and is true the first time. */
+  /** Returns a function that ends the request, and is true the first time. */
   begin(): () => boolean {
     this.#open += 1;
     let isOpen = true;

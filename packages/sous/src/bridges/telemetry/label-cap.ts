@@ -27,7 +27,7 @@ const SETS_OF: ReadonlyMap<string, readonly (LabelSet | undefined)[]> = new Map(
 
 /** Every adapter of the port `Meter` has one of its own and passes all labels through it. */
 export class LabelCap {
-  /** What each value became, by set. */
+  /** The label that each value became, by set. */
   readonly #known: Readonly<Record<LabelSet, Map<string, string>>> = {
     agents: new Map(),
     models: new Map(),

@@ -1,13 +1,14 @@
 /** Lifecycle logs: what becomes of children, one line a fact, with field names that dashboards and scripts can rely on. */
 
-import { visibleJson } from "../core/clean-text.ts";
-import { UserError } from "../core/errors.ts";
-import type { EventListener, EventOf, SousEvent, StoredEvent } from "../core/event.ts";
-import { checkOptions, type OptionNames } from "../core/options.ts";
-import { completionStatus, isSuccess } from "../core/outcome.ts";
-import { isOutOfTurns } from "../core/words/outcomes.ts";
+import { visibleJson } from "../../core/clean-text.ts";
+import { UserError } from "../../core/errors.ts";
+import type { EventListener, EventOf, RunIdentity, SousEvent } from "../../core/event.ts";
+import { checkOptions, type OptionNames } from "../../core/options.ts";
+import { completionStatus, isSuccess } from "../../core/outcome.ts";
+import { shownLimit } from "../../core/units.ts";
+import { isOutOfTurns } from "../../core/words/outcomes.ts";
 
-/** Where the lines of a log go, and how they look. */
+/** The destination of the lines of a log, and their form. */
 export type LifecycleLogOptions = {
   /** Is given one line without its end. */
   write: (line: string) => void;
@@ -26,7 +27,7 @@ export type LifecycleLog = {
   settle(isStored: boolean): void;
 };
 
-/** What becomes of children, one line a fact: give its `onEvent` to the run. For one tree, or several after each other. */
+/** Logs what becomes of children, one line a fact: give its `onEvent` to the run. For one tree, or several after each other. */
 export function createLifecycleLog(options: LifecycleLogOptions): LifecycleLog {
   checkOptions("createLifecycleLog()", options, OPTIONS);
   checkValues(options);
@@ -51,9 +52,11 @@ type KnownRun = Pick<EventOf<"run-start">, "label" | "depth" | "maxTurns"> & {
   fanOut: FanOut | undefined;
 };
 
-type FanOut = { label: string; depth: number; taskCount: number; maxConcurrent: number; successful: number };
+type FanOut = { readonly head: Head & { task_count: number; max_concurrent: number }; successful: number };
 
-type EndedRun = { label: string; depth: number; conversationId: string; time: number };
+type Head = { readonly label: string; readonly depth: number };
+
+type EndedRun = { readonly head: Head; readonly conversationId: string; readonly time: number };
 
 class LifecycleFold implements LifecycleLog {
   readonly #write: LifecycleLogOptions["write"];
@@ -100,25 +103,11 @@ class LifecycleFold implements LifecycleLog {
       case "truncation":
         this.#truncated(event);
         break;
-      case "turn-start":
-      case "message-end":
-      case "approval-request":
-      case "approval-end":
-      case "budget-warning":
-      case "retry":
-      case "prune":
-      case "stalled":
-      case "cancel":
-      case "steer":
-      case "notice":
-      case "report":
-      case "resume":
-        break;
       case "outside-session":
         this.#session(event);
         break;
       case "outside-call":
-        this.#outsideCall(event);
+        this.#externalCall(event);
         break;
       case "budget-wait":
         this.#limit("debug", "budget.wait", event);
@@ -127,7 +116,6 @@ class LifecycleFold implements LifecycleLog {
         this.#limit("warn", "budget.near", event);
         break;
       default:
-        event satisfies never;
     }
   };
 
@@ -135,8 +123,8 @@ class LifecycleFold implements LifecycleLog {
     const ended = this.#ended;
     this.#ended = [];
     if (!isStored) return;
-    for (const { label, depth, conversationId: conversation_id, time } of ended) {
-      this.#say("info", "subagent.persisted", time, { label, depth, conversation_id });
+    for (const { head, conversationId: conversation_id, time } of ended) {
+      this.#say("info", "subagent.persisted", time, { ...head, conversation_id });
     }
   };
 
@@ -151,10 +139,9 @@ class LifecycleFold implements LifecycleLog {
   #end(event: EventOf<"run-end">): void {
     const { runId, depth, status, turns, usage, fault, time } = event;
     const known = this.#runs.get(runId);
+    const head = this.#headOf(event);
     this.#runs.delete(runId);
     if (depth === 0) return;
-    const label = this.#labelOf(event, known);
-    const head = { label, depth };
     if (known?.fanOut !== undefined && isSuccess(event)) known.fanOut.successful += 1;
     if (isOutOfTurns(event)) {
       this.#say("warn", "subagent.max_turns_exceeded", time, { ...head, max_turns: known?.maxTurns ?? turns });
@@ -166,29 +153,28 @@ class LifecycleFold implements LifecycleLog {
       tokens_consumed: usage.totalTokens,
       status: completionStatus(status),
     });
-    this.#ended.push({ ...head, conversationId: runId, time });
+    this.#ended.push({ head, conversationId: runId, time });
   }
 
   /** Its process is done with it; the process that resumes it says how it ends. */
   #park(event: EventOf<"park">): void {
     const { runId, depth, time } = event;
-    const label = this.#labelOf(event, this.#runs.get(runId));
+    const head = this.#headOf(event);
     this.#runs.delete(runId);
     for (const key of this.#fanOuts.keys()) if (key.startsWith(`${runId} `)) this.#fanOuts.delete(key);
-    if (depth > 0) this.#say("info", "subagent.park", time, { label, depth });
+    if (depth > 0) this.#say("info", "subagent.park", time, head);
   }
 
   #callStart(event: EventOf<"tool-call-start">): void {
-    const { runId, callId, toolName, input, depth, time } = event;
+    const { runId, callId, toolName, input, time } = event;
     if (toolName !== "parallel_subagent") return;
     const { tasks, max_concurrent: asked } = (input ?? {}) as { tasks?: unknown; max_concurrent?: unknown };
     const taskCount = Array.isArray(tasks) ? tasks.length : 0;
     const { maxConcurrent: limit } = this.#limits;
     const maxConcurrent = typeof asked === "number" ? Math.min(asked, limit) : limit;
-    const label = this.#labelOf(event, this.#runs.get(runId));
-    this.#fanOuts.set(callKey(runId, callId), { label, depth, taskCount, maxConcurrent, successful: 0 });
-    const counts = { task_count: taskCount, max_concurrent: maxConcurrent };
-    this.#say("info", "parallel_subagent.start", time, { label, depth, ...counts });
+    const head = { ...this.#headOf(event), task_count: taskCount, max_concurrent: maxConcurrent };
+    this.#fanOuts.set(callKey(runId, callId), { head, successful: 0 });
+    this.#say("info", "parallel_subagent.start", time, head);
   }
 
   #callEnd({ runId, callId, durationMs, time }: EventOf<"tool-call-end">): void {
@@ -196,32 +182,24 @@ class LifecycleFold implements LifecycleLog {
     const fanOut = this.#fanOuts.get(key);
     if (fanOut === undefined) return;
     this.#fanOuts.delete(key);
-    const { label, depth, taskCount, maxConcurrent, successful } = fanOut;
-    this.#say("info", "parallel_subagent.complete", time, {
-      label,
-      depth,
-      task_count: taskCount,
-      max_concurrent: maxConcurrent,
-      successful,
-      failed: taskCount - successful,
-      duration_ms: Math.round(durationMs),
-    });
+    const { head, successful } = fanOut;
+    const counts = { successful, failed: head.task_count - successful, duration_ms: Math.round(durationMs) };
+    this.#say("info", "parallel_subagent.complete", time, { ...head, ...counts });
   }
 
   #session(event: EventOf<"outside-session">): void {
-    const { runId, depth, server, sessionId, continued, time } = event;
+    const { depth, server, sessionId, continued, time } = event;
     if (depth === 0) return;
-    const label = this.#labelOf(event, this.#runs.get(runId));
-    this.#say("info", "subagent.session", time, { label, depth, server, session_id: sessionId, continued });
+    const session = { server, session_id: sessionId, continued };
+    this.#say("info", "subagent.session", time, { ...this.#headOf(event), ...session });
   }
 
-  /** What an agent outside did by itself, when it has ended. */
-  #outsideCall(event: EventOf<"outside-call">): void {
-    const { runId, depth, phase, name, kind, isError, time } = event;
+  /** A call that an external agent made by itself, when it has ended. */
+  #externalCall(event: EventOf<"outside-call">): void {
+    const { depth, phase, name, kind, isError, time } = event;
     if (depth === 0 || phase === "start") return;
-    const label = this.#labelOf(event, this.#runs.get(runId));
     const status = isError === true ? "failed" : "completed";
-    this.#say("debug", "subagent.outside_call", time, { label, depth, name, kind, status });
+    this.#say("debug", "subagent.outside_call", time, { ...this.#headOf(event), name, kind, status });
   }
 
   /** No child was made; the depth is the one it would have had. */
@@ -234,25 +212,22 @@ class LifecycleFold implements LifecycleLog {
   }
 
   #truncated(event: EventOf<"truncation">): void {
-    const { runId, subject, depth, originalBytes, keptBytes, time } = event;
+    const { subject, depth, originalBytes, keptBytes, time } = event;
     if (subject !== "report" || depth === 0) return;
-    const label = this.#labelOf(event, this.#runs.get(runId));
     const sizes = { original_size: originalBytes, truncated_size: keptBytes };
-    this.#say("warn", "subagent.truncation", time, { label, depth, ...sizes });
+    this.#say("warn", "subagent.truncation", time, { ...this.#headOf(event), ...sizes });
   }
 
-  /** Of any run, the root too: its limits are those of the children. One that waits to start is not known yet. */
+  /** A limit that any run meets, the root too: its limits are those of the children. One that waits to start is not known yet. */
   #limit(level: LogLevel, name: string, event: EventOf<"budget-wait" | "budget-near">): void {
-    const { runId, depth, time, limit } = event;
-    const { of, unit, limit: most, spent, reserved } = limit;
-    const label = this.#labelOf(event, this.#runs.get(runId));
-    const limited = unit === "costUsd" ? "cost_usd" : unit;
-    this.#say(level, name, time, { label, depth, of, unit: limited, limit: most, spent, reserved });
+    const shown = shownLimit(event.limit);
+    const unit = shown.unit === "costUsd" ? "cost_usd" : shown.unit;
+    this.#say(level, name, event.time, { ...this.#headOf(event), ...shown, unit });
   }
 
   /** A run that continues after a restart began in another process, and only its path is known. */
-  #labelOf({ path }: Pick<StoredEvent, "path">, known: KnownRun | undefined): string {
-    return known?.label ?? path.slice(path.lastIndexOf("/") + 1);
+  #headOf({ runId, path, depth }: RunIdentity): Head {
+    return { label: this.#runs.get(runId)?.label ?? path.slice(path.lastIndexOf("/") + 1), depth };
   }
 
   #say(level: LogLevel, event: string, time: number, fields: LogFields): void {
@@ -270,7 +245,7 @@ function callKey(runId: string | null, callId: string): string {
   return `${runId} ${callId}`;
 }
 
-/** How important a line is. */
+/** The importance of a line. */
 export type LogLevel = "debug" | "info" | "warn" | "error";
 
 type LogFields = Readonly<Record<string, string | number | boolean | readonly string[]>>;

@@ -2,8 +2,8 @@
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { messageOf, UserError } from "../core/errors.ts";
-import { PROMETHEUS_TYPE } from "./prometheus.ts";
+import { messageOf, UserError } from "../../core/errors.ts";
+import { PROMETHEUS_TYPE } from "./registry.ts";
 
 export type EndpointOptions = {
   /** 0 takes a free one. */
@@ -65,7 +65,7 @@ async function answer(
   }
 }
 
-/** Of two that are sent, the first is not more true than the second. */
+/** Two of them are refused: the first is not more true than the second. */
 function isLocalHost([host, another]: readonly string[] = []): boolean {
   return host !== undefined && another === undefined && /^(?:127\.0\.0\.1|localhost|\[::1\])(?::\d{1,5})?$/i.test(host);
 }

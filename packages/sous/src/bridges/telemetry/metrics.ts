@@ -1,14 +1,13 @@
 /** Counts what happens in trees: a fold over events that writes to a meter. */
 
-import type { EventListener, EventOf, RunIdentity, SousEvent } from "../core/event.ts";
-import { isOutsideModel } from "../core/model.ts";
-import { errorTypeOf } from "../core/outcome.ts";
-import { countEnd } from "./ended-run.ts";
+import type { EventListener, EventOf, RunIdentity, SousEvent } from "../../core/event.ts";
+import { isExternalModel } from "../../core/model.ts";
+import { errorTypeOf } from "../../core/outcome.ts";
 import { MAX_LABEL_VALUES, OTHER } from "./label-cap.ts";
-import type { GaugeReading, LabelValues, Meter } from "./meter.ts";
+import { activeReadings, addAt, countEnd, type GaugeReading, type LabelValues, type Meter } from "./meter.ts";
 import { providerName, requestModel } from "./names.ts";
 import { rememberIn } from "./remember-in.ts";
-import { type LimitName, TreeBudget } from "./tree-budget.ts";
+import { type MeasuredLimit, TreeBudget } from "./tree-budget.ts";
 
 /** Give it one meter of its own; it may listen to any number of trees. */
 export function measureRuns(meter: Meter): EventListener {
@@ -23,7 +22,7 @@ type LiveRun = {
   readonly model: ModelLabels;
   /** Undefined where the tree has no limit, or what it had spent is not known. */
   readonly budget: TreeBudget | undefined;
-  /** What `budget` knows of this run. */
+  /** The sums of this run that `budget` knows. */
   tokens: number;
   costUsd: number;
   /** When the model was asked; undefined while it is not. */
@@ -43,9 +42,9 @@ class MetricsFold {
   #stalled = 0;
   /** Runs whose model was asked and has not begun to answer. */
   readonly #unheard = new Set<string>();
-  /** Of live roots, by run. */
+  /** Budgets of live roots, by run. */
   readonly #budgets = new Map<string, TreeBudget>();
-  /** Of ended roots, by agent. */
+  /** Budgets of ended roots, by agent. */
   readonly #endedBudgets = new Map<string, TreeBudget>();
 
   constructor(meter: Meter) {
@@ -90,32 +89,12 @@ class MetricsFold {
       case "stalled":
         if (run !== undefined) this.#setStalled(run, true);
         break;
-      case "tool-progress":
-      case "tool-call-start":
-      case "tool-call-end":
-      case "outside-session":
-      case "outside-call":
-      case "approval-request":
-      case "approval-end":
-      case "budget-warning":
-      case "budget-wait":
-      case "budget-near":
-      case "prune":
-      case "truncation":
-      case "cancel":
-      case "steer":
-      case "notice":
-      case "report":
-        break;
       default:
-        event satisfies never;
     }
   };
 
   *gauges(): Iterable<GaugeReading> {
-    for (const [depth, value = 0] of this.#active.entries()) {
-      yield { metric: "active", value, labels: [String(depth)] };
-    }
+    yield* activeReadings(this.#active);
     yield { metric: "stalled", value: this.#stalled, labels: [] };
     for (const limit of ["tokens", "cost"] as const) {
       const value = this.#leastLeft(limit);
@@ -123,7 +102,7 @@ class MetricsFold {
     }
   }
 
-  #leastLeft(limit: LimitName): number | undefined {
+  #leastLeft(limit: MeasuredLimit): number | undefined {
     let least: number | undefined;
     for (const budget of this.#budgets.values()) {
       const left = budget.remaining(limit);
@@ -147,7 +126,7 @@ class MetricsFold {
   }
 
   #enter(runId: string, depth: number, of: Pick<LiveRun, "agent" | "model" | "budget">): void {
-    this.#countActive(depth, 1);
+    addAt(this.#active, depth, 1);
     const state = { tokens: 0, costUsd: 0, askedAt: undefined, isStalled: false };
     this.#live.set(runId, { ...of, ...state });
   }
@@ -172,13 +151,8 @@ class MetricsFold {
   #leave({ runId, agentId, depth }: RunIdentity): void {
     this.#live.delete(runId);
     this.#unheard.delete(runId);
-    this.#countActive(depth, -1); // guard: active-until-every-end
+    addAt(this.#active, depth, -1); // guard: active-until-every-end
     this.#closeBudget(runId, agentId);
-  }
-
-  #countActive(depth: number, more: number): void {
-    while (this.#active.length <= depth) this.#active.push(0);
-    this.#active[depth] = (this.#active[depth] ?? 0) + more;
   }
 
   #setStalled(run: LiveRun, isStalled: boolean): void {
@@ -222,7 +196,7 @@ class MetricsFold {
   #openBudget(event: EventOf<"run-start">): TreeBudget | undefined {
     const earlier = this.#endedBudgets.get(event.agentId);
     this.#endedBudgets.delete(event.agentId);
-    // What the tree spent in another process is not known.
+    // The spending of the tree in another process is not known.
     if (event.origin?.kind === "follow-up" && earlier === undefined) return undefined;
     const budget = new TreeBudget(event, earlier);
     if (!budget.isLimited) return undefined;
@@ -253,7 +227,7 @@ function charge(run: LiveRun, depth: number, tokens: number, costUsd: number | n
 /** The labels of all metrics of one model. */
 type ModelLabels = {
   readonly model: string;
-  /** False for an agent outside: it is invoked, and its tokens are not those of a chat call. */
+  /** False for an external agent: it is invoked, and its tokens are not those of a chat call. */
   readonly isChat: boolean;
   readonly firstChunk: LabelValues;
   readonly answered: LabelValues;
@@ -262,7 +236,7 @@ type ModelLabels = {
 };
 
 function modelLabels(model: string): ModelLabels {
-  const isChat = !isOutsideModel(model);
+  const isChat = !isExternalModel(model);
   const labels = [isChat ? "chat" : "invoke_agent", providerName(model), requestModel(model)];
   return {
     model,

@@ -3,7 +3,7 @@
  * (github.com/open-telemetry/semantic-conventions-genai, the commit below); those of the npm package are all deprecated.
  */
 
-import { providerOf } from "../core/model.ts";
+import { providerOf } from "../../core/model.ts";
 
 /** The commit of semantic-conventions-genai that the names were read from. */
 export const CONVENTIONS_COMMIT = "004902b8cb70aa5ae6ca4ae07132b7daabcd3e10";
@@ -21,7 +21,7 @@ export type Metric = {
   readonly labels: readonly string[];
   /** Upper bounds of a histogram. */
   readonly buckets?: readonly number[] | undefined;
-  /** Where it can be read: from a live process, and from a database. */
+  /** The places it can be read from: a live process, or also a database. */
   readonly from: "live" | "both";
 };
 
@@ -199,7 +199,7 @@ const PROVIDERS: Readonly<Record<string, string>> = {
   xai: "x_ai",
 };
 
-/** Of a model that is an object of the caller, and whose name has no provider. */
+/** The provider of a model that is an object of the caller, when its name has none. */
 const UNNAMED_PROVIDER = "custom";
 
 /** `google/gemini-3-pro` → `gcp.gemini`; `external/claude` → `external`. */

@@ -1,8 +1,19 @@
 /** Metrics as instruments of OpenTelemetry: the same names, labels and buckets as in the registry. */
 
-import type { Attributes, Counter, Histogram, ObservableGauge, Meter as OtelMeter } from "@opentelemetry/api";
+import {
+  type Attributes,
+  type Counter,
+  type Histogram,
+  type MeterProvider,
+  metrics,
+  type ObservableGauge,
+  type Meter as OtelMeter,
+} from "@opentelemetry/api";
+import type { EventListener } from "../../core/event.ts";
+import { checkOptions, type OptionNames } from "../../core/options.ts";
 import { LabelCap } from "./label-cap.ts";
 import type { GaugeReading, LabelValues, Meter } from "./meter.ts";
+import { measureRuns } from "./metrics.ts";
 import { METRICS, type Metric, type MetricName } from "./names.ts";
 
 export function otelMeter(meter: OtelMeter): Meter {
@@ -71,4 +82,22 @@ function optionsOf(name: MetricName) {
   const { about, unit, buckets }: Metric = METRICS[name];
   const advice = buckets && { explicitBucketBoundaries: [...buckets] };
   return { description: about, ...(unit === "" ? {} : { unit }), ...(advice && { advice }) };
+}
+
+/** The options of `meterRuns`. */
+export type MeterOptions = {
+  /** Makes the instruments; the global one of the OpenTelemetry API when unset. */
+  meterProvider?: MeterProvider | undefined;
+};
+
+const OPTIONS: OptionNames<MeterOptions> = { meterProvider: true };
+
+/**
+ * A listener that measures the runs it hears, of any number of trees: give it to a runtime or to runs as `onEvent`. One for a
+ * process, because each counts what is active by itself.
+ */
+export function meterRuns(options: MeterOptions = {}): EventListener {
+  checkOptions("meterRuns()", options, OPTIONS);
+  const { meterProvider } = options;
+  return measureRuns(otelMeter((meterProvider ?? metrics.getMeterProvider()).getMeter("sous")));
 }

@@ -1,4 +1,4 @@
-/** What is sent over OTLP, and where to: as the user's configuration and the variables of OpenTelemetry say. */
+/** The signals sent over OTLP and their addresses, as the user's configuration and the variables of OpenTelemetry say. */
 
 /** The settings of one process that sends something. */
 export type OtlpSettings = {
@@ -7,11 +7,11 @@ export type OtlpSettings = {
   readonly metrics: SignalSettings | undefined;
   readonly sampler: SamplerSettings;
   readonly batch: BatchSettings;
-  /** How often metrics are sent, and how long that may take. */
+  /** The interval at which metrics are sent, and the max time of one export. */
   readonly metricMs: { readonly interval: number; readonly timeout: number };
 };
 
-/** Where one signal goes, and how long a request may take. Headers, compression and certificates are read by its exporter. */
+/** The address of one signal, and the max time of a request. Headers, compression and certificates are read by its exporter. */
 export type SignalSettings = { readonly protocol: OtlpProtocol; readonly url: string; readonly timeoutMs: number };
 
 export type OtlpProtocol = "http/protobuf" | "http/json";
@@ -20,7 +20,7 @@ export type SamplerSettings = { readonly name: SamplerName; readonly ratio: numb
 
 export type SamplerName = (typeof SAMPLERS)[number];
 
-/** Of spans that wait to be sent. */
+/** Limits of the queue of spans that wait to be sent. */
 export type BatchSettings = {
   readonly delayMs: number;
   readonly timeoutMs: number;

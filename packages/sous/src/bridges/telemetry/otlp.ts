@@ -1,10 +1,13 @@
 /** Traces and metrics over OTLP, by the pieces of OpenTelemetry. They are optional, and loaded only when something is sent. */
 
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import type { TracerProvider as ApiTracerProvider } from "@opentelemetry/api";
 import type { Resource } from "@opentelemetry/resources";
 import type { PushMetricExporter } from "@opentelemetry/sdk-metrics";
 import type { IdGenerator, Sampler, SpanExporter, TracerProvider } from "@opentelemetry/sdk-trace";
-import type { IsSampled } from "../core/trace-context.ts";
+import { codeOf, UserError } from "../../core/errors.ts";
+import type { IsSampled } from "../../core/trace-context.ts";
 import {
   countedMetricExporter,
   countedProcessor,
@@ -15,11 +18,10 @@ import {
 } from "./counted-export.ts";
 import type { Meter } from "./meter.ts";
 import { otelMeter } from "./otel-meter.ts";
-import { withOtlpPackages } from "./otlp-packages.ts";
 import type { OtlpSettings, SamplerSettings, SignalSettings } from "./otlp-settings.ts";
 
 export type OtlpOptions = {
-  /** Of sous. */
+  /** The version of sous. */
   readonly version: string;
   readonly idGenerator: IdGenerator;
   /** Is told of spans that will not be exported, besides the meter. */
@@ -29,11 +31,11 @@ export type OtlpOptions = {
 export type Otlp = {
   /** Undefined when no traces are sent. */
   readonly tracerProvider: ApiTracerProvider | undefined;
-  /** What the sampler of the traces says of a tree. */
+  /** True when the sampler of the traces keeps a tree. */
   readonly isSampled: IsSampled | undefined;
   /** Undefined when no metrics are sent. */
   readonly meter: Meter | undefined;
-  /** What became of the spans until now. */
+  /** Counts of the spans until now. */
   readonly spans: Readonly<Pick<SpanCounts, "ended" | "exported" | "dropped" | "failed">>;
   /** Sends what waits, for at most so long, and never rejects: a sentence says what did not arrive. */
   close(patienceMs: number): Promise<string | undefined>;
@@ -202,4 +204,40 @@ async function metricExporter({ protocol, url, timeoutMs }: SignalSettings): Pro
       ? await import("@opentelemetry/exporter-metrics-otlp-http")
       : await import("@opentelemetry/exporter-metrics-otlp-proto");
   return new OTLPMetricExporter({ url, timeoutMillis: timeoutMs });
+}
+
+/** Opens with the packages that are there. Throws a `UserError` that says what to install when one is missing or does not fit. */
+export async function withOtlpPackages<T>(settings: OtlpSettings, open: () => Promise<T>): Promise<T> {
+  try {
+    return await open();
+  } catch (error) {
+    const remedy = installCommand(packagesFor(settings), fileURLToPath(import.meta.url));
+    if (codeOf(error) === "ERR_MODULE_NOT_FOUND") {
+      throw new UserError(`OTLP needs packages that are not installed beside sous: ${remedy}`);
+    }
+    // A class or function that another version does not have.
+    if (error instanceof TypeError) {
+      throw new UserError(`OTLP needs other versions of the packages beside sous: ${remedy}`, { cause: error });
+    }
+    throw error;
+  }
+}
+
+/** Exporters have versions of their own. */
+function packagesFor({ traces, metrics }: OtlpSettings): string[] {
+  const format = ({ protocol }: SignalSettings): string => (protocol === "http/json" ? "http" : "proto");
+  const names = [
+    "api@1",
+    "resources@3",
+    ...(traces === undefined ? [] : ["sdk-trace@3", `exporter-trace-otlp-${format(traces)}@0.301`]),
+    ...(metrics === undefined ? [] : ["sdk-metrics@3", `exporter-metrics-otlp-${format(metrics)}@0.301`]),
+  ];
+  return names.map((name) => `@opentelemetry/${name}`);
+}
+
+/** The command that puts packages where a file of sous finds them: a global sous does not see those of the project it works in. */
+export function installCommand(packages: readonly string[], file: string): string {
+  const [, above] = /^(.*)[\\/]node_modules[\\/]sous[\\/]/.exec(file) ?? [];
+  const isGlobal = above !== undefined && !existsSync(`${above}/package.json`);
+  return `npm install ${isGlobal ? "--global " : ""}${packages.join(" ")}`;
 }

@@ -1,9 +1,9 @@
 /** Ids of spans that follow from the ids of runs, so processes that work on one tree agree on them. */
 
 import { randomBytes } from "node:crypto";
-import type { SpanPlace } from "../core/trace-context.ts";
+import type { SpanPlace } from "../../core/trace-context.ts";
 
-/** What a tracer provider of OpenTelemetry takes as its `idGenerator`. */
+/** The `idGenerator` of a tracer provider of OpenTelemetry. */
 export type RunIdGenerator = { generateTraceId(): string; generateSpanId(): string };
 
 type Ids = Pick<SpanPlace, "traceId" | "spanId">;

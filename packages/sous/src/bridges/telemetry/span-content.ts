@@ -1,10 +1,10 @@
-/** What was said, asked and returned, as the semantic conventions write it: JSON of at most 8 KB an attribute. */
+/** Messages, inputs and results as the semantic conventions write it: JSON of at most 8 KB an attribute. */
 
-import type { EventOf } from "../core/event.ts";
-import type { AssistantMessage, ProviderPart, UserMessage } from "../core/message.ts";
-import type { FinishReason } from "../core/model.ts";
-import { truncateUtf8 } from "../core/truncate.ts";
-import { utf8Length } from "../core/usage.ts";
+import type { EventOf } from "../../core/event.ts";
+import type { AssistantMessage, ProviderPart, UserMessage } from "../../core/message.ts";
+import type { FinishReason } from "../../core/model.ts";
+import { truncateUtf8 } from "../../core/truncate.ts";
+import { utf8Length } from "../../core/usage.ts";
 
 /** The most bytes of one attribute. */
 export const MAX_CONTENT_BYTES = 8192;
@@ -44,7 +44,7 @@ export class ContentWriter {
   }
 }
 
-/** What the model has not been shown yet. */
+/** Messages that the model has not been shown yet. */
 export class PendingInput {
   #messages: ContentMessage[] = [];
   #leftOut = 0;

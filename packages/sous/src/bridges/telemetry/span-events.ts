@@ -1,9 +1,9 @@
-/** What happens within a run, a turn or a call, as events of its span. */
+/** The facts within a run, a turn or a call, as events of its span. */
 
-import type { SousEvent } from "../core/event.ts";
-import type { LimitState } from "../core/limits.ts";
-import type { OpenSpan } from "./open-span.ts";
+import type { SousEvent } from "../../core/event.ts";
+import { shownLimit } from "../../core/units.ts";
 import { type ContentWriter, cutText } from "./span-content.ts";
+import type { OpenSpan } from "./traced-run.ts";
 
 /** Events that are neither a span nor a piece of text. */
 export type NotedEvent = Exclude<SousEvent, { type: "run-start" | "text-delta" | "reasoning-delta" | "tool-progress" }>;
@@ -25,10 +25,10 @@ export function noteOnSpan(span: OpenSpan | undefined, event: SousEvent, content
       break;
     }
     case "budget-wait":
-      span.event("sous.budget_wait", time, limitAttributes(event.limit));
+      span.event("sous.budget_wait", time, shownLimit(event.limit));
       break;
     case "budget-near":
-      span.event("sous.budget_near", time, limitAttributes(event.limit));
+      span.event("sous.budget_near", time, shownLimit(event.limit));
       break;
     case "budget-warning":
       span.event("sous.budget_warning", time, { message: short(event.message) });
@@ -67,26 +67,8 @@ export function noteOnSpan(span: OpenSpan | undefined, event: SousEvent, content
     case "resume":
       span.event("sous.resume", time, { used_ms: event.usedMs });
       break;
-    case "run-start":
-    case "turn-start":
-    case "message-end":
-    case "retry":
-    case "tool-call-start":
-    case "tool-call-end":
-    case "outside-call":
-    case "run-end":
-    case "park":
-    case "text-delta":
-    case "reasoning-delta":
-    case "tool-progress":
-      break;
     default:
-      event satisfies never;
   }
-}
-
-function limitAttributes({ of, unit, limit, spent, reserved }: LimitState) {
-  return { of, unit, limit, spent, reserved };
 }
 
 function textOf({ text }: { readonly text: string }, content: ContentWriter | undefined): { text?: string } {

@@ -5,6 +5,7 @@ import {
   type Context,
   context,
   type Link,
+  propagation,
   type Span,
   type SpanContext,
   SpanKind,
@@ -12,19 +13,17 @@ import {
   type TracerProvider,
   trace,
 } from "@opentelemetry/api";
-import type { RunIdentity } from "../core/event.ts";
-import { isOutsideModel } from "../core/model.ts";
-import { parseTraceparent, type SpanPart, spanIdOf, traceIdOf } from "../core/trace-context.ts";
-import { noUsage } from "../core/usage.ts";
-import { baggageAttributes } from "./baggage.ts";
+import type { RunIdentity } from "../../core/event.ts";
+import { isExternalModel } from "../../core/model.ts";
+import { parseTraceparent, type SpanPart, spanIdOf, traceIdOf } from "../../core/trace-context.ts";
+import { noUsage } from "../../core/usage.ts";
 import { providerName, requestModel } from "./names.ts";
-import { hrTime, OpenSpan } from "./open-span.ts";
 import { withIds } from "./run-ids.ts";
 import { cutText } from "./span-content.ts";
-import type { SpanAttributes, SpanName } from "./span-names.ts";
-import type { OpenChat, TracedRun } from "./traced-run.ts";
+import { ATTRIBUTES, type SpanAttributes, type SpanName } from "./span-names.ts";
+import { hrTime, type OpenChat, OpenSpan, type TracedRun } from "./traced-run.ts";
 
-/** What all spans have in common. */
+/** The settings that all spans share. */
 export type MakerOptions = {
   readonly tracerProvider?: TracerProvider | undefined;
   readonly observationType?: boolean | undefined;
@@ -47,7 +46,7 @@ export type NewSpan = {
   readonly attributes: SpanAttributes;
 };
 
-/** `extension` is what an agent outside does by itself. */
+/** `extension` is what an external agent does by itself. */
 export type NewCall = {
   readonly callId: string;
   readonly name: string;
@@ -110,8 +109,8 @@ export class SpanMaker {
   /** A question to the model, which begins with the event `seq`. */
   startChat(run: TracedRun, seq: number, time: number, attributes: SpanAttributes): OpenChat {
     const { who, model, shared } = run.facts;
-    // Every model is asked for a stream; how an agent outside asks its own is not known.
-    const stream = isOutsideModel(model) ? {} : { "gen_ai.request.stream": true };
+    // Every model is asked for a stream; how an external agent asks its own is not known.
+    const stream = isExternalModel(model) ? {} : { "gen_ai.request.stream": true };
     const all = { ...shared, ...run.facts.ofModel, ...stream, ...attributes };
     const span = this.start(
       { operation: "chat", of: requestModel(model), who, part: { seq }, parent: run.below, time, attributes: all },
@@ -121,7 +120,7 @@ export class SpanMaker {
   }
 
   startTool(run: TracedRun, part: SpanPart, time: number, { callId: id, name: tool, type, input }: NewCall): OpenSpan {
-    // Models and agents outside choose both, for tools that do not exist too.
+    // Models and external agents choose both, for tools that do not exist too.
     const [callId, name] = [cutText(id, MAX_NAME_BYTES), cutText(tool, MAX_NAME_BYTES)];
     const { who, shared } = run.facts;
     const attributes: SpanAttributes = {
@@ -150,7 +149,35 @@ export function modelAttributes(model: string): SpanAttributes {
   return { "gen_ai.provider.name": providerName(model), "gen_ai.request.model": requestModel(model) };
 }
 
-/** What all spans of a run say. */
+/** The attributes of all spans of a run. */
 export function sharedAttributes(conversationId: string, agent: string): SpanAttributes {
   return { "gen_ai.conversation.id": conversationId, "gen_ai.agent.name": agent };
+}
+
+const MAX_ENTRIES = 16;
+const MAX_VALUE = 256;
+
+/** Baggage as attributes: entries of the text, else of the context. Names that sous uses itself are left out. */
+function baggageAttributes(text: string | undefined, context: Context): Attributes {
+  const entries = text === undefined ? entriesOf(context) : parseBaggage(text);
+  const taken = entries.filter(([name]) => name !== "" && !Object.hasOwn(ATTRIBUTES, name)).slice(0, MAX_ENTRIES);
+  return Object.fromEntries(taken.map(([name, value]) => [name, value.slice(0, MAX_VALUE).toWellFormed()]));
+}
+
+function entriesOf(context: Context): [string, string][] {
+  return (propagation.getBaggage(context)?.getAllEntries() ?? []).map(([name, { value }]) => [name, value]);
+}
+
+/** `name=value;property,name=value`, values percent-encoded. What cannot be read is left out. */
+function parseBaggage(text: string): [string, string][] {
+  return text.split(",").flatMap((entry) => {
+    const [pair = ""] = entry.split(";", 1);
+    const equals = pair.indexOf("=");
+    if (equals < 1) return [];
+    try {
+      return [[pair.slice(0, equals).trim(), decodeURIComponent(pair.slice(equals + 1).trim())] as [string, string]];
+    } catch {
+      return [];
+    }
+  });
 }

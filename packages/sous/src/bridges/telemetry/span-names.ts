@@ -3,7 +3,7 @@
  * that `names.ts` names.
  */
 
-import { oneOf, STOP_REASON_WORDS } from "../core/words/outcomes.ts";
+import { oneOf, STOP_REASON_WORDS } from "../../core/words/outcomes.ts";
 
 export type SpanName = "invoke_agent" | "chat" | "execute_tool";
 
@@ -12,7 +12,7 @@ type SpanEntry = { readonly title: string; readonly about: string };
 export const SPANS = {
   invoke_agent: {
     title: "`invoke_agent {agent}`",
-    about: "One run. INTERNAL; CLIENT for an agent outside.",
+    about: "One run. INTERNAL; CLIENT for an external agent.",
   },
   chat: {
     title: "`chat {model}`",
@@ -45,9 +45,9 @@ export const ATTRIBUTES = {
   },
   "gen_ai.agent.name": { on: ALL, about: "The name of the definition." },
   "gen_ai.agent.id": { on: RUN, about: "The id of the agent, the same over follow-ups." },
-  "gen_ai.provider.name": { on: ASKING, about: "The provider of the model; `external` for an agent outside." },
+  "gen_ai.provider.name": { on: ASKING, about: "The provider of the model; `external` for an external agent." },
   "gen_ai.request.model": { on: ASKING, about: "The model as `provider/model`, without the provider." },
-  "gen_ai.request.stream": { on: CHAT, about: "True; absent for an agent outside." },
+  "gen_ai.request.stream": { on: CHAT, about: "True; absent for an external agent." },
   "gen_ai.response.finish_reasons": {
     on: CHAT,
     about: "Why the model stopped: `stop`, `tool_call`, `length`, `content_filter` or `other`.",
@@ -58,7 +58,7 @@ export const ATTRIBUTES = {
   "gen_ai.usage.cache_creation.input_tokens": { on: CHAT, about: "The part of the input that was written to a cache." },
   "gen_ai.tool.name": { on: TOOL, about: "The tool." },
   "gen_ai.tool.call.id": { on: TOOL, about: "The id of the call." },
-  "gen_ai.tool.type": { on: TOOL, about: "`function`; `extension` for what an agent outside does by itself." },
+  "gen_ai.tool.type": { on: TOOL, about: "`function`; `extension` for what an external agent does by itself." },
   "gen_ai.system_instructions": { on: RUN, about: "The instructions of the agent.", isContent: true },
   "gen_ai.input.messages": {
     on: ASKING,
@@ -99,7 +99,7 @@ export type SpanAttributes = { [Name in AttributeName]?: string | number | boole
 
 type EventEntry = { readonly about: string; readonly attributes: readonly string[] };
 
-/** What happens within a span. Texts of people and models are in them only when content is captured. */
+/** The events of a span. Texts of people and models are in them only when content is captured. */
 export const SPAN_EVENTS = {
   "sous.retry": {
     about: "An attempt to ask the model failed and is made again. On the turn.",
@@ -118,7 +118,10 @@ export const SPAN_EVENTS = {
   "sous.steer": { about: "A message was given to the live run.", attributes: ["text"] },
   "sous.notice": { about: "The runtime spoke to the model.", attributes: ["reason", "text"] },
   "sous.report": { about: "The report of a background child arrived.", attributes: ["child_run_id", "text"] },
-  "sous.outside_session": { about: "A session with an agent outside was opened.", attributes: ["server", "continued"] },
+  "sous.outside_session": {
+    about: "A session with an external agent was opened.",
+    attributes: ["server", "continued"],
+  },
   "sous.resume": { about: "Another process continues the run.", attributes: ["used_ms"] },
 } as const satisfies Readonly<Record<string, EventEntry>>;
 

@@ -1,12 +1,12 @@
 /** Traces: one span per run, turn and tool call, made from the events of trees. */
 
 import { type Context, diag, type Link, type SpanContext, SpanKind, type TracerProvider } from "@opentelemetry/api";
-import type { EventListener, EventOf, ResumedRun, RunIdentity, RunOrigin } from "../core/event.ts";
-import { isOutsideModel } from "../core/model.ts";
-import { checkOptions, type OptionNames } from "../core/options.ts";
-import { completionStatus, errorTypeOf } from "../core/outcome.ts";
-import { spanIdOf, traceIdOf } from "../core/trace-context.ts";
-import { noUsage, usageWithout } from "../core/usage.ts";
+import type { EventListener, EventOf, ResumedRun, RunIdentity, RunOrigin } from "../../core/event.ts";
+import { isExternalModel } from "../../core/model.ts";
+import { checkOptions, type OptionNames } from "../../core/options.ts";
+import { completionStatus, errorTypeOf } from "../../core/outcome.ts";
+import { spanIdOf, traceIdOf } from "../../core/trace-context.ts";
+import { noUsage, usageWithout } from "../../core/usage.ts";
 import { rememberIn } from "./remember-in.ts";
 import { answered, ContentWriter, contentOf, PendingInput, resultMessage, said, textPart } from "./span-content.ts";
 import { type NotedEvent, noteOnSpan } from "./span-events.ts";
@@ -15,7 +15,7 @@ import { LINK_ATTRIBUTE, type LINKS, type SpanAttributes } from "./span-names.ts
 import { TracedRun } from "./traced-run.ts";
 import { TurnSpans } from "./turn-spans.ts";
 
-/** How runs are traced. */
+/** The options of tracing. */
 export type TraceOptions = {
   /** Makes the spans; the global one of the OpenTelemetry API when unset. */
   tracerProvider?: TracerProvider | undefined;
@@ -25,7 +25,7 @@ export type TraceOptions = {
   redact?: ((text: string) => string) | undefined;
   /** True adds `langfuse.observation.type`, by which Langfuse draws agents, generations and tools apart. */
   observationType?: boolean | undefined;
-  /** What roots lie under; when unset the trace they were started in, else the context that is active now. */
+  /** The parent of roots; when unset the trace they were started in, else the context that is active now. */
   parent?: Context | undefined;
   /** W3C baggage: its entries become attributes of every span. When unset that of the context. */
   baggage?: string | undefined;
@@ -57,7 +57,7 @@ export function traceRuns(options: TraceOptions = {}): EventListener {
 /** Spans of ended runs that later ones may be linked to. */
 const MAX_ENDED_RUNS = 1000;
 
-/** What is known of a run that starts or continues. */
+/** The facts of a run that starts or continues. */
 type OpenedRun = Pick<ResumedRun, "agent" | "model" | "call" | "traceparent" | "startedAt"> & {
   readonly links: Link[];
   readonly attributes: SpanAttributes;
@@ -107,7 +107,7 @@ class SpanFold {
         this.#endCall(run, event);
         break;
       case "outside-call":
-        this.#outsideCall(run, event);
+        this.#externalCall(run, event);
         break;
       case "run-end":
         this.#endRun(run, event);
@@ -190,13 +190,13 @@ class SpanFold {
         ...attributes,
       },
     } as const;
-    const span = this.#make.start(about, isOutsideModel(model) ? SpanKind.CLIENT : SpanKind.INTERNAL, links);
+    const span = this.#make.start(about, isExternalModel(model) ? SpanKind.CLIENT : SpanKind.INTERNAL, links);
     const run = new TracedRun(facts, span, this.#make.below(span.context), this.#content && new PendingInput());
     this.#runs.set(runId, run);
     return run;
   }
 
-  /** Of a run that neither this process nor the event knows, a root is taken for the beginning of its own trace. */
+  /** A root that neither this process nor the event knows is taken for the beginning of its own trace. */
   #linkToRun(origin: RunOrigin, { parentId }: RunIdentity): Link {
     const { kind, runId: earlierId } = origin;
     const known = this.#runs.get(earlierId)?.span.context ?? this.#ended.get(earlierId);
@@ -234,13 +234,13 @@ class SpanFold {
     run.pending?.add(resultMessage(event));
   }
 
-  #outsideCall(run: TracedRun, event: EventOf<"outside-call">): void {
+  #externalCall(run: TracedRun, event: EventOf<"outside-call">): void {
     const { seq, callId, phase, name, input, output, isError, time } = event;
     const about: NewCall = { callId, name, type: "extension", input: this.#content?.json(input) };
-    const span = run.outsideCalls.get(callId) ?? this.#make.startTool(run, { seq }, time, about);
-    run.outsideCalls.set(callId, span);
+    const span = run.externalCalls.get(callId) ?? this.#make.startTool(run, { seq }, time, about);
+    run.externalCalls.set(callId, span);
     if (phase === "start") return;
-    run.outsideCalls.delete(callId);
+    run.externalCalls.delete(callId);
     if (isError === true) span.fail("tool");
     if (output !== undefined && this.#content) span.set({ "gen_ai.tool.call.result": this.#content.text(output) });
     span.end(time);
@@ -252,7 +252,7 @@ class SpanFold {
     rememberIn(this.#ended, runId, run.span.context, MAX_ENDED_RUNS);
     const errorType = errorTypeOf(event);
     const finish = errorType === undefined ? (stopReason ?? "stop") : "error";
-    for (const call of [...run.calls.values(), ...run.outsideCalls.values()]) {
+    for (const call of [...run.calls.values(), ...run.externalCalls.values()]) {
       call.fail(errorType ?? "cancelled");
       call.end(time);
     }
@@ -274,7 +274,7 @@ class SpanFold {
 
 function spanFor(run: TracedRun, event: NotedEvent) {
   if (event.type === "approval-request" || event.type === "approval-end")
-    return run.calls.get(event.callId) ?? run.outsideCalls.get(event.callId) ?? run.span;
+    return run.calls.get(event.callId) ?? run.externalCalls.get(event.callId) ?? run.span;
   if (event.type === "spawn-refused") return run.onlyCall ?? run.span;
   return event.type === "budget-wait" || event.type === "stalled" ? run.current : run.span;
 }

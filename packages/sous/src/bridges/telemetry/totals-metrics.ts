@@ -1,9 +1,8 @@
 /** Metrics of a database: what all processes that store runs there have done, read page by page. */
 
-import type { Store } from "../core/store.ts";
-import type { Tally, Totals } from "../core/totals.ts";
-import { countEnd, countSpend } from "./ended-run.ts";
-import type { GaugeReading, Meter } from "./meter.ts";
+import type { Store } from "../../core/store.ts";
+import type { Tally, Totals } from "../../core/totals.ts";
+import { activeReadings, addAt, countEnd, countSpend, type GaugeReading, type Meter } from "./meter.ts";
 
 export type StoredMetrics = {
   /**
@@ -42,10 +41,8 @@ class TotalsReader implements StoredMetrics {
     return this.#reading;
   }
 
-  *gauges(): Iterable<GaugeReading> {
-    for (const [depth, value = 0] of this.#active.entries()) {
-      yield { metric: "active", value, labels: [String(depth)] };
-    }
+  gauges(): Iterable<GaugeReading> {
+    return activeReadings(this.#active);
   }
 
   async #read(): Promise<void> {
@@ -88,9 +85,4 @@ class TotalsReader implements StoredMetrics {
     }
     this.#active = active;
   }
-}
-
-function addAt(counts: number[], depth: number, more: number): void {
-  while (counts.length <= depth) counts.push(0);
-  counts[depth] = (counts[depth] ?? 0) + more;
 }

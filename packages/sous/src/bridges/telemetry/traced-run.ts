@@ -1,15 +1,80 @@
 /** One live run as its spans see it: where it lies in its trace, and what of it is open. */
 
-import type { SpanContext } from "@opentelemetry/api";
-import type { RunIdentity } from "../core/event.ts";
-import { FAN_OUT } from "../core/spawn.ts";
-import { type SpanPart, spanIdOf } from "../core/trace-context.ts";
-import { noUsage, type Usage } from "../core/usage.ts";
-import type { OpenSpan } from "./open-span.ts";
+import {
+  type Attributes,
+  type HrTime,
+  type Link,
+  type Span,
+  type SpanContext,
+  SpanStatusCode,
+} from "@opentelemetry/api";
+import type { RunIdentity } from "../../core/event.ts";
+import { FAN_OUT } from "../../core/spawn.ts";
+import { type SpanPart, spanIdOf } from "../../core/trace-context.ts";
+import { noUsage, type Usage } from "../../core/usage.ts";
 import { rememberIn } from "./remember-in.ts";
-import type { PendingInput } from "./span-content.ts";
+import { cutText, type PendingInput } from "./span-content.ts";
 import type { ParentSpan } from "./span-maker.ts";
-import type { SpanAttributes } from "./span-names.ts";
+import type { EventAttributes, SpanAttributes, SpanEventName } from "./span-names.ts";
+
+/** The most events of one span. */
+export const MAX_EVENTS = 100;
+const MAX_MESSAGE_BYTES = 1024;
+
+/** A span that has not ended, with a bounded number of events. */
+export class OpenSpan {
+  readonly #span: Span;
+  #events = 0;
+
+  constructor(span: Span) {
+    this.#span = span;
+  }
+
+  get context(): SpanContext {
+    return this.#span.spanContext();
+  }
+
+  set(attributes: SpanAttributes): void {
+    this.#span.setAttributes(attributes as Attributes);
+  }
+
+  link(link: Link): void {
+    this.#span.addLink(link);
+  }
+
+  event<Name extends SpanEventName>(name: Name, time: number, attributes: EventAttributes<Name>): void {
+    this.#events += 1;
+    if (this.#events <= MAX_EVENTS) this.#span.addEvent(name, attributes as Attributes, hrTime(time));
+  }
+
+  fail(errorType: string, message?: string | undefined): void {
+    this.set({ "error.type": errorType });
+    const words = message === undefined ? {} : { message: cutText(message, MAX_MESSAGE_BYTES) };
+    this.#span.setStatus({ code: SpanStatusCode.ERROR, ...words });
+  }
+
+  end(time: number): void {
+    if (this.#events > MAX_EVENTS) this.set({ "sous.events.left_out": this.#events - MAX_EVENTS });
+    this.#span.end(hrTime(time));
+  }
+}
+
+/** The tokens of a turn. */
+export function usageAttributes(usage: Readonly<Usage>): SpanAttributes {
+  return {
+    "gen_ai.usage.input_tokens": usage.inputTokens,
+    "gen_ai.usage.output_tokens": usage.outputTokens,
+    "gen_ai.usage.cache_read.input_tokens": usage.cachedInputTokens,
+    "gen_ai.usage.cache_creation.input_tokens": usage.cacheWriteTokens,
+    ...(usage.estimated && { "sous.usage.estimated": true }),
+  };
+}
+
+/** Exact, and never taken for a time since the start of the process. */
+export function hrTime(milliseconds: number): HrTime {
+  const seconds = Math.floor(milliseconds / 1000);
+  return [seconds, Math.round((milliseconds - seconds * 1000) * 1e6)];
+}
 
 /** The span of a turn, and the tokens of its attempts so far. */
 export type OpenChat = {
@@ -19,7 +84,7 @@ export type OpenChat = {
   failure: string | undefined;
 };
 
-/** What is known when a run begins or continues. */
+/** The facts that are known when a run begins or continues. */
 export type RunFacts = {
   readonly who: RunIdentity;
   readonly agent: string;
@@ -40,7 +105,7 @@ export class TracedRun {
   readonly below: ParentSpan;
   chat: OpenChat | undefined;
   readonly calls = new Map<string, OpenSpan>();
-  readonly outsideCalls = new Map<string, OpenSpan>();
+  readonly externalCalls = new Map<string, OpenSpan>();
   /** Calls that a person did not allow. */
   readonly denied = new Set<string>();
   /** Undefined when content is not captured. */
@@ -59,7 +124,7 @@ export class TracedRun {
     this.#hasOwnIds = span.context.spanId === spanIdOf(facts.who.runId);
   }
 
-  /** What happens now belongs to it. */
+  /** The span that current events belong to. */
   get current(): OpenSpan {
     return this.chat?.span ?? this.span;
   }
@@ -69,7 +134,7 @@ export class TracedRun {
     return this.calls.size === 1 ? this.calls.values().next().value : undefined;
   }
 
-  /** Where a child of this call lies; under the run itself when the span of the call is not known. */
+  /** The parent span of a child of this call; under the run itself when the span of the call is not known. */
   contextOf(callId: string | undefined): SpanContext {
     const isFanOut = callId === FAN_OUT && this.facts.agent === FAN_OUT;
     if (callId === undefined || isFanOut) return this.span.context;

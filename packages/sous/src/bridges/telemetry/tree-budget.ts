@@ -1,16 +1,16 @@
-/** What is left of the budget of a live tree, as its events tell: limits in tokens and money of the tree and of its children. */
+/** The rest of the budget of a live tree, as its events tell: limits in tokens and money of the tree and of its children. */
 
-import type { EventOf } from "../core/event.ts";
-import type { Budget } from "../core/limits.ts";
+import type { EventOf } from "../../core/event.ts";
+import type { StoredBudget } from "../../core/units.ts";
 
 export type SpentSums = { tokens: number; costUsd: number };
 
-export type LimitName = "tokens" | "cost";
+export type MeasuredLimit = "tokens" | "cost";
 
 /** One for each live tree that has such a limit. */
 export class TreeBudget {
-  readonly #tree: Budget;
-  readonly #children: Budget;
+  readonly #tree: StoredBudget;
+  readonly #children: StoredBudget;
   readonly #spent: SpentSums;
   readonly #byChildren: SpentSums;
 
@@ -34,7 +34,7 @@ export class TreeBudget {
   }
 
   /** From 1 to 0; undefined without a limit. */
-  remaining(limit: LimitName): number | undefined {
+  remaining(limit: MeasuredLimit): number | undefined {
     const unit = limit === "tokens" ? "tokens" : "costUsd";
     const parts = [part(this.#tree[unit], this.#spent[unit]), part(this.#children[unit], this.#byChildren[unit])];
     const known = parts.filter((each) => each !== undefined);

@@ -1,12 +1,11 @@
 /** Spans of turns: one for each question to a model, with the tokens of all its attempts. */
 
-import type { EventOf, StoredEvent } from "../core/event.ts";
-import { addUsage, type Usage } from "../core/usage.ts";
-import { usageAttributes } from "./open-span.ts";
+import type { EventOf, StoredEvent } from "../../core/event.ts";
+import { addUsage, type Usage } from "../../core/usage.ts";
 import { answered, type ContentWriter, contentOf, FINISH_REASONS } from "./span-content.ts";
 import type { SpanMaker } from "./span-maker.ts";
 import type { SpanAttributes } from "./span-names.ts";
-import type { OpenChat, TracedRun } from "./traced-run.ts";
+import { type OpenChat, type TracedRun, usageAttributes } from "./traced-run.ts";
 
 export class TurnSpans {
   readonly #make: SpanMaker;
@@ -82,7 +81,7 @@ export class TurnSpans {
   }
 }
 
-/** What is in the sum and not yet on spans. */
+/** The part of the sum that is not yet on spans. */
 function restOf(sum: Usage, counted: Usage, open: Usage | undefined): Usage {
   const left = (name: "inputTokens" | "outputTokens" | "cachedInputTokens" | "cacheWriteTokens" | "totalTokens") =>
     Math.max(0, sum[name] - counted[name] - (open?.[name] ?? 0));

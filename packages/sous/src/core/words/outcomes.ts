@@ -4,11 +4,11 @@
  */
 
 import type { ErrorType } from "../errors.ts";
-import type { RunStatus, StopReason } from "../outcome.ts";
+import type { RunStatus, StopReason, UnendedStatus } from "../outcome.ts";
 
 /** Said by a stop reason where there is one, otherwise by the status. */
 type EndingRow = {
-  /** A name in `EXIT` of `cli/exit-codes.ts`; `signal` stands for the code of the signal that stopped the run. */
+  /** A name in `EXIT` of `app/cli/exit-codes.ts`; `signal` stands for the code of the signal that stopped the run. */
   readonly exit: "ok" | "failed" | "budget" | "limit" | "consent" | "signal";
   /** A word or two for a person. */
   readonly words: string;
@@ -114,7 +114,7 @@ type StopReasonRow = EndingRow & {
   /** The run took all the turns it had: `max_turns_reached`. */
   readonly isOutOfTurns: boolean;
   /** Actions were denied because no one could be asked: the doors list them and say how to allow them. */
-  readonly lacksConsent: boolean;
+  readonly lacksApproval: boolean;
   /** In front of the report that the parent's model reads. */
   readonly notice: (turns: number) => string;
   /** Behind the status, in an exported page. */
@@ -126,7 +126,7 @@ type StopReasonRow = EndingRow & {
 export const STOP_REASONS: Readonly<Record<StopReason, StopReasonRow>> = {
   turns: {
     isOutOfTurns: true,
-    lacksConsent: false,
+    lacksApproval: false,
     ...NO_TURNS_LEFT,
     editor: "max_turn_requests",
     notice: (turns) => `the subagent ran out of turns after ${turns}; the result is incomplete`,
@@ -135,7 +135,7 @@ export const STOP_REASONS: Readonly<Record<StopReason, StopReasonRow>> = {
   },
   consent: {
     isOutOfTurns: false,
-    lacksConsent: true,
+    lacksApproval: true,
     exit: "consent",
     words: "lacked approval",
     editor: "end_turn",
@@ -145,7 +145,18 @@ export const STOP_REASONS: Readonly<Record<StopReason, StopReasonRow>> = {
   },
 };
 
-/** In the order of the table, which schemas, columns and sums keep. */
+/** The states of a stored run without an end. Only `running` is stored; a store finds out the others when it reads. */
+export const UNENDED: Readonly<Record<UnendedStatus, { readonly words: string; readonly canResume: boolean }>> = {
+  /** A process works on its tree. */
+  running: { words: "running", canResume: false },
+  /** The process died, and no question of the tree is open. */
+  interrupted: { words: "interrupted", canResume: true },
+  /** A question of the tree has no answer: it was parked, or its process died. */
+  waiting: { words: "waiting for an answer", canResume: true },
+};
+
+/** In the order of the tables, which schemas, columns and sums keep. */
+export const UNENDED_STATUSES = Object.keys(UNENDED) as readonly UnendedStatus[];
 export const RUN_STATUSES = Object.keys(OUTCOMES) as readonly RunStatus[];
 export const STOP_REASON_WORDS = Object.keys(STOP_REASONS) as readonly StopReason[];
 
@@ -163,12 +174,21 @@ export function endingRow(facts: EndingFacts & { readonly status: RunStatus }): 
   return stopReasonOf(facts) ?? OUTCOMES[facts.status];
 }
 
+/** True for a stored run without an end that no process works on. */
+export function canResume(status: RunStatus | UnendedStatus): status is Exclude<UnendedStatus, "running"> {
+  return isUnended(status) && UNENDED[status].canResume;
+}
+
+export function isUnended(status: RunStatus | UnendedStatus): status is UnendedStatus {
+  return Object.hasOwn(UNENDED, status);
+}
+
 export function isOutOfTurns(facts: EndingFacts): boolean {
   return stopReasonOf(facts)?.isOutOfTurns === true;
 }
 
-export function lacksConsent(facts: EndingFacts): boolean {
-  return stopReasonOf(facts)?.lacksConsent === true;
+export function lacksApproval(facts: EndingFacts): boolean {
+  return stopReasonOf(facts)?.lacksApproval === true;
 }
 
 /** For descriptions: `a, b or c`, each between quotes. */

@@ -1,13 +1,13 @@
-/** What a child pays before it may start: time, an execution, a slot and its first call. All of it or nothing. */
+/** The payment of a child before it may start: time, an execution, a slot and its first call. All of it or nothing. */
 
-import type { Clock, Deadline, Deadlines } from "../core/clock.ts";
-import { BudgetExceeded, UncappedAgent, UnpricedModel, UnpricedTool } from "../core/errors.ts";
-import type { Account, LimitState, StartAsk, Started } from "../core/limits.ts";
-import type { RunProfile } from "../core/run.ts";
+import type { Clock, Deadline, Deadlines } from "../../core/clock.ts";
+import { BudgetExceeded, UncappedAgent, UnpricedModel, UnpricedTool } from "../../core/errors.ts";
+import type { Account, LimitState, StartAsk, Started } from "../../core/limits.ts";
+import type { RunProfile } from "../../core/run.ts";
 import { NEAR } from "./funds.ts";
 
 export type Fee = StartAsk & {
-  /** Where the start is counted. A child's own account counts only what is below it. */
+  /** The account that counts the start. A child's own account counts only what is below it. */
   readonly counting: Account;
   readonly account: Account;
   readonly childTime: ChildTime;
@@ -47,10 +47,10 @@ export function checkPrice(profile: RunProfile, account: Account): void | Promis
 
 /** Makes the error for what could cost anything. */
 function unpriced({ model, price, tools }: RunProfile): (() => Error) | undefined {
-  const { id, outside } = model;
-  if (outside !== undefined)
-    return price === undefined && outside.maxCostUsd === undefined
-      ? () => new UncappedAgent(outside.serverName)
+  const { id, external } = model;
+  if (external !== undefined)
+    return price === undefined && external.maxCostUsd === undefined
+      ? () => new UncappedAgent(external.serverName)
       : undefined;
   if (price === undefined) return () => new UnpricedModel(id);
   for (const { name, provider } of tools.definitions) {
@@ -71,7 +71,7 @@ type ChildTimeListeners = {
 };
 
 export class ChildTime {
-  readonly #limitSeconds: number | undefined;
+  readonly #limitMs: number | undefined;
   readonly #clock: Clock;
   readonly #deadlines: Deadlines;
   readonly #listeners: ChildTimeListeners;
@@ -83,8 +83,8 @@ export class ChildTime {
   #near: Deadline | undefined;
   #isNearTold = false;
 
-  constructor(limitSeconds: number | undefined, clock: Clock, deadlines: Deadlines, listeners: ChildTimeListeners) {
-    this.#limitSeconds = limitSeconds;
+  constructor(limitMs: number | undefined, clock: Clock, deadlines: Deadlines, listeners: ChildTimeListeners) {
+    this.#limitMs = limitMs;
     this.#clock = clock;
     this.#deadlines = deadlines;
     this.#listeners = listeners;
@@ -97,28 +97,25 @@ export class ChildTime {
 
   /** Throws `BudgetExceeded` when there is no time left. */
   check(): void {
-    if (this.#limitSeconds !== undefined && this.#usedSeconds() >= this.#limitSeconds)
-      throw this.#exceeded(this.#limitSeconds);
+    if (this.#limitMs !== undefined && this.#usedTime() >= this.#limitMs) throw this.#exceeded(this.#limitMs);
   }
 
   /** The limit and what is used of it; undefined without a limit. */
   state(): LimitState | undefined {
-    const limit = this.#limitSeconds;
+    const limit = this.#limitMs;
     return limit === undefined
       ? undefined
-      : { of: "children", unit: "seconds", limit, spent: this.#usedSeconds(), reserved: 0 };
+      : { of: "children", unit: "durationMs", limit, spent: this.#usedTime(), reserved: 0 };
   }
 
   start(): void {
     this.#running += 1;
-    if (this.#limitSeconds === undefined || this.#running > 1) return;
-    const limit = this.#limitSeconds;
+    if (this.#limitMs === undefined || this.#running > 1) return;
+    const limit = this.#limitMs;
     this.#since = this.#clock.monotonic();
-    this.#deadline = this.#deadlines.add(limit * 1000 - this.#usedMs, () =>
-      this.#listeners.onExceeded(this.#exceeded(limit)),
-    );
+    this.#deadline = this.#deadlines.add(limit - this.#usedMs, () => this.#listeners.onExceeded(this.#exceeded(limit)));
     if (this.#isNearTold) return;
-    this.#near = this.#deadlines.add(limit * 1000 * NEAR - this.#usedMs, () => {
+    this.#near = this.#deadlines.add(limit * NEAR - this.#usedMs, () => {
       this.#isNearTold = true;
       const state = this.state();
       if (state !== undefined) this.#listeners.onNear(state);
@@ -127,7 +124,7 @@ export class ChildTime {
 
   end(): void {
     this.#running -= 1;
-    if (this.#limitSeconds === undefined || this.#running > 0) return;
+    if (this.#limitMs === undefined || this.#running > 0) return;
     this.#usedMs += this.#clock.monotonic() - this.#since;
     this.#deadline?.[Symbol.dispose]();
     this.#deadline = undefined;
@@ -152,12 +149,12 @@ export class ChildTime {
     this.start();
   }
 
-  #usedSeconds(): number {
+  #usedTime(): number {
     const now = this.#running > 0 ? this.#clock.monotonic() - this.#since : 0;
-    return (this.#usedMs + now) / 1000;
+    return this.#usedMs + now;
   }
 
   #exceeded(limit: number): BudgetExceeded {
-    return new BudgetExceeded("seconds", this.#usedSeconds(), limit);
+    return new BudgetExceeded("durationMs", this.#usedTime(), limit);
   }
 }

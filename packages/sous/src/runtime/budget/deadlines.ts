@@ -1,9 +1,9 @@
 /** The deadlines of a tree: a heap on the monotonic clock with one timer for all of them. */
 
-import type { Clock, Deadline, Deadlines } from "../core/clock.ts";
-import { BudgetExceeded } from "../core/errors.ts";
-import type { Run } from "../core/run.ts";
-import { TimedOut } from "../core/stopped.ts";
+import type { Clock, Deadline, Deadlines } from "../../core/clock.ts";
+import { BudgetExceeded } from "../../core/errors.ts";
+import type { Run } from "../../core/run.ts";
+import { TimedOut } from "../../core/scope.ts";
 
 /** Timers of the platform fire at once above this; a longer wait takes several timers. */
 const MAX_TIMER = 2 ** 31 - 1;
@@ -77,7 +77,7 @@ class TreeDeadline implements Deadline, HeapEntry {
   readonly #timer: SharedTimer;
   #onDue: (() => void) | undefined;
   #pauses = 0;
-  /** What was left when it was paused. */
+  /** Milliseconds that were left when it was paused. */
   #left = 0;
 
   constructor(timer: SharedTimer, milliseconds: number, onDue: () => void) {
@@ -188,29 +188,29 @@ function isBefore(one: HeapEntry, other: HeapEntry): boolean {
   return one.due < other.due || (one.due === other.due && one.order < other.order);
 }
 
-/** How long one run may take: its own timeout or its share of the seconds, whichever ends first. */
+/** The time one run may take: its own timeout or its share of the time, whichever ends first. */
 type TimeLimit = {
   /** For this run alone. */
   timeoutMs: number | undefined;
   /** For all runs of the agent together, of which `usedMs` are gone. */
-  seconds: number | undefined;
+  durationMs: number | undefined;
   usedMs: number;
 };
 
 /** Aborts the run when its time is up; undefined when its time is not limited. */
 export function setDeadline(run: Run, limit: TimeLimit, deadlines: Deadlines, clock: Clock): Deadline | undefined {
-  const { timeoutMs = Number.POSITIVE_INFINITY, seconds = Number.POSITIVE_INFINITY, usedMs } = limit;
+  const { timeoutMs = Number.POSITIVE_INFINITY, durationMs = Number.POSITIVE_INFINITY, usedMs } = limit;
   const ownLeftMs = Math.max(0, timeoutMs - run.usedMs);
-  const leftMs = Math.max(0, seconds * 1000 - usedMs - run.usedMs);
+  const leftMs = Math.max(0, durationMs - usedMs - run.usedMs);
   if (Math.min(ownLeftMs, leftMs) === Number.POSITIVE_INFINITY) return undefined;
   const startedAt = clock.monotonic() - run.usedMs;
   const stop = (): void => {
-    const used = (usedMs + clock.monotonic() - startedAt) / 1000;
+    const used = usedMs + clock.monotonic() - startedAt;
     const whose = run.parent === undefined ? "The run" : "Subagent";
     const message =
       ownLeftMs < leftMs
         ? `${whose} timed out after ${timeoutMs} ms`
-        : new BudgetExceeded("seconds", used, seconds).message;
+        : new BudgetExceeded("durationMs", used, durationMs).message;
     run.scope.abort(new TimedOut(message, run.who.runId));
   };
   if (leftMs > 0) return deadlines.add(Math.min(ownLeftMs, leftMs), stop);
@@ -220,10 +220,10 @@ export function setDeadline(run: Run, limit: TimeLimit, deadlines: Deadlines, cl
 }
 
 /** Throws `BudgetExceeded` when a run below this one asks for more time than this one or a run above it has left. */
-export function checkSeconds(asked: number | undefined, below: Run): void {
+export function checkDuration(asked: number | undefined, below: Run): void {
   if (asked === undefined) return;
   for (let run: Run | undefined = below; run !== undefined; run = run.parent) {
-    const left = (run.deadline?.remaining() ?? Number.POSITIVE_INFINITY) / 1000;
-    if (asked > left) throw new BudgetExceeded("seconds", asked, Math.floor(left));
+    const left = run.deadline?.remaining() ?? Number.POSITIVE_INFINITY;
+    if (asked > left) throw new BudgetExceeded("durationMs", asked, Math.floor(left / 1000) * 1000);
   }
 }

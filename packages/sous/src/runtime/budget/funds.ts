@@ -1,4 +1,4 @@
-/** What one account can draw on: its own limits and all above it. A call takes from all of them or from none. */
+/** The limits one account draws on: its own and all above it. A call takes from all of them or from none. */
 
 import {
   type Amount,
@@ -13,9 +13,9 @@ import {
   toNanoUsd,
   toUsd,
   wholeUnits,
-} from "../core/amount.ts";
-import { BudgetExceeded } from "../core/errors.ts";
-import type { Lease, LimitState, Spent } from "../core/limits.ts";
+} from "../../core/amount.ts";
+import { BudgetExceeded } from "../../core/errors.ts";
+import type { Lease, LimitState, Spent } from "../../core/limits.ts";
 import type { Holder } from "./holder.ts";
 
 /** From this part of a limit on, people are notified. */
@@ -34,7 +34,7 @@ export class LimitMeter {
   inFlight = 0;
   /** Reserved for last words. */
   kept = 0;
-  /** How many runs draw on it and move. While one moves, more may come back for those that wait. */
+  /** The number of runs that draw on it and move. While one moves, more may come back for those that wait. */
   moving = 0;
   /** The run that settled last, until it has taken its next step: it may give back more, or ask first. */
   lastSettled: Holder | undefined;
@@ -87,10 +87,10 @@ export function exceededAt(
   return new BudgetExceeded(unit, spent + reserved + amount, limit, { spent, reserved, asked: amount, isStart });
 }
 
-/** What a run asks for in one step. */
+/** The request of a run in one step. */
 export type Wanted = {
   readonly need: Need;
-  /** What its reserve grows by. */
+  /** The growth of its reserve. */
   readonly grow: Amount;
   /** The reserve that this call spends. */
   readonly instead: Amount;
@@ -108,7 +108,7 @@ export class Funds {
     return this.meters.some(({ limit }) => limit !== Number.POSITIVE_INFINITY);
   }
 
-  /** How much output can be had now; undefined when it has to wait. `round` is that of the queue that serves it. */
+  /** Output tokens that can be had now; undefined when it has to wait. `round` is that of the queue that serves it. */
   affordable(wanted: Wanted, round: number): number | undefined {
     let output = wanted.need.most;
     for (const meter of this.meters) {

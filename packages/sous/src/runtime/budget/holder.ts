@@ -1,8 +1,8 @@
 /** A run as the ledger sees it: what it holds, its reserve for last words, and whether it moves or waits. */
 
-import { type Amount, beyond, NO_AMOUNT, plus, toUsd } from "../core/amount.ts";
-import type { CallAsk, Holding, HoldingState, Lease } from "../core/limits.ts";
-import type { Scope } from "../core/scope.ts";
+import { type Amount, beyond, NO_AMOUNT, plus, toUsd } from "../../core/amount.ts";
+import type { CallAsk, Holding, HoldingState, Lease } from "../../core/limits.ts";
+import type { Scope } from "../../core/scope.ts";
 import type { Funds } from "./funds.ts";
 import type { BudgetQueue } from "./queue.ts";
 
@@ -16,14 +16,14 @@ export class Holder implements Holding {
   order = 0;
   /** For its last words. */
   kept: Amount = NO_AMOUNT;
-  /** By its calls in flight: one, unless it prompts an agent outside. */
+  /** By its calls in flight: one, unless it prompts an external agent. */
   inCall: Amount = NO_AMOUNT;
   #isLive = false;
   #moves = false;
   /** True while it is in the queue. */
   #isAsking = false;
   #calls = 0;
-  /** How many children each call waits for. */
+  /** The number of children that each call waits for. */
   #waitingCalls: Map<string, number> | undefined;
   #waits = 0;
   /** The call of the run above that waits for this one. */

@@ -1,29 +1,29 @@
-/** What a tree may spend: a tree of accounts in which no run can take what another has reserved. */
+/** The ledger of a tree: a tree of accounts in which no run can take what another has reserved. */
 
-import { NO_AMOUNT, toNanoUsd, toUsd } from "../core/amount.ts";
-import { BudgetExceeded } from "../core/errors.ts";
-import {
-  type Budget,
-  checkBudget,
-  type Holding,
-  type HoldingState,
-  type Lease,
-  type Ledger,
-  type LimitState,
-  type Spent,
-  type StartAsk,
-  type Started,
-} from "../core/limits.ts";
+import { NO_AMOUNT, toNanoUsd, toUsd } from "../../core/amount.ts";
+import { BudgetExceeded } from "../../core/errors.ts";
+import type {
+  Budget,
+  Holding,
+  HoldingState,
+  Lease,
+  Ledger,
+  LimitState,
+  Spent,
+  StartAsk,
+  Started,
+} from "../../core/limits.ts";
+import { checkBudget } from "../../core/words/limits.ts";
 import { cannotShare, exceededAt, Funds, isNear, LimitMeter } from "./funds.ts";
 import { Holder } from "./holder.ts";
 import { BudgetQueue, type OnNear } from "./queue.ts";
 import type { Slots } from "./run-slots.ts";
 import type { SharedBudgetClient } from "./shared-budget-client.ts";
 
-/** What the accounts of a tree have in common. */
+/** The parts that the accounts of a tree have in common. */
 type LedgerParts = {
   readonly slots: Slots;
-  /** What the tree shares with others. */
+  /** The budget that the tree shares with others. */
   readonly shared?: SharedBudgetClient | undefined;
   /** Called once for each limit when most of it is spent, with the run that came near it. */
   readonly onNear?: OnNear | undefined;
@@ -37,7 +37,7 @@ export function openLedger(budget: Budget, parts: LedgerParts): Ledger {
   return root.openAs("tree", budget, undefined, true);
 }
 
-/** How many children may start. */
+/** The number of children that may start. */
 type Executions = {
   readonly of: string;
   readonly limit: number;
@@ -169,7 +169,7 @@ class LedgerAccount implements Ledger {
     return isLimitedHere || (this.#common.shared?.limitsMoney() ?? false);
   }
 
-  /** What is neither spent nor reserved, without limits that are not set. */
+  /** The rest that is neither spent nor reserved, without limits that are not set. */
   left(): Budget {
     const left: Budget = {};
     for (const { unit, free } of this.#limited()) {

@@ -3,10 +3,10 @@
  * first, by their starts; then children that wait to start, by the order of their calls.
  */
 
-import { NO_AMOUNT, toNeed } from "../core/amount.ts";
-import { ToolFailure } from "../core/errors.ts";
-import type { CallAsk, Lease, LimitState, StartAsk, Started } from "../core/limits.ts";
-import type { Scope } from "../core/scope.ts";
+import { NO_AMOUNT, toNeed } from "../../core/amount.ts";
+import { ToolFailure } from "../../core/errors.ts";
+import type { CallAsk, Lease, LimitState, StartAsk, Started } from "../../core/limits.ts";
+import type { Scope } from "../../core/scope.ts";
 import { type LimitMeter, lend } from "./funds.ts";
 import type { Holder } from "./holder.ts";
 import type { Slots } from "./run-slots.ts";
@@ -27,7 +27,7 @@ export class BudgetQueue {
   readonly onNear: OnNear;
   readonly #live: Waiter[] = [];
   readonly #starters: Waiter[] = [];
-  /** How many starters need only a slot. */
+  /** The number of starters that need only a slot. */
   #needless = 0;
   /** Waiters that were not yet notified that they wait for budget. */
   readonly #unnotified = new Set<Waiter>();
@@ -199,7 +199,7 @@ export class BudgetQueue {
     return this.#heldUp.some(({ unit }) => unit === "tokens");
   }
 
-  /** Where the whole tree is short, only waiters are tried that need none of that unit, or have a reserve for this call. */
+  /** True when the tree is short of a unit that this waiter needs, and it has no reserve for this call. */
   #isHeldUp({ request: { need, isClosing } }: Waiter): boolean {
     if (need === undefined || isClosing) return false; // guard: last-words-overtake
     return this.#heldUp.some(({ unit }) => need.prompt[unit] + need.perToken[unit] > 0);
@@ -233,7 +233,7 @@ export class BudgetQueue {
     this.#remove(waiter);
     const slot = isStart ? this.slots.take() : undefined;
     if (isStart) holder.enter();
-    // Where neither the shared budget nor the tree limits tokens or money, the provider's own cap holds.
+    // The provider's own cap holds when neither the shared budget nor the tree limits tokens or money.
     const isCapped = shared !== Number.POSITIVE_INFINITY || holder.funds.isLimited;
     const cap = isCapped ? output : Number.POSITIVE_INFINITY;
     const lease = request.need === undefined ? undefined : lend(holder, wanted, output, cap);

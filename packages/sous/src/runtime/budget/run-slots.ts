@@ -1,7 +1,8 @@
 /** The gate of `max_concurrent`: how many runs of a tree may be at work, not counting those that wait for others. */
 
-import type { DelegationLimits, Holding, RunSlot } from "../core/limits.ts";
-import type { Scope } from "../core/scope.ts";
+import type { Holding, RunSlot } from "../../core/limits.ts";
+import type { Scope } from "../../core/scope.ts";
+import type { DelegationLimits } from "../../core/words/limits.ts";
 
 export class Slots {
   /** A child that finds no slot is refused instead of waiting for one. */

@@ -1,16 +1,16 @@
 /** When the books of a shared budget are read again although nothing has changed in this process. */
 
-import { amountAt, plus, toUsd } from "../core/amount.ts";
-import type { Clock } from "../core/clock.ts";
-import type { LimitState } from "../core/limits.ts";
-import type { PurseState } from "../core/purse.ts";
-import type { PursePort } from "../core/shared-budget.ts";
+import { amountAt, plus, toUsd } from "../../core/amount.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { LimitState } from "../../core/limits.ts";
+import type { SharedBudgetPort } from "../../core/shared-budget.ts";
+import type { SharedBudgetState } from "../../core/shared-budget-books.ts";
 import { isNear, type Wanted } from "./funds.ts";
 import type { BudgetQueue } from "./queue.ts";
 
 const MIN_PAUSE_MS = 5;
 const MAX_PAUSE_MS = 100;
-/** Where the store notifies of changes, asking only covers lost notifications. */
+/** The pause when the store notifies of changes: asking only covers lost notifications. */
 const PAUSE_WHEN_NOTIFIED_MS = 1_000;
 /** A process that misses three heartbeats counts as dead. */
 const HEARTBEAT_MS = 10_000;
@@ -22,7 +22,7 @@ const HEARTBEAT_MS = 10_000;
 type Mode = "waiting" | "holding" | "owing" | "idle";
 
 export class SharedBudgetAlarm {
-  readonly #purse: PursePort;
+  readonly #books: SharedBudgetPort;
   readonly #clock: Clock;
   readonly #onAlarm: () => void;
   #mode: Mode = "idle";
@@ -30,8 +30,8 @@ export class SharedBudgetAlarm {
   #timer: Disposable | undefined;
   #pauseMs = MIN_PAUSE_MS;
 
-  constructor(purse: PursePort, clock: Clock, onAlarm: () => void) {
-    this.#purse = purse;
+  constructor(books: SharedBudgetPort, clock: Clock, onAlarm: () => void) {
+    this.#books = books;
     this.#clock = clock;
     this.#onAlarm = onAlarm;
   }
@@ -39,7 +39,7 @@ export class SharedBudgetAlarm {
   /** Keeps a timer that already runs for this mode. */
   set(mode: Mode): void {
     // guard: listen-while-waiting
-    if (mode === "waiting") this.#listening ??= this.#purse.listen(this.#onAlarm);
+    if (mode === "waiting") this.#listening ??= this.#books.listen(this.#onAlarm);
     else this.#stopListening();
     if (mode === this.#mode && this.#timer !== undefined) return;
     this.#mode = mode;
@@ -86,7 +86,7 @@ export class NearNotices {
 }
 
 /** The limits of a shared budget as people see them. */
-export function limitsOf({ limits, spent, reserved, executions }: PurseState, of: string): LimitState[] {
+export function limitsOf({ limits, spent, reserved, executions }: SharedBudgetState, of: string): LimitState[] {
   const states: LimitState[] = [];
   if (limits.tokens !== undefined)
     states.push({ of, unit: "tokens", limit: limits.tokens, spent: spent.tokens, reserved: reserved.tokens });

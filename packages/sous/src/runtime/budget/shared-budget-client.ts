@@ -1,12 +1,12 @@
 /**
- * How one process draws on a shared budget. Adds up what its runs have spent, hold and keep, and writes it into
+ * Draws on a shared budget for one process. Adds up what its runs have spent, hold and keep, and writes it into
  * the books together with what they ask for: one step at a time; while one is on its way the next is gathered.
  */
 
-import type { Clock } from "../core/clock.ts";
-import type { LimitState } from "../core/limits.ts";
-import type { PurseAnswer, PurseReply, PurseState } from "../core/purse.ts";
-import type { SharedBudget } from "../core/shared-budget.ts";
+import type { Clock } from "../../core/clock.ts";
+import type { LimitState } from "../../core/limits.ts";
+import type { OpenedBudget } from "../../core/shared-budget.ts";
+import type { SharedBudgetAnswer, SharedBudgetReply, SharedBudgetState } from "../../core/shared-budget-books.ts";
 import type { BudgetQueue } from "./queue.ts";
 import { limitsOf, NearNotices, SharedBudgetAlarm, shorterFor } from "./shared-budget-alarm.ts";
 import { type Asked, isSame, isUnanswered, noneLeft, OwnRow, type Start, stepFor } from "./shared-budget-row.ts";
@@ -15,10 +15,10 @@ import type { Waiter } from "./waiter.ts";
 /** With more than this many at once, the rest would wait behind the first anyway. */
 const MAX_ASKS = 32;
 
-const clients = new WeakMap<SharedBudget, SharedBudgetClient>();
+const clients = new WeakMap<OpenedBudget, SharedBudgetClient>();
 
 /** All trees of this process that were given the same object draw together. */
-export function sharedBudgetClientOf(shared: SharedBudget, clock: Clock): SharedBudgetClient {
+export function sharedBudgetClientOf(shared: OpenedBudget, clock: Clock): SharedBudgetClient {
   const client = clients.get(shared) ?? new SharedBudgetClient(shared, clock);
   clients.set(shared, client);
   return client;
@@ -26,13 +26,13 @@ export function sharedBudgetClientOf(shared: SharedBudget, clock: Clock): Shared
 
 export class SharedBudgetClient {
   readonly #of: string;
-  readonly #shared: SharedBudget;
+  readonly #shared: OpenedBudget;
   /** The trees that have live runs or waiting ones. */
   readonly #trees = new Set<BudgetQueue>();
   /** The trees that have not ended: a child that never starts gives its execution back. */
   readonly #counting = new Set<BudgetQueue>();
   readonly #starts: Start[] = [];
-  #state: PurseState | undefined;
+  #state: SharedBudgetState | undefined;
   readonly #row: OwnRow;
   /** From the moment a step is sent until everything in its answer is done. */
   #isStepping = false;
@@ -46,11 +46,11 @@ export class SharedBudgetClient {
   readonly #flushes: (() => void)[] = [];
   readonly #near = new NearNotices();
 
-  constructor(shared: SharedBudget, clock: Clock) {
+  constructor(shared: OpenedBudget, clock: Clock) {
     this.#shared = shared;
     this.#of = `shared budget ${shared.name}`;
-    this.#row = new OwnRow(shared.purse, clock, this.#of);
-    this.#alarm = new SharedBudgetAlarm(shared.purse, clock, () => {
+    this.#row = new OwnRow(shared.books, clock, this.#of);
+    this.#alarm = new SharedBudgetAlarm(shared.books, clock, () => {
       this.#isStale = true;
       this.#isBroken = false;
       this.#continue();
@@ -213,7 +213,7 @@ export class SharedBudgetClient {
     return this.#inOrder(askers).slice(0, MAX_ASKS);
   }
 
-  #answered(reply: PurseReply, { asks, starts, flushes, moves, mayLower }: Asked): void {
+  #answered(reply: SharedBudgetReply, { asks, starts, flushes, moves, mayLower }: Asked): void {
     this.#state = reply.state;
     this.#row.executions += reply.starts;
     const first = asks.find((_, index) => reply.answers[index]?.kind === "wait");
@@ -232,7 +232,7 @@ export class SharedBudgetClient {
     for (const flushed of flushes) flushed();
   }
 
-  #answer(waiter: Waiter, answer: PurseAnswer | undefined, now: number): void {
+  #answer(waiter: Waiter, answer: SharedBudgetAnswer | undefined, now: number): void {
     if (waiter.isSettled || answer === undefined) return;
     if (answer.kind === "granted") waiter.holder.queue.grant(waiter, answer.output);
     else if (answer.kind === "never") this.#refuse(waiter, waiter.refusalAt(this.#shortOf(waiter)));

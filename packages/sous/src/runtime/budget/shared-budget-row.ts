@@ -1,36 +1,41 @@
 /** The row of this process in the books of a shared budget: a step makes it, and `leave` deletes it when no tree needs it. */
 
-import { NO_AMOUNT, plus } from "../core/amount.ts";
-import type { Clock } from "../core/clock.ts";
-import { BudgetExceeded, StoreError } from "../core/errors.ts";
-import type { PurseReply, PurseShare, PurseState, PurseStep } from "../core/purse.ts";
-import type { PursePort } from "../core/shared-budget.ts";
+import { NO_AMOUNT, plus } from "../../core/amount.ts";
+import type { Clock } from "../../core/clock.ts";
+import { BudgetExceeded, StoreError } from "../../core/errors.ts";
+import type { SharedBudgetPort } from "../../core/shared-budget.ts";
+import type {
+  SharedBudgetReply,
+  SharedBudgetShare,
+  SharedBudgetState,
+  SharedBudgetStep,
+} from "../../core/shared-budget-books.ts";
 import { LimitMeter } from "./funds.ts";
 import type { Holder } from "./holder.ts";
 import type { Waiter } from "./waiter.ts";
 
 export class OwnRow {
-  /** What all runs of this process have taken: never short, only counted. */
+  /** The meters of all runs of this process: never short, only counted. */
   readonly meters: readonly [tokens: LimitMeter, money: LimitMeter];
   /** Children of this process that have started or wait to start. */
   executions = 0;
-  /** What the books say about this process. */
+  /** The row of this process as it is in the books. */
   written: Written = NOTHING_WRITTEN;
-  readonly #purse: PursePort;
+  readonly #books: SharedBudgetPort;
   readonly #clock: Clock;
   #isThere = false;
   #isLeaving = false;
   #lapses = 0;
 
-  constructor(purse: PursePort, clock: Clock, of: string) {
+  constructor(books: SharedBudgetPort, clock: Clock, of: string) {
     const counted = (unit: LimitMeter["unit"]) => new LimitMeter(unit, Number.POSITIVE_INFINITY, of);
     this.meters = [counted("tokens"), counted("nanoUsd")];
-    this.#purse = purse;
+    this.#books = books;
     this.#clock = clock;
   }
 
-  /** What the row must say now. */
-  share(): PurseShare {
+  /** The share that the row must say now. */
+  share(): SharedBudgetShare {
     const [tokens, money] = this.meters;
     return {
       spent: { tokens: tokens.spent, nanoUsd: money.spent },
@@ -54,19 +59,19 @@ export class OwnRow {
     return this.#isLeaving;
   }
 
-  step(step: Omit<Parameters<PursePort["step"]>[0], "lapses">): PurseReply | Promise<PurseReply> {
+  step(step: Omit<Parameters<SharedBudgetPort["step"]>[0], "lapses">): SharedBudgetReply | Promise<SharedBudgetReply> {
     this.#isThere = true;
-    const reply = withPatience(() => this.#purse.step({ ...step, lapses: this.#lapses }), this.#clock);
+    const reply = withPatience(() => this.#books.step({ ...step, lapses: this.#lapses }), this.#clock);
     return reply instanceof Promise ? reply.then((late) => this.#noteLapses(late)) : this.#noteLapses(reply);
   }
 
   leave(): void | Promise<void> {
     this.#isLeaving = true;
-    const leaving = withPatience(() => this.#purse.leave(), this.#clock);
+    const leaving = withPatience(() => this.#books.leave(), this.#clock);
     return leaving instanceof Promise ? leaving.then(() => this.#left()) : this.#left();
   }
 
-  #noteLapses(reply: PurseReply): PurseReply {
+  #noteLapses(reply: SharedBudgetReply): SharedBudgetReply {
     this.#lapses = reply.lapses;
     return reply;
   }
@@ -101,9 +106,9 @@ function withPatience<T>(step: () => T | Promise<T>, clock: Clock, attempt = 0):
   }
 }
 
-type Step = Parameters<PursePort["step"]>[0];
+type Step = Parameters<SharedBudgetPort["step"]>[0];
 
-/** What was asked in one step, and which callers wait until it is written. */
+/** The requests of one step, and the callers that wait until it is written. */
 export type Asked = {
   readonly asks: readonly Waiter[];
   readonly starts: readonly Start[];
@@ -112,9 +117,9 @@ export type Asked = {
   readonly mayLower: boolean;
 };
 
-/** What the books say about this process. */
+/** The row of this process as it is in the books. */
 type Written = {
-  readonly share: PurseShare;
+  readonly share: SharedBudgetShare;
   readonly moves: boolean;
   readonly mayLower: boolean;
   /** The waiter whose need is in the books. */
@@ -124,11 +129,11 @@ type Written = {
 /** A child to be counted as started. */
 export type Start = { settle(error: unknown): void };
 
-const NOTHING_TAKEN: PurseShare = { spent: NO_AMOUNT, inFlight: NO_AMOUNT, kept: NO_AMOUNT, executions: 0 };
+const NOTHING_TAKEN: SharedBudgetShare = { spent: NO_AMOUNT, inFlight: NO_AMOUNT, kept: NO_AMOUNT, executions: 0 };
 
 const NOTHING_WRITTEN: Written = { share: NOTHING_TAKEN, moves: false, mayLower: true, first: undefined };
 
-export function stepFor({ asks, starts, moves, mayLower }: Asked, share: PurseShare): Omit<Step, "lapses"> {
+export function stepFor({ asks, starts, moves, mayLower }: Asked, share: SharedBudgetShare): Omit<Step, "lapses"> {
   return {
     share,
     starts: starts.length,
@@ -138,7 +143,7 @@ export function stepFor({ asks, starts, moves, mayLower }: Asked, share: PurseSh
   };
 }
 
-export function isSame(one: PurseShare, other: PurseShare): boolean {
+export function isSame(one: SharedBudgetShare, other: SharedBudgetShare): boolean {
   return (
     one.executions === other.executions &&
     (["spent", "inFlight", "kept"] as const).every(
@@ -151,12 +156,12 @@ export function isUnanswered({ since }: Waiter): boolean {
   return since === undefined;
 }
 
-function keptAbove({ above }: Holder): PurseStep["asks"][number]["above"] {
+function keptAbove({ above }: Holder): SharedBudgetStep["asks"][number]["above"] {
   let kept = NO_AMOUNT;
   for (let each = above; each !== undefined; each = each.above) kept = plus(kept, each.kept);
   return kept;
 }
 
-export function noneLeft({ executions, limits }: PurseState): BudgetExceeded {
+export function noneLeft({ executions, limits }: SharedBudgetState): BudgetExceeded {
   return new BudgetExceeded("executions", executions, limits.executions ?? 0);
 }

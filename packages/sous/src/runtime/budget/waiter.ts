@@ -1,14 +1,14 @@
 /** One entry in the queue of a tree: a run that asks for a call, or a child that waits to start. */
 
-import { type Amount, amountAt, beyond, type Need, NO_AMOUNT, plus, toNanoUsd } from "../core/amount.ts";
-import type { BudgetExceeded } from "../core/errors.ts";
-import type { Lease, LimitState, RunSlot } from "../core/limits.ts";
-import type { Scope } from "../core/scope.ts";
+import { type Amount, amountAt, beyond, type Need, NO_AMOUNT, plus, toNanoUsd } from "../../core/amount.ts";
+import type { BudgetExceeded } from "../../core/errors.ts";
+import type { Lease, LimitState, RunSlot } from "../../core/limits.ts";
+import type { Scope } from "../../core/scope.ts";
 import { exceededAt, type Wanted } from "./funds.ts";
 import type { Holder } from "./holder.ts";
 
-/** What is wanted, and who is notified. */
-export type Request = {
+/** A wanted call or slot, and who is notified. */
+type Request = {
   /** Undefined for a child that only needs a slot. */
   readonly need: Need | undefined;
   /** The reserve for last words from then on. */
@@ -19,7 +19,7 @@ export type Request = {
   onRefused(): void;
 };
 
-/** What it waited for. A run that asks has its slot already, and a child may need no call. */
+/** The result of waiting. A run that asks has its slot already, and a child may need no call. */
 export type Granted = { readonly slot: RunSlot | undefined; readonly lease: Lease | undefined };
 
 export class Waiter {
@@ -29,7 +29,7 @@ export class Waiter {
   readonly isStart: boolean;
   /** When the shared budget first made it wait. */
   since: number | undefined;
-  /** What it waits for, for people. */
+  /** The limit it waits for, for people. */
   waitsFor: LimitState | undefined;
   #isNotified = false;
   #result: { readonly value: Granted } | { readonly error: unknown } | undefined;
@@ -43,7 +43,7 @@ export class Waiter {
     this.isStart = isStart;
   }
 
-  /** What it asks for; what its run keeps may have changed since it began to wait. */
+  /** The amounts it asks for now: what its run keeps may have changed since it began to wait. */
   get wanted(): Wanted {
     const { need = NOTHING, lastWords, isClosing } = this.request;
     const { kept } = this.holder;

@@ -1,6 +1,14 @@
 /** One flat object per event: who, when and what. */
 
-import type { DeltaBody, DeltaEvent, EventOf, PieceBody, RunIdentity, StoredBody, StoredEvent } from "../core/event.ts";
+import type {
+  DeltaBody,
+  DeltaEvent,
+  EventOf,
+  PieceBody,
+  RunIdentity,
+  StoredBody,
+  StoredEvent,
+} from "../../core/event.ts";
 
 /**
  * The kinds that every turn has are written out: literals take half the time of a spread, 0.5 µs less per turn of 9 µs.

@@ -1,12 +1,12 @@
 /** The listeners of a tree: direct callbacks, in the order they subscribed. A listener cannot change the run. */
 
-import type { EventListener, SousEvent } from "../core/event.ts";
-import type { Journal } from "../core/journal.ts";
-import { onDispose } from "../core/scope.ts";
+import type { EventListener, SousEvent } from "../../core/event.ts";
+import { onDispose } from "../../core/scope.ts";
+import type { Journal } from "../../core/store.ts";
 
 export type Bus = {
   readonly isWatched: boolean;
-  /** How many times a listener threw or returned a promise that rejected. */
+  /** The number of times that a listener threw or returned a promise that rejected. */
   readonly faults: number;
   subscribe(listener: EventListener): Disposable;
   publish(event: SousEvent): void;

@@ -1,14 +1,13 @@
 /** The events of a tree as an async iterator: one more subscriber, with a bounded memory. */
 
-import { StoreError } from "../core/errors.ts";
-import type { SousEvent, StoredEvent } from "../core/event.ts";
-import type { Journal } from "../core/journal.ts";
-import { textOf } from "../core/message.ts";
-import type { Store } from "../core/store.ts";
+import { StoreError } from "../../core/errors.ts";
+import type { SousEvent, StoredEvent } from "../../core/event.ts";
+import { textOf } from "../../core/message.ts";
+import type { Journal, Store } from "../../core/store.ts";
 
-export type IterateOptions = {
+type IterateOptions = {
   journal: Pick<Journal, "subscribe" | "degraded" | "shownSeq">;
-  /** Where events that did not fit are read again. */
+  /** The store from which events that did not fit are read again. */
   store: Pick<Store, "read">;
   /** The tree. */
   rootId: string;
@@ -17,8 +16,8 @@ export type IterateOptions = {
   limits?: BufferLimits | undefined;
 };
 
-/** How much may wait for a reader. */
-export type BufferLimits = { events: number; characters: number };
+/** Max of the events that wait for a reader. */
+type BufferLimits = { events: number; characters: number };
 
 const DEFAULT_LIMITS: BufferLimits = { events: 1024, characters: 4_000_000 };
 
@@ -83,7 +82,7 @@ export type EventIteration = {
   finish(): void;
 };
 
-/** How many events a reader that fell behind takes from the store at once. */
+/** The number of events that a reader that fell behind takes from the store at once. */
 const READ_AT_ONCE = 64;
 
 type Result = IteratorResult<SousEvent, undefined>;

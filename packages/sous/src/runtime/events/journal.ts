@@ -1,7 +1,8 @@
 /** The journal of one tree: numbers every fact, stores it, and only then shows it. */
 
-import type { Clock } from "../core/clock.ts";
-import { messageOf, StaleOwner, StoreError } from "../core/errors.ts";
+import { NO_REDACTION, type Redactor } from "../../core/clean-text.ts";
+import type { Clock } from "../../core/clock.ts";
+import { messageOf, StaleOwner, StoreError } from "../../core/errors.ts";
 import type {
   DeltaBody,
   EventListener,
@@ -10,10 +11,8 @@ import type {
   SousEvent,
   StoredBody,
   StoredEvent,
-} from "../core/event.ts";
-import type { Journal } from "../core/journal.ts";
-import { NO_REDACTION, type Redactor } from "../core/redactor.ts";
-import type { Store } from "../core/store.ts";
+} from "../../core/event.ts";
+import type { Journal, Store } from "../../core/store.ts";
 import { buildDelta, buildEvent, isPiece } from "./build-event.ts";
 import { type Bus, createBus } from "./bus.ts";
 import { redactBody, redactPiece, redactProgress } from "./redact-event.ts";
@@ -49,11 +48,11 @@ export function createJournal(options: JournalOptions): Journal {
   return new TreeJournal(options);
 }
 
-/** How long to wait before each further attempt to write. */
+/** The wait before each further attempt to write. */
 const RETRY_DELAYS_MS: readonly number[] = [10, 40, 160];
 /** Commits at this size, to bound memory when many children wake at once. */
 const MAX_BATCH = 1024;
-/** How long one write may take. */
+/** The time that one write may take. */
 const MAX_WRITE_MS = 30_000;
 
 /** Events that are stored together, then shown. */
@@ -84,7 +83,7 @@ class TreeJournal implements Journal {
   /** The batch that events join now. */
   #waiting: Batch | undefined;
   #isScheduled = false;
-  /** What `settled()` rejects with, once a required store has failed for good. */
+  /** The error with which `settled()` rejects, once a required store has failed for good. */
   #loss: StoreError | undefined;
 
   constructor(options: JournalOptions) {

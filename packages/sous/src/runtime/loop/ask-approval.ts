@@ -1,24 +1,22 @@
-/** Approval of one call: asks the person at the root. Without a person the answer is no. */
+/** Approval of one call: the rules decide, or the person at the root is asked. Without a person the answer is no. */
 
-import type { ApprovalAnswer, ApprovalRequest, Approve, GivenAnswer } from "../core/approval.ts";
-import { messageOf } from "../core/errors.ts";
-import type { ToolCallPart } from "../core/message.ts";
-import type { Run } from "../core/run.ts";
-import { Scope, untilAborted } from "../core/scope.ts";
-import { Parked } from "../core/stopped.ts";
-import type { ToolResult } from "../core/tool.ts";
+import type { ApprovalAnswer, ApprovalRequest, GivenAnswer } from "../../core/approval.ts";
+import { messageOf } from "../../core/errors.ts";
+import type { ToolCallPart } from "../../core/message.ts";
+import type { Run } from "../../core/run.ts";
+import { Parked } from "../../core/scope.ts";
+import type { ToolResult } from "../../core/tool.ts";
 import { asKept } from "./to-json.ts";
 import { failedResult } from "./tool-result.ts";
 
 /** The metadata of a call that no person could approve. Compared by identity, so that no tool can claim it. */
 export const NOBODY_THERE: NonNullable<ToolResult["metadata"]> = Object.freeze({ error_type: "consent" });
 
+/** A call without its input. */
+export type CallName = Pick<ToolCallPart, "callId" | "toolName">;
+
 /** One call as the rules and the person are asked about it. `input` is what would run: the parsed input, or another one that a tool asks about while it runs. */
-export function approvalRequest(
-  { callId, toolName }: Pick<ToolCallPart, "callId" | "toolName">,
-  input: unknown,
-  run: Run,
-): ApprovalRequest {
+export function approvalRequest({ callId, toolName }: CallName, input: unknown, run: Run): ApprovalRequest {
   const { runId, path } = run.who;
   const { agentName: agent } = run.profile;
   const origin = run.profile.tools.byName.get(toolName)?.tool.origin;
@@ -31,7 +29,7 @@ function agentsAbove({ parent }: Run): string[] {
 }
 
 /** Undefined when the call may run, else the failed result the model reads. Throws `Parked` when the answer comes later. */
-export async function askConsent(
+export async function askApproval(
   request: ApprovalRequest,
   run: Run,
   advice = "Continue without it",
@@ -50,7 +48,7 @@ export async function askConsent(
   });
   const question = run.tree.approve(run, request);
   if (question === undefined) {
-    run.lacksConsent = true;
+    run.lacksApproval = true;
     const reason = "no one can be asked";
     run.emit({ type: "approval-end", callId, allowed: false, by: "nobody", reason });
     const because = why === undefined ? "" : ` (${why})`;
@@ -61,7 +59,7 @@ export async function askConsent(
     answer = await question;
   } catch (error) {
     const by = run.work.aborted ? "cancelled" : "nobody";
-    if (by === "nobody") run.lacksConsent = true;
+    if (by === "nobody") run.lacksApproval = true;
     const reason = by === "cancelled" ? STOPPED : `the question failed: ${messageOf(error)}`;
     run.emit({ type: "approval-end", callId, allowed: false, by, reason });
     const metadata = by === "nobody" ? NOBODY_THERE : { error_type: "cancelled" };
@@ -107,30 +105,4 @@ export function deniedByRule(toolName: string, reason: string): string {
 
 export function notAllowed(toolName: string, reason: string | undefined): string {
   return `The user did not allow ${toolName}${reason === undefined ? "" : `: ${reason}`}`;
-}
-
-/** Asks the person. The clocks of the run and of the runs above it stop meanwhile; the deadline of the root does not. */
-export async function askPerson(run: Run, request: ApprovalRequest, approve: Approve): Promise<ApprovalAnswer> {
-  using question = new Scope(run.work);
-  const clocks: NonNullable<Run["deadline"]>[] = [];
-  for (let each: Run | undefined = run; each?.parent !== undefined; each = each.parent) {
-    if (each.deadline !== undefined) clocks.push(each.deadline);
-  }
-  for (const clock of clocks) clock.pause();
-  run.waitingFor = `consent to ${request.toolName}`;
-  try {
-    await run.tree.settled();
-    return checked(await untilAborted(Promise.resolve(approve(request, question.signal)), question));
-  } finally {
-    for (const clock of clocks) clock.resume();
-  }
-}
-
-/** Throws for an answer that is none of the three. */
-function checked(answer: unknown): ApprovalAnswer {
-  if (answer === "later") return answer;
-  const { allow, reason } = (answer ?? {}) as { allow?: unknown; reason?: unknown };
-  if (allow === true) return { allow };
-  if (allow === false) return { allow, reason: reason === undefined ? undefined : messageOf(reason) };
-  throw new Error('the answer must be { allow: true }, { allow: false } or "later"');
 }

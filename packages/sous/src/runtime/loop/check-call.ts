@@ -1,14 +1,14 @@
-/** Whether a call may run: rights, input, hooks, rules, and the person. */
+/** Decides if a call may run: rights, input, hooks, rules, and the person. */
 
-import type { Approved } from "../core/earlier-call.ts";
-import { ToolFailure } from "../core/errors.ts";
-import type { ToolCallPart } from "../core/message.ts";
-import { mayUse } from "../core/rights.ts";
-import type { Run } from "../core/run.ts";
-import { askedLabels, depthMessage, isSubagentToolName } from "../core/spawn.ts";
-import type { Tool, ToolResult } from "../core/tool.ts";
-import type { ReadyTool } from "../core/tool-set.ts";
-import { approvalRequest, askConsent, deniedByRule, useAnswer } from "./ask-consent.ts";
+import { ToolFailure } from "../../core/errors.ts";
+import type { ToolCallPart } from "../../core/message.ts";
+import { mayUse } from "../../core/rights.ts";
+import type { Run } from "../../core/run.ts";
+import type { Approved } from "../../core/run-state.ts";
+import { askedLabels, depthMessage, isSubagentToolName } from "../../core/spawn.ts";
+import type { Tool, ToolResult } from "../../core/tool.ts";
+import type { ReadyTool } from "../../core/tool-set.ts";
+import { approvalRequest, askApproval, deniedByRule, useAnswer } from "./ask-approval.ts";
 import { decideByRules, hasRules } from "./decide-by-rules.ts";
 import { beforeToolCall, orAborted } from "./run-hooks.ts";
 import { copyJson, isSameJson } from "./to-json.ts";
@@ -31,40 +31,40 @@ export async function checkCall(call: ToolCallPart, run: Run, approved?: Approve
   const refusal = hook && (await beforeToolCall(call, input, run));
   if (refusal !== undefined) return { refusal };
   const mayBeAsked = tool.tier !== "observe" || hasRules(run) || run.openQuestions?.has(call.callId);
-  const consent = mayBeAsked ? await consentTo(call, { tool, input, approved }, run) : undefined;
-  if (consent?.refusal !== undefined) return { refusal: consent.refusal };
+  const approval = mayBeAsked ? await approvalFor(call, { tool, input, approved }, run) : undefined;
+  if (approval?.refusal !== undefined) return { refusal: approval.refusal };
   if (!isInside(tool)) await run.tree.settled(); // guard: store-before-call
-  return consent?.agreedTo === undefined ? { tool, input } : { tool, input, agreedTo: consent.agreedTo };
+  return approval?.agreedTo === undefined ? { tool, input } : { tool, input, agreedTo: approval.agreedTo };
 }
 
 /**
- * Whether a call may be made that is not ours to make: an agent outside makes it by itself, so its input need not be what our
+ * True when a call may be made that is not ours to make: an external agent makes it by itself, so its input need not be what our
  * tool of that name takes. Throws a `ToolFailure` for a tool that the run may not use.
  */
-export async function mayCallOutside(call: ToolCallPart, run: Run): Promise<boolean> {
+export async function mayCallExternal(call: ToolCallPart, run: Run): Promise<boolean> {
   const { tool } = findTool(call, run);
   const { input } = call;
   const refusal = run.profile.hooks?.beforeToolCall && (await beforeToolCall(call, input, run));
   if (refusal !== undefined) return false;
-  const isAllowed = (await consentTo(call, { tool, input }, run)).refusal === undefined;
+  const isAllowed = (await approvalFor(call, { tool, input }, run)).refusal === undefined;
   if (isAllowed) await run.tree.settled();
   return isAllowed;
 }
 
 /** Without a refusal the call may run. */
-type Consent = { readonly refusal?: ToolResult | undefined; readonly agreedTo?: string | undefined };
+type Approval = { readonly refusal?: ToolResult | undefined; readonly agreedTo?: string | undefined };
 
 /** The rules of the user first, then an answer given since, then the tier of the tool, then the person. */
-async function consentTo(
+async function approvalFor(
   call: ToolCallPart,
   { tool, input, approved }: Allowed & { approved?: Approved | undefined },
   run: Run,
-): Promise<Consent> {
+): Promise<Approval> {
   const { toolName } = call;
   const request = approvalRequest(call, input, run);
   const rule = decideByRules(request, run);
   if (rule?.effect === "deny")
-    return { refusal: failedResult(deniedByRule(toolName, rule.reason), { error_type: "consent" }) };
+    return { refusal: failedResult(deniedByRule(toolName, rule.reason), { error_type: "approval" }) };
   const given = run.tree.givenAnswer(run, request);
   if (given !== undefined) return { refusal: await useAnswer(given.answer, request, run), agreedTo: given.toolReason };
   // A question is answered once: the call that it was about is made again without another.
@@ -73,8 +73,8 @@ async function consentTo(
   if (isAnswered && isSameTool && isSameJson(input, approved.input)) return {}; // guard: answered-input
   const mustAsk = rule === undefined ? tool.tier === "confirm" : rule.effect === "ask";
   if (!mustAsk) return {};
-  if (rule?.effect !== "ask") return { refusal: await askConsent(request, run) };
-  return { refusal: await askConsent({ ...request, reason: rule.reason }, run, rule.advice) };
+  if (rule?.effect !== "ask") return { refusal: await askApproval(request, run) };
+  return { refusal: await askApproval({ ...request, reason: rule.reason }, run, rule.advice) };
 }
 
 /** Enforced here as well as by not showing the tool: a model may call what it was never shown. */

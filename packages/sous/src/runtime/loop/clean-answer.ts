@@ -1,6 +1,6 @@
 /** Makes an answer fit for the history: calls that may run and have ids of their own, text a provider will take back. */
 
-import type { AssistantMessage, ToolCallPart } from "../core/message.ts";
+import type { AssistantMessage, ToolCallPart } from "../../core/message.ts";
 import { isJson, isWellFormedJson } from "./to-json.ts";
 
 type Part = AssistantMessage["content"][number];

@@ -1,9 +1,9 @@
 /** The end of a run: its children stop, then the clean-ups of its tools run, such as ending a server that a call started. */
 
-import type { Run } from "../core/run.ts";
-import type { CleanUp } from "../core/tool.ts";
+import type { Run } from "../../core/run.ts";
+import type { CleanUp } from "../../core/tool.ts";
 
-/** How long the run waits for clean-ups that do not end. */
+/** The longest wait for clean-ups that do not end. */
 const MAX_CLEAN_UP_MS = 5000;
 
 /** Runs `cleanUp` at the end of the run, or at once for a tool that was left behind by a run that has ended. */

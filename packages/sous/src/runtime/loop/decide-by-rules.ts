@@ -1,9 +1,9 @@
-/** What the rules say about a call: those of the runtime, of the agent that makes it, and of every agent above it. */
+/** Decides about a call by rules: those of the runtime, of the agent that makes it, and of every agent above it. */
 
-import { type ApprovalRequest, type RuleAnswer, stricter } from "../core/approval.ts";
-import type { Run } from "../core/run.ts";
+import { type ApprovalRequest, type RuleAnswer, stricter } from "../../core/approval.ts";
+import type { Run } from "../../core/run.ts";
 
-/** Whether any rules bind the run. */
+/** True when any rules bind the run. */
 export function hasRules(run: Run): boolean {
   if (run.tree.rules !== undefined) return true;
   for (let each: Run | undefined = run; each !== undefined; each = each.parent) {

@@ -1,12 +1,12 @@
 /** Makes one call that may run. A tool that asks by itself, before it does anything, is called once more when the person agrees. */
 
-import { cleanText } from "../core/clean-text.ts";
-import { ConsentNeeded, ToolFailure } from "../core/errors.ts";
-import type { ToolCallPart } from "../core/message.ts";
-import type { Run } from "../core/run.ts";
-import type { Tool, ToolContext, ToolResult } from "../core/tool.ts";
-import { truncateUtf8 } from "../core/truncate.ts";
-import { approvalRequest, askConsent } from "./ask-consent.ts";
+import { cleanText } from "../../core/clean-text.ts";
+import { ApprovalNeeded, ToolFailure } from "../../core/errors.ts";
+import type { ToolCallPart } from "../../core/message.ts";
+import type { Run } from "../../core/run.ts";
+import type { Tool, ToolContext, ToolResult } from "../../core/tool.ts";
+import { truncateUtf8 } from "../../core/truncate.ts";
+import { approvalRequest, askApproval } from "./ask-approval.ts";
 import { type Allowed, isInside } from "./check-call.ts";
 import { afterToolCall } from "./run-hooks.ts";
 import { toToolResult } from "./tool-result.ts";
@@ -23,8 +23,8 @@ export async function executeTool(
   try {
     given = await waitForTool(tool, tool.execute(input, context), run);
   } catch (error) {
-    if (!(error instanceof ConsentNeeded)) throw error;
-    const refusal = await consentToTool(error, allowed, call, run);
+    if (!(error instanceof ApprovalNeeded)) throw error;
+    const refusal = await approvalForTool(error, allowed, call, run);
     if (refusal !== undefined) return refusal;
     given = await executeAgain(allowed, context, run);
   }
@@ -33,8 +33,8 @@ export async function executeTool(
 }
 
 /** The person is asked whatever rules allow; those that deny have denied before. Undefined when they agree. */
-async function consentToTool(
-  error: ConsentNeeded,
+async function approvalForTool(
+  error: ApprovalNeeded,
   { tool, input, agreedTo }: Allowed,
   call: ToolCallPart,
   run: Run,
@@ -44,7 +44,7 @@ async function consentToTool(
   // Answered before a restart, in the same words: what the person has not read they have not agreed to.
   if (agreedTo !== reason) {
     const request = { ...approvalRequest(call, input, run), reason, isFromTool: true } as const;
-    const refusal = await askConsent(request, run);
+    const refusal = await askApproval(request, run);
     if (refusal !== undefined) return refusal;
   }
   await error.onAllow();
@@ -58,7 +58,7 @@ async function executeAgain({ tool, input }: Allowed, context: ToolContext, run:
   try {
     return await waitForTool(tool, tool.execute(input, context), run);
   } catch (error) {
-    if (!(error instanceof ConsentNeeded)) throw error;
+    if (!(error instanceof ApprovalNeeded)) throw error;
     throw new ToolFailure(`${tool.name} asked for approval again after it was given. The call was not made.`);
   }
 }
@@ -71,7 +71,7 @@ function shownReason(reason: string, { tree }: Run): string {
   return truncateUtf8(tree.redactor.text(cleanText(reason)), MAX_REASON_BYTES).text;
 }
 
-/** How long a tool may ignore its signal. */
+/** The longest a tool may ignore its signal. */
 const GRACE_MS = 1000;
 
 /** Waits for a tool. A tool that is still at work some time after its run was stopped is left behind. */

@@ -1,20 +1,19 @@
-/** From the answer of an agent outside to the ending of its run and to its bill. */
+/** From the answer of an external agent to the ending of its run and to its bill. */
 
-import { ModelError, messageOf } from "../core/errors.ts";
-import type { FinishReason } from "../core/model.ts";
-import { LACKS_CONSENT } from "../core/outcome.ts";
-import type { OutsideAnswer } from "../core/outside-agent.ts";
-import type { Run } from "../core/run.ts";
-import { noUsage, type Usage, utf8Length } from "../core/usage.ts";
-import { OUT_OF_TURNS } from "./close-run.ts";
-import type { Ending } from "./ending.ts";
+import { ModelError, messageOf } from "../../core/errors.ts";
+import type { ExternalAnswer } from "../../core/external-agent.ts";
+import type { FinishReason } from "../../core/model.ts";
+import { LACKS_APPROVAL } from "../../core/outcome.ts";
+import type { Run } from "../../core/run.ts";
+import { noUsage, type Usage, utf8Length } from "../../core/usage.ts";
+import { type Ending, OUT_OF_TURNS } from "./ending.ts";
 import { parseOutput } from "./parse-output.ts";
 
 /** An answer that does not have the right shape is not asked for again. */
 export async function endingAfter(run: Run, finish: FinishReason, wasRefused: boolean): Promise<Ending> {
   const name = run.profile.model.id;
   // Some agents end their turn when they are not allowed something.
-  if (wasRefused && (finish === "other" || (finish === "stop" && run.text.trim() === ""))) return LACKS_CONSENT;
+  if (wasRefused && (finish === "other" || (finish === "stop" && run.text.trim() === ""))) return LACKS_APPROVAL;
   if (finish === "content-filter")
     return { status: "refused", fault: { type: "refused", message: `${name} refused the task` } };
   if (finish === "length") return OUT_OF_TURNS;
@@ -30,7 +29,7 @@ export function failed(message: string): Ending {
   return { status: "failed", fault: { type: "model", message } };
 }
 
-export function finishOf(stop: OutsideAnswer["stop"]): FinishReason {
+export function finishOf(stop: ExternalAnswer["stop"]): FinishReason {
   switch (stop) {
     case "done":
       return "stop";
@@ -53,13 +52,13 @@ export function toModelError(error: unknown, name: string): unknown {
 
 /** The last report of a running agent, or what was reserved, or an estimate: marked as one. */
 export function unknownUsage(reported: number | undefined, promptTokens: number, held: number, text: string): Usage {
-  const estimate = promptTokens + Math.ceil(utf8Length(text) / 3);
+  const estimate = promptTokens + tokensIn(text);
   const totalTokens = Math.max(reported ?? (Number.isFinite(held) ? held : 0), estimate);
   const outputTokens = totalTokens - promptTokens;
   return { ...noUsage(), inputTokens: promptTokens, outputTokens, totalTokens, estimated: true };
 }
 
-/** What an agent only says in part is at least what is known otherwise. */
+/** A partial report counts as at least what is known otherwise. */
 export function billedUsage(reported: Usage | undefined, unknown: Usage): Usage {
   if (reported === undefined) return unknown;
   return reported.estimated && reported.totalTokens < unknown.totalTokens ? unknown : reported;

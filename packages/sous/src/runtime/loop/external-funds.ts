@@ -1,7 +1,8 @@
-/** What is reserved for one prompt to an agent outside. It grows with what the agent reports, and never waits to grow. */
+/** The reservation for one prompt to an external agent. It grows with what the agent reports, and never waits to grow. */
 
-import { NO_AMOUNT } from "../core/amount.ts";
-import { BudgetExceeded } from "../core/errors.ts";
+import { NO_AMOUNT } from "../../core/amount.ts";
+import { BudgetExceeded } from "../../core/errors.ts";
+import type { ExternalAgent, ExternalAllowance } from "../../core/external-agent.ts";
 import {
   type Budget,
   type CallAsk,
@@ -9,18 +10,17 @@ import {
   type Lease,
   type LimitState,
   METERED_OUTPUT,
-} from "../core/limits.ts";
-import type { OutsideAgent, OutsideAllowance } from "../core/outside-agent.ts";
-import type { Run } from "../core/run.ts";
-import { Scope } from "../core/scope.ts";
+} from "../../core/limits.ts";
+import type { Run } from "../../core/run.ts";
+import { Scope } from "../../core/scope.ts";
 
 /** A prompt with less than this beside it is not sent. */
 const MIN_OUTPUT = 512;
 
-/** What a prompt needs before it is sent: the whole share of the agent, where it has one. */
-export function outsideNeed(
+/** The need of a prompt before it is sent: the whole share of the agent, where it has one. */
+export function externalNeed(
   promptTokens: number,
-  { maxCostUsd }: OutsideAgent,
+  { maxCostUsd }: ExternalAgent,
   share: Budget | undefined,
   left: Budget,
 ): CallNeed {
@@ -29,10 +29,10 @@ export function outsideNeed(
   return { promptTokens, outputCap, minOutput: MIN_OUTPUT, price: undefined, wholeUsd: maxCostUsd };
 }
 
-/** What an agent says that it has used. */
+/** The usage that an agent reports. */
 export type Reported = { readonly tokens: number | undefined; readonly costUsd: number | undefined };
 
-export class OutsideFunds implements Disposable {
+export class ExternalFunds implements Disposable {
   readonly #run: Run;
   readonly #first: Lease;
   readonly #more: Lease[] = [];
@@ -47,13 +47,13 @@ export class OutsideFunds implements Disposable {
   }
 
   /** Waits for its turn, as every call does; throws `BudgetExceeded`. */
-  static async reserve(run: Run, need: CallNeed, onWait: (limit: LimitState) => void): Promise<OutsideFunds> {
+  static async reserve(run: Run, need: CallNeed, onWait: (limit: LimitState) => void): Promise<ExternalFunds> {
     const { firstCall, holding } = run;
     run.firstCall = undefined;
-    if (firstCall !== undefined) return new OutsideFunds(run, firstCall.lease, need);
+    if (firstCall !== undefined) return new ExternalFunds(run, firstCall.lease, need);
     if (holding === undefined) throw new Error(`${run.who.path} asks before it has started`);
     const ask: CallAsk = { need, lastWords: NO_AMOUNT, closing: undefined, onWait };
-    return new OutsideFunds(run, await holding.reserve(ask, run.scope), need);
+    return new ExternalFunds(run, await holding.reserve(ask, run.scope), need);
   }
 
   /** Tokens that are held; infinite without a limit. */
@@ -108,26 +108,30 @@ export class OutsideFunds implements Disposable {
 }
 
 /** Its level, and what it may spend: for a runtime that the agent starts in turn. */
-export function allowanceOf(run: Run, { maxCostUsd }: OutsideAgent, funds: OutsideFunds | undefined): OutsideAllowance {
+export function allowanceOf(
+  run: Run,
+  { maxCostUsd }: ExternalAgent,
+  funds: ExternalFunds | undefined,
+): ExternalAllowance {
   const left = run.account.left();
-  // What it holds is its own as well.
+  // Its reservation is its own as well.
   const held = funds?.tokens ?? 0;
   return {
     depth: run.who.depth,
     maxDepth: run.tree.maxDepth,
     tokens: left.tokens === undefined ? undefined : left.tokens + (Number.isFinite(held) ? held : 0),
     costUsd: maxCostUsd ?? left.costUsd,
-    seconds: secondsLeft(run),
+    durationMs: timeLeft(run),
   };
 }
 
-/** Of this run and of every run above it. */
-function secondsLeft(run: Run): number | undefined {
-  let seconds: number | undefined;
+/** The least that is left to this run and to every run above it, in whole seconds. */
+function timeLeft(run: Run): number | undefined {
+  let leastMs: number | undefined;
   for (let each: Run | undefined = run; each !== undefined; each = each.parent) {
     if (each.deadline === undefined) continue;
-    const left = Math.floor(each.deadline.remaining() / 1000);
-    seconds = Math.min(seconds ?? left, left);
+    const left = Math.floor(each.deadline.remaining() / 1000) * 1000;
+    leastMs = Math.min(leastMs ?? left, left);
   }
-  return seconds;
+  return leastMs;
 }

@@ -1,17 +1,17 @@
-/** What a run lends to an agent outside while they are in session: its ears, its approvals and its own tools. */
+/** The host of an external agent: while they are in session a run lends it its ears, its approvals and its own tools. */
 
 import { isAbsolute, relative, resolve, sep } from "node:path";
-import { messageOf, StoreError } from "../core/errors.ts";
-import type { ToolCallPart } from "../core/message.ts";
-import type { LentToolName, OutsideAction, OutsideCall, OutsideHost } from "../core/outside-agent.ts";
-import { boundOutsideCall } from "../core/outside-call.ts";
-import type { Run } from "../core/run.ts";
-import type { ToolResult } from "../core/tool.ts";
-import { utf8Length } from "../core/usage.ts";
-import { approvalRequest, askConsent } from "./ask-consent.ts";
-import { checkCall, mayCallOutside } from "./check-call.ts";
+import { messageOf, StoreError } from "../../core/errors.ts";
+import type { ExternalAction, ExternalCall, ExternalHost, LentToolName } from "../../core/external-agent.ts";
+import type { ToolCallPart } from "../../core/message.ts";
+import type { Run } from "../../core/run.ts";
+import type { ToolResult } from "../../core/tool.ts";
+import { utf8Length } from "../../core/usage.ts";
+import { approvalRequest, askApproval } from "./ask-approval.ts";
+import { checkCall, mayCallExternal } from "./check-call.ts";
 import { decideByRules } from "./decide-by-rules.ts";
 import { waitForTool } from "./execute-tool.ts";
+import { boundExternalCall } from "./provider-activity.ts";
 import { ToolCallContext } from "./tool-context.ts";
 import { failedResult, toToolResult } from "./tool-result.ts";
 
@@ -22,16 +22,16 @@ const ANYTHING = "terminal";
 
 const LENT = ["read_file", "write_file", "terminal"] as const;
 
-export type OutsideListeners = {
-  onUsage: OutsideHost["onUsage"];
+type ExternalListeners = {
+  onUsage: ExternalHost["onUsage"];
   /** The agent says more than can be kept. */
   onTooMuch(): void;
 };
 
-export class RunHost implements OutsideHost, Disposable {
+export class RunHost implements ExternalHost, Disposable {
   readonly #run: Run;
-  readonly #listeners: OutsideListeners;
-  /** What the agent had said before its last call. */
+  readonly #listeners: ExternalListeners;
+  /** The text of the agent before its last call. */
   #earlierText = "";
   #textBytes = 0;
   #isClosed = false;
@@ -43,7 +43,7 @@ export class RunHost implements OutsideHost, Disposable {
     return LENT.filter((name) => tools.byName.has(name) && rights.use.has(name));
   }
 
-  constructor(run: Run, listeners: OutsideListeners) {
+  constructor(run: Run, listeners: ExternalListeners) {
     this.#run = run;
     this.#listeners = listeners;
   }
@@ -81,20 +81,20 @@ export class RunHost implements OutsideHost, Disposable {
     if (steps.length > 0) this.onThought(`Plan:\n${steps.map((step) => `- ${step}`).join("\n")}\n`);
   }
 
-  onUsage(spent: Parameters<OutsideHost["onUsage"]>[0]): void {
+  onUsage(spent: Parameters<ExternalHost["onUsage"]>[0]): void {
     if (this.#isHeard()) this.#listeners.onUsage(spent);
   }
 
-  onCall(call: OutsideCall): void {
+  onCall(call: ExternalCall): void {
     if (!this.#isHeard()) return;
     if (call.phase === "start" && this.#run.text.trim() !== "") {
       this.#earlierText = this.#run.text;
       this.#run.text = "";
     }
-    this.#run.emit({ type: "outside-call", ...boundOutsideCall(call, this.#run.tree.redactor) });
+    this.#run.emit({ type: "outside-call", ...boundExternalCall(call, this.#run.tree.redactor) });
   }
 
-  async consent(action: OutsideAction): Promise<boolean> {
+  async approve(action: ExternalAction): Promise<boolean> {
     const run = this.#run;
     if (this.#isClosed || run.work.aborted) return false;
     const isAllowed = isInside(action, run.tree.cwd) && (await this.#isAllowed(toCall(action)));
@@ -106,8 +106,8 @@ export class RunHost implements OutsideHost, Disposable {
   async #isAllowed(call: ToolCallPart): Promise<boolean> {
     const run = this.#run;
     try {
-      if (run.profile.tools.byName.has(call.toolName)) return await mayCallOutside(call, run);
-      return await this.#consentToAnything(call);
+      if (run.profile.tools.byName.has(call.toolName)) return await mayCallExternal(call, run);
+      return await this.#approvalForAnything(call);
     } catch (error) {
       if (error instanceof StoreError) throw error;
       // It may not use that tool.
@@ -116,16 +116,16 @@ export class RunHost implements OutsideHost, Disposable {
   }
 
   /** Something that none of our tools does: only who may do anything may do it, and a person decides. */
-  async #consentToAnything(call: ToolCallPart): Promise<boolean> {
+  async #approvalForAnything(call: ToolCallPart): Promise<boolean> {
     const run = this.#run;
     if (!run.profile.tools.byName.has(ANYTHING) || !run.profile.rights.use.has(ANYTHING)) return false;
     const request = approvalRequest(call, call.input, run);
     const rule = decideByRules(request, run);
     if (rule !== undefined && rule.effect !== "ask") return rule.effect === "allow";
-    return (await askConsent(request, run)) === undefined;
+    return (await askApproval(request, run)) === undefined;
   }
 
-  async callTool(action: OutsideAction): Promise<ToolResult> {
+  async callTool(action: ExternalAction): Promise<ToolResult> {
     const run = this.#run;
     if (this.#isClosed || run.work.aborted) return failedResult("The call was cancelled");
     const { callId, toolName, input } = action;
@@ -162,15 +162,15 @@ export class RunHost implements OutsideHost, Disposable {
   }
 }
 
-function toCall({ callId, toolName, input }: OutsideAction): ToolCallPart {
+function toCall({ callId, toolName, input }: ExternalAction): ToolCallPart {
   return { type: "tool-call", callId, toolName, input };
 }
 
 /**
- * An agent outside acts by itself once it is allowed to, so what our own tools would refuse while they run is refused here: a
+ * An external agent acts by itself once it is allowed to, so what our own tools would refuse while they run is refused here: a
  * path that does not lie in the working folder.
  */
-function isInside({ input }: OutsideAction, cwd: string): boolean {
+function isInside({ input }: ExternalAction, cwd: string): boolean {
   const { path } = (input ?? {}) as { path?: unknown };
   if (path === undefined) return true;
   if (typeof path !== "string" || path.includes("\0")) return false;

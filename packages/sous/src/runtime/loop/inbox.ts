@@ -1,11 +1,11 @@
 /** Messages that enter the conversation between two turns: steering, reports of children, notices. */
 
-import type { NoticeReason } from "../core/event.ts";
-import { userMessage } from "../core/message.ts";
-import type { Run } from "../core/run.ts";
-import { SUMMARY_PROMPT } from "../core/spawn.ts";
+import type { NoticeReason } from "../../core/event.ts";
+import { userMessage } from "../../core/message.ts";
+import type { Run } from "../../core/run.ts";
+import { SUMMARY_PROMPT } from "../../core/spawn.ts";
 
-/** What the runtime itself says to a model. Text a model reads: snapshotted. */
+/** The words of the runtime itself to a model. Text a model reads: snapshotted. */
 export const NOTICES: Readonly<Record<NoticeReason, string>> = {
   summary: SUMMARY_PROMPT,
   "output-repair": "Your answer does not match the required output. Answer again with nothing but the corrected JSON.",

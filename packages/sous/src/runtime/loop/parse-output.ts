@@ -1,9 +1,9 @@
 /** The answer of an agent with an output schema: JSON, perhaps inside a fence, checked, and asked for again once. */
 
 import { setImmediate } from "node:timers/promises";
-import type { FinishReason } from "../core/model.ts";
-import type { Run } from "../core/run.ts";
-import { oneAtATime, type Parsed, type Schema } from "../core/schema.ts";
+import type { FinishReason } from "../../core/model.ts";
+import type { Run } from "../../core/run.ts";
+import { oneAtATime, type Parsed, type Schema } from "../../core/schema.ts";
 import type { Ending } from "./ending.ts";
 import { NOTICES, notify } from "./inbox.ts";
 import { runTurn } from "./run-turn.ts";
@@ -68,7 +68,7 @@ function readJson(text: string): Parsed {
 
 const FENCE = "```";
 
-/** What is inside a fence that begins and ends the text, else the text. */
+/** The inside of a fence that begins and ends the text, else the text. */
 function withoutFence(text: string): string {
   const whole = text.trim();
   const firstLineEnd = whole.indexOf("\n");

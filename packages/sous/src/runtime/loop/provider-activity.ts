@@ -1,10 +1,12 @@
-/** What a provider did by itself during an answer, as events: each call when it began and how it ended. */
+/** Calls that a provider or an external agent makes by itself, as events: each when it began and how it ended, within bounds. */
 
-import { type AssistantMessage, type ProviderPart, textOf } from "../core/message.ts";
-import type { OutsideCall } from "../core/outside-agent.ts";
-import { boundOutsideCall } from "../core/outside-call.ts";
-import type { Run } from "../core/run.ts";
-import { isRecord } from "../core/schema.ts";
+import { cleanText, type Redactor } from "../../core/clean-text.ts";
+import type { ExternalCall } from "../../core/external-agent.ts";
+import { type AssistantMessage, type ProviderPart, textOf } from "../../core/message.ts";
+import type { Run } from "../../core/run.ts";
+import { isRecord } from "../../core/schema.ts";
+import { cutNotice, truncateMiddle, truncateUtf8, truncateUtf8Start } from "../../core/truncate.ts";
+import { utf8Length } from "../../core/usage.ts";
 
 /**
  * Recorded behind the answer that holds them, which is what is sent back to the provider; these are for people and traces.
@@ -14,7 +16,7 @@ export function recordActivity(message: AssistantMessage, run: Run, recorded = 0
   const parts = message.content.filter((part) => part.type === "provider");
   if (parts.length === 0) return;
   for (const call of callsIn(parts, run.turns).slice(recorded)) {
-    run.emit({ type: "outside-call", ...boundOutsideCall(call, run.tree.redactor) });
+    run.emit({ type: "outside-call", ...boundExternalCall(call, run.tree.redactor) });
   }
 }
 
@@ -25,8 +27,8 @@ export function pauseAnswer(run: Run, message: AssistantMessage): void {
 }
 
 /** Always both halves: a result may come with a later answer than its call. */
-function callsIn(parts: readonly ProviderPart[], turn: number): OutsideCall[] {
-  const calls: OutsideCall[] = [];
+function callsIn(parts: readonly ProviderPart[], turn: number): ExternalCall[] {
+  const calls: ExternalCall[] = [];
   const named = new Set(parts.filter(({ kind }) => kind === "call").map(({ callId }) => callId));
   const results = new Map<string, ProviderPart>();
   for (const part of parts) if (part.kind === "result" && !results.has(part.callId)) results.set(part.callId, part);
@@ -38,27 +40,28 @@ function callsIn(parts: readonly ProviderPart[], turn: number): OutsideCall[] {
   return calls;
 }
 
-function pairOf(part: ProviderPart, result: ProviderPart | undefined): OutsideCall[] {
+function pairOf(part: ProviderPart, result: ProviderPart | undefined): ExternalCall[] {
   const { callId, toolName: name } = part;
   const input = part.kind === "call" ? part.value : null;
   const start = { callId, name, kind: KIND, title: titleOf(input, name), input };
   const output = result === undefined ? "(no result with this answer)" : resultText(result.value);
-  return [
-    { ...start, phase: "start" },
-    { ...start, phase: "end", output, isError: result?.isError === true },
-  ];
+  return halvesOf(start, output, result?.isError === true);
 }
 
 const KIND = "provider";
 
 /** A search that was reported only by what it found. Sources of an answer that are no more than that are not an event. */
-function searchIn({ toolName: name, value }: ProviderPart, turn: number): OutsideCall[] {
+function searchIn({ toolName: name, value }: ProviderPart, turn: number): ExternalCall[] {
   if (!isRecord(value) || !Array.isArray(value.queries)) return [];
   const { queries, sources } = value;
   const start = { callId: `${name}_${turn}`, name, kind: KIND, title: queries.join(", "), input: { queries } };
+  return halvesOf(start, resultText(sources ?? []), false);
+}
+
+function halvesOf(call: Omit<ExternalCall, "phase">, output: string, isError: boolean): ExternalCall[] {
   return [
-    { ...start, phase: "start" },
-    { ...start, phase: "end", output: resultText(sources ?? []), isError: false },
+    { ...call, phase: "start" },
+    { ...call, phase: "end", output, isError },
   ];
 }
 
@@ -70,4 +73,78 @@ function titleOf(input: unknown, name: string): string {
 function resultText(value: unknown): string {
   if (typeof value === "string") return value;
   return JSON.stringify(value, (key, item) => (/^encrypted/i.test(key) ? undefined : item)) ?? "";
+}
+
+const MAX_WORDS = 200;
+const MAX_BYTES = 4096;
+/** An input that is too long becomes the beginning of its JSON: quoted again, it is at most twice as long. */
+const MAX_CUT_INPUT = 2000;
+/** Levels of an input; the store reads few more. */
+const MAX_DEPTH = 50;
+/** Far more than is kept. */
+const MAX_CLEANED = 100_000;
+/** With the notice about the cut it has at most `MAX_BYTES`. */
+const MAX_CUT_OUTPUT = MAX_BYTES - 96;
+
+/**
+ * Without secrets and within bounds: 200 characters for each name, 4 KB for the input as JSON and for the output. Secrets go
+ * before anything is cut, because half a secret is no longer known as one. Given its own result it changes nothing, so that a
+ * rerun records the same.
+ */
+export function boundExternalCall(call: ExternalCall, redactor: Redactor): ExternalCall {
+  const words = (text: string): string => cutWords(clean(text.slice(0, MAX_CLEANED), redactor));
+  const start = {
+    callId: cutWords(call.callId),
+    phase: call.phase,
+    name: words(call.name),
+    kind: words(call.kind),
+    title: words(call.title),
+    input: boundInput(call.input, redactor),
+  };
+  if (call.phase === "start") return start;
+  return { ...start, output: boundOutput(call.output ?? "", redactor), isError: call.isError === true };
+}
+
+function clean(text: string, redactor: Redactor): string {
+  return redactor.text(cleanText(text));
+}
+
+function cutWords(text: string): string {
+  return text.length <= MAX_WORDS ? text : text.slice(0, MAX_WORDS).toWellFormed();
+}
+
+function boundOutput(output: string, redactor: Redactor): string {
+  if (output.length <= MAX_CLEANED) {
+    const text = clean(output, redactor);
+    return utf8Length(text) <= MAX_BYTES ? text : truncateMiddle(text, MAX_CUT_OUTPUT).text;
+  }
+  // The middle is dropped anyway, and a secret that is cut at its edges is far from the text that stays.
+  const head = truncateUtf8(clean(output.slice(0, MAX_CLEANED / 2), redactor), MAX_CUT_OUTPUT / 2);
+  const tail = truncateUtf8Start(clean(output.slice(-MAX_CLEANED / 2), redactor), MAX_CUT_OUTPUT / 2);
+  const bytes = utf8Length(output);
+  return head.text + cutNotice(bytes - head.keptBytes - tail.keptBytes, bytes) + tail.text;
+}
+
+function boundInput(input: unknown, redactor: Redactor): unknown {
+  if (isDeeper(input, MAX_DEPTH)) return cutInput(redactor.text(jsonOf(input)));
+  const json = jsonOf(redactor.value(input));
+  return utf8Length(json) <= MAX_BYTES ? JSON.parse(json) : cutInput(json);
+}
+
+function cutInput(json: string): string {
+  return `${truncateUtf8(json, MAX_CUT_INPUT).text}…`;
+}
+
+/** `null` for what has no JSON, such as a circle. */
+function jsonOf(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? "null";
+  } catch {
+    return "null";
+  }
+}
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((item) => isDeeper(item, levels - 1));
 }

@@ -1,8 +1,8 @@
 /** Holds a conversation within its token limit: drops the oldest turns, but not the tasks and the last turns. */
 
-import type { ConversationLimits } from "../core/conversation.ts";
-import type { Message } from "../core/message.ts";
-import type { Run } from "../core/run.ts";
+import type { ConversationLimits } from "../../core/conversation.ts";
+import type { Message } from "../../core/message.ts";
+import type { Run } from "../../core/run.ts";
 
 export function pruneIfFull(run: Run): void {
   const { maxTokens, pruneThreshold, minRetainTurns } = run.tree.conversation;
@@ -32,7 +32,7 @@ export function dropLastCalls(run: Run): boolean {
 }
 
 /**
- * How many messages after the first may go. A turn begins with an assistant message and owns what follows it, so a call is
+ * Counts the messages after the first that may go. A turn begins with an assistant message and owns what follows it, so a call is
  * never parted from its result; the first message never goes.
  */
 function droppable(messages: readonly Message[], retainTurns: ConversationLimits["minRetainTurns"]): number {

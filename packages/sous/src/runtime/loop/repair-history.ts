@@ -1,6 +1,6 @@
 /** Makes a history a provider will take: every call answered once, right after it; ids unique; well-formed Unicode. */
 
-import type { AssistantMessage, Message, ToolCallPart, ToolResultPart } from "../core/message.ts";
+import type { AssistantMessage, Message, ToolCallPart, ToolResultPart } from "../../core/message.ts";
 import { wellFormedCall } from "./clean-answer.ts";
 
 /** Text a model reads: snapshotted. */

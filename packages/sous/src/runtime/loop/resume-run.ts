@@ -1,13 +1,12 @@
 /** Continues a run that a restart interrupted: recorded results are reused, open calls run now. */
 
-import type { ResumedRun } from "../core/event.ts";
-import type { Spent } from "../core/limits.ts";
-import { toolCallsOf } from "../core/message.ts";
-import type { Run } from "../core/run.ts";
-import type { RunState, UnheardQuestion } from "../core/run-state.ts";
-import { costOf, noUsage, type Price, type Usage } from "../core/usage.ts";
-import { resumeClosing } from "./close-run.ts";
-import type { Ending } from "./ending.ts";
+import type { ResumedRun } from "../../core/event.ts";
+import type { Spent } from "../../core/limits.ts";
+import { toolCallsOf } from "../../core/message.ts";
+import type { Run } from "../../core/run.ts";
+import type { RunState, UnheardQuestion } from "../../core/run-state.ts";
+import { costOf, noUsage, type Price, type Usage } from "../../core/usage.ts";
+import { type Ending, resumeClosing } from "./ending.ts";
 import { recordActivity } from "./provider-activity.ts";
 import { actOn, untilEnding } from "./run-agent.ts";
 import { ToolCallContext } from "./tool-context.ts";
@@ -50,7 +49,7 @@ export function restoreCounts(run: Run, state: RunState): void {
   run.cutText = state.cutText;
   run.emptyAnswers = state.emptyAnswers;
   run.usedMs = state.usedMs;
-  run.lacksConsent = state.lacksConsent;
+  run.lacksApproval = state.lacksApproval;
   const asked = [...state.calls].filter(([, call]) => call.state === "asked").map(([callId]) => callId);
   if (asked.length > 0) run.openQuestions = new Set(asked);
   for (const callId of state.callIds) run.callIds.add(callId);

@@ -1,12 +1,11 @@
 /** The agent loop: ask the model, run the tools it calls, repeat until it stops asking. */
 
-import { toolCallsOf } from "../core/message.ts";
-import { LACKS_CONSENT, type RunOutcome } from "../core/outcome.ts";
-import type { BilledAnswer, Run } from "../core/run.ts";
-import { Parked } from "../core/stopped.ts";
+import { toolCallsOf } from "../../core/message.ts";
+import { LACKS_APPROVAL, type RunOutcome } from "../../core/outcome.ts";
+import type { BilledAnswer, Run } from "../../core/run.ts";
+import { Parked } from "../../core/scope.ts";
 import { cleanUp, closeBelow } from "./clean-up.ts";
-import { completed, outOfTurns, wrappedUp } from "./close-run.ts";
-import { type Ending, endingOf, recordEnd, toOutcome } from "./ending.ts";
+import { completed, type Ending, endingOf, outOfTurns, recordEnd, toOutcome, wrappedUp } from "./ending.ts";
 import { notify, readInbox } from "./inbox.ts";
 import { REFUSED } from "./parse-output.ts";
 import { pauseAnswer } from "./provider-activity.ts";
@@ -29,7 +28,7 @@ export async function runAgent(run: Run, work: (run: Run) => Promise<Ending> = u
       if (error instanceof Parked) {
         await cleanUp(run);
         if (!run.scope.aborted) {
-          outcome = toOutcome(LACKS_CONSENT, run, durationMs());
+          outcome = toOutcome(LACKS_APPROVAL, run, durationMs());
           run.tree.parked(run, outcome);
           return outcome;
         }

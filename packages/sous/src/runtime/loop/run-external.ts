@@ -1,45 +1,49 @@
 /**
- * The work of a run whose agent is outside of this process. There is no loop: a session is opened, each message is one prompt,
+ * The work of a run whose agent is external. There is no loop: a session is opened, each message is one prompt,
  * and the agent acts by itself until it has answered. It is never asked again for an answer, a summary or last words.
  */
 
-import { BudgetExceeded, ModelError, messageOf } from "../core/errors.ts";
-import type { Budget } from "../core/limits.ts";
-import { type Message, textOf } from "../core/message.ts";
-import { type OutsideAgent, type OutsideAnswer, type OutsideSession, SessionLost } from "../core/outside-agent.ts";
-import type { Run } from "../core/run.ts";
-import type { RunState } from "../core/run-state.ts";
-import { Scope } from "../core/scope.ts";
-import { noUsage } from "../core/usage.ts";
-import { budgetEnding, cancelledSentence, OUT_OF_TURNS } from "./close-run.ts";
-import type { Ending } from "./ending.ts";
+import { BudgetExceeded, ModelError, messageOf } from "../../core/errors.ts";
+import {
+  type ExternalAgent,
+  type ExternalAnswer,
+  type ExternalSession,
+  SessionLost,
+} from "../../core/external-agent.ts";
+import type { Budget } from "../../core/limits.ts";
+import { type Message, textOf } from "../../core/message.ts";
+import type { Run } from "../../core/run.ts";
+import type { RunState } from "../../core/run-state.ts";
+import { Scope } from "../../core/scope.ts";
+import { noUsage } from "../../core/usage.ts";
+import { budgetEnding, cancelledEnding, cancelledSentence, type Ending, OUT_OF_TURNS } from "./ending.ts";
+import { billedUsage, endingAfter, failed, finishOf, tokensIn, toModelError, unknownUsage } from "./external-ending.ts";
+import { allowanceOf, ExternalFunds, externalNeed, type Reported } from "./external-funds.ts";
+import { RunHost } from "./external-host.ts";
 import { notify, readInbox } from "./inbox.ts";
-import { billedUsage, endingAfter, failed, finishOf, tokensIn, toModelError, unknownUsage } from "./outside-ending.ts";
-import { allowanceOf, OutsideFunds, outsideNeed, type Reported } from "./outside-funds.ts";
-import { RunHost } from "./outside-host.ts";
 
-export type OutsideWork = {
-  readonly agent: OutsideAgent;
+type ExternalWork = {
+  readonly agent: ExternalAgent;
   /** The session that the agent of this run had last. */
   readonly sessionId: string | undefined;
   /** This run before a restart. */
   readonly earlier: RunState | undefined;
-  /** What of the budget is for this agent alone. */
+  /** The part of the budget that is for this agent alone. */
   readonly share: Budget | undefined;
   /** The session is open, and recorded. */
   onSession(sessionId: string): void;
 };
 
-/** How long an agent that was told to stop is waited for, beyond what its session allows it. */
+/** The longest wait for an agent that was told to stop, beyond what its session allows it. */
 const MAX_STOP_MS = 15_000;
 
-export async function runOutside(run: Run, work: OutsideWork): Promise<Ending> {
+export async function runExternal(run: Run, work: ExternalWork): Promise<Ending> {
   const { earlier } = work;
   // It had answered, and only the end was missing.
-  if (earlier?.answer !== undefined) return endingAfter(run, earlier.answer.finish, earlier.lacksConsent);
-  const wasInterrupted = earlier?.outside?.isPrompted === true;
+  if (earlier?.answer !== undefined) return endingAfter(run, earlier.answer.finish, earlier.lacksApproval);
+  const wasInterrupted = earlier?.external?.isPrompted === true;
   if (wasInterrupted) notify(run, "interrupted");
-  const conversation = new OutsideConversation(run, work);
+  const conversation = new ExternalConversation(run, work);
   try {
     const lost = await conversation.open(wasInterrupted);
     if (lost !== undefined) return lost;
@@ -54,17 +58,17 @@ export async function runOutside(run: Run, work: OutsideWork): Promise<Ending> {
   }
 }
 
-class OutsideConversation {
+class ExternalConversation {
   readonly #run: Run;
-  readonly #work: OutsideWork;
+  readonly #work: ExternalWork;
   readonly #host: RunHost;
-  #session: OutsideSession | undefined;
-  #funds: OutsideFunds | undefined;
+  #session: ExternalSession | undefined;
+  #funds: ExternalFunds | undefined;
   #reported: Reported = { tokens: undefined, costUsd: undefined };
   /** Aborts with the run's work; for other reasons the run itself continues to its end. */
   #prompting: Scope | undefined;
 
-  constructor(run: Run, work: OutsideWork) {
+  constructor(run: Run, work: ExternalWork) {
     this.#run = run;
     this.#work = work;
     this.#host = new RunHost(run, {
@@ -84,7 +88,7 @@ class OutsideConversation {
     const isFollowUp = run.conversation.messages.some(({ role }) => role === "assistant");
     await this.#reserve();
     run.waitingFor = `${this.#name} to start`;
-    let opened: OutsideSession;
+    let opened: ExternalSession;
     try {
       opened = await this.#open(agent, sessionId);
     } catch (error) {
@@ -101,7 +105,7 @@ class OutsideConversation {
     return undefined;
   }
 
-  async #open(agent: OutsideAgent, sessionId: string | undefined): Promise<OutsideSession> {
+  async #open(agent: ExternalAgent, sessionId: string | undefined): Promise<ExternalSession> {
     const { work, tree } = this.#run;
     await tree.settled();
     work.throwIfAborted();
@@ -169,7 +173,7 @@ class OutsideConversation {
     using scope = new Scope(run.work);
     this.#prompting = scope;
     const onIncoming = run.onIncoming;
-    // Asked to wrap up, an agent outside keeps what it has said; it is not asked for last words.
+    // Asked to wrap up, an external agent keeps what it has said; it is not asked for last words.
     run.onIncoming = () => {
       if (run.isWrappingUp) scope.abort(new WrappedUp());
     };
@@ -188,8 +192,8 @@ class OutsideConversation {
   }
 
   /** The session ends an agent that does not stop; this is for one whose session does not end either. */
-  async #untilStopped(answering: Promise<OutsideAnswer>, scope: Scope): Promise<OutsideAnswer> {
-    const late = Promise.withResolvers<OutsideAnswer>();
+  async #untilStopped(answering: Promise<ExternalAnswer>, scope: Scope): Promise<ExternalAnswer> {
+    const late = Promise.withResolvers<ExternalAnswer>();
     let timer: Disposable | undefined;
     using _abort = scope.onAbort(() => {
       timer = this.#run.tree.clock.timer(MAX_STOP_MS, () => late.resolve(NOTHING_KNOWN));
@@ -210,8 +214,8 @@ class OutsideConversation {
   async #reserve(): Promise<void> {
     const run = this.#run;
     const { agent, share } = this.#work;
-    const need = outsideNeed(tokensIn(this.#unsaid()), agent, share, run.account.left());
-    this.#funds = await OutsideFunds.reserve(run, need, (limit) => run.tree.waitForBudget(run, limit));
+    const need = externalNeed(tokensIn(this.#unsaid()), agent, share, run.account.left());
+    this.#funds = await ExternalFunds.reserve(run, need, (limit) => run.tree.waitForBudget(run, limit));
   }
 
   /** While it runs: what it reports must be covered, or it is stopped. */
@@ -228,7 +232,7 @@ class OutsideConversation {
   }
 
   /** Records the answer and its bill. What is unknown is not free: then it is what was reserved. */
-  #bill({ stop, usage, costUsd }: Answered, promptTokens: number, funds: OutsideFunds): void {
+  #bill({ stop, usage, costUsd }: Answered, promptTokens: number, funds: ExternalFunds): void {
     const run = this.#run;
     const text = this.#host.finish();
     const { agent } = this.#work;
@@ -252,11 +256,11 @@ class OutsideConversation {
       return budgetEnding(error.message);
     }
     if (error instanceof WrappedUp && !run.scope.aborted)
-      return { status: "cancelled", fault: { type: "cancelled", message: `${cancelledSentence(run)} at its work` } };
+      return cancelledEnding(`${cancelledSentence(run)} at its work`);
     throw error;
   }
 
-  /** What the agent has not been told yet: everything since its last answer, and before its first one who it is. */
+  /** Everything the agent has not been told yet: all since its last answer, and before its first one who it is. */
   #unsaid(): string {
     const { conversation, profile } = this.#run;
     const { messages } = conversation;
@@ -267,13 +271,13 @@ class OutsideConversation {
   }
 }
 
-type Answered = OutsideAnswer & { readonly error: unknown };
+type Answered = ExternalAnswer & { readonly error: unknown };
 
 const LOST =
   "its session cannot be continued. Look at what it has done before you hand the task to another, which would begin again.";
 
-const NOTHING_SENT: OutsideAnswer = { stop: "cancelled", usage: noUsage(), costUsd: 0 };
-const NOTHING_KNOWN: OutsideAnswer = { stop: "cancelled", usage: undefined, costUsd: undefined };
+const NOTHING_SENT: ExternalAnswer = { stop: "cancelled", usage: noUsage(), costUsd: 0 };
+const NOTHING_KNOWN: ExternalAnswer = { stop: "cancelled", usage: undefined, costUsd: undefined };
 
 /** The run was asked to wrap up. */
 class WrappedUp extends Error {}

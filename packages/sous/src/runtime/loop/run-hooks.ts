@@ -1,10 +1,10 @@
 /** The two points where a user's code may step in: before a tool call and after it. What it gives back is checked here. */
 
-import type { HookCall } from "../core/approval.ts";
-import type { ToolCallPart } from "../core/message.ts";
-import type { Run } from "../core/run.ts";
-import { untilAborted } from "../core/scope.ts";
-import type { ToolResult } from "../core/tool.ts";
+import type { HookCall } from "../../core/approval.ts";
+import type { ToolCallPart } from "../../core/message.ts";
+import type { Run } from "../../core/run.ts";
+import { untilAborted } from "../../core/scope.ts";
+import type { ToolResult } from "../../core/tool.ts";
 import { checkedResult, failedResult, isToolResult } from "./tool-result.ts";
 
 /** Undefined when the call may run, else the result in its place. A decision that is none lets nothing through. */
@@ -45,7 +45,7 @@ function toHookCall({ callId, toolName }: ToolCallPart, input: unknown, { who }:
   return { callId, toolName, input: copyOf(input), path: who.path, runId: who.runId };
 }
 
-/** What cannot be copied is given as it is: a schema may make a function. */
+/** A value that cannot be copied is given as it is: a schema may make a function. */
 function copyOf(value: unknown): unknown {
   try {
     return structuredClone(value);

@@ -1,20 +1,19 @@
 /** The tool calls of one answer. Each is recorded, checked, allowed, run, and recorded with its result. */
 
-import type { EarlierCall } from "../core/earlier-call.ts";
-import { messageOf, StoreError, stackOf, ToolFailure } from "../core/errors.ts";
-import { type ToolCallPart, type ToolResultPart, toolCallsOf } from "../core/message.ts";
-import { isRedacted } from "../core/redactor.ts";
-import type { Run } from "../core/run.ts";
-import { Parked } from "../core/stopped.ts";
-import type { ToolResult } from "../core/tool.ts";
-import { countsIn } from "../core/tool-log.ts";
-import { failedQuestion, NOBODY_THERE, notAllowed, STOPPED } from "./ask-consent.ts";
+import { isRedacted } from "../../core/clean-text.ts";
+import { messageOf, StoreError, stackOf, ToolFailure } from "../../core/errors.ts";
+import { type ToolCallPart, type ToolResultPart, toolCallsOf } from "../../core/message.ts";
+import type { Run } from "../../core/run.ts";
+import type { EarlierCall } from "../../core/run-state.ts";
+import { Parked } from "../../core/scope.ts";
+import type { ToolResult } from "../../core/tool.ts";
+import { countsIn } from "../../core/tool-log.ts";
+import { failedQuestion, NOBODY_THERE, notAllowed, STOPPED } from "./ask-approval.ts";
 import { type Checked, checkCall } from "./check-call.ts";
 import { executeTool } from "./execute-tool.ts";
 import { UNKNOWN_OUTCOME } from "./repair-history.ts";
-import { boundFiles } from "./result-files.ts";
 import { ToolCallContext } from "./tool-context.ts";
-import { boundResult, failedResult } from "./tool-result.ts";
+import { boundFiles, boundResult, failedResult } from "./tool-result.ts";
 
 /** By call id: the state of each call that had begun before a restart. */
 export type EarlierCalls = ReadonlyMap<string, EarlierCall>;
@@ -108,7 +107,7 @@ async function runToolCall(call: ToolCallPart, run: Run, earlier?: EarlierCall):
   return recordResult(call, run, { result, stack, durationMs });
 }
 
-/** Those about the call itself, and those about an agent outside that it hands a task to: `call_1/0`. */
+/** Those about the call itself, and those about an external agent that it hands a task to: `call_1/0`. */
 function closeQuestions(callId: string, run: Run, reason: string): void {
   for (const asked of run.openQuestions ?? []) {
     if (asked !== callId && !asked.startsWith(`${callId}/`)) continue;

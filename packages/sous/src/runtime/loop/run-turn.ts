@@ -1,9 +1,9 @@
 /** One turn: make room, ask, and add the answer to the conversation. */
 
-import { ModelError } from "../core/errors.ts";
-import { textOf } from "../core/message.ts";
-import type { FinishReason } from "../core/model.ts";
-import type { AskOptions, BilledAnswer, Run } from "../core/run.ts";
+import { ModelError } from "../../core/errors.ts";
+import { textOf } from "../../core/message.ts";
+import type { FinishReason } from "../../core/model.ts";
+import type { AskOptions, BilledAnswer, Run } from "../../core/run.ts";
 import { cleanAnswer } from "./clean-answer.ts";
 import { recordActivity } from "./provider-activity.ts";
 import { pruneHard, pruneIfFull } from "./prune.ts";

@@ -1,24 +1,24 @@
-/** What a tool is given besides its input. Everything is looked up when asked for, so an idle context costs little. */
+/** The context that a tool is given besides its input. Everything is looked up when asked for, so an idle context costs little. */
 
-import type { RuleAnswer } from "../core/approval.ts";
-import type { ToolCallPart } from "../core/message.ts";
-import type { Run } from "../core/run.ts";
-import { Scope } from "../core/scope.ts";
-import type { ChildControl, SpawnReply, SpawnRequest } from "../core/spawn.ts";
-import type { CleanUp, ToolContext } from "../core/tool.ts";
-import type { TraceContext } from "../core/trace-context.ts";
-import { approvalRequest } from "./ask-consent.ts";
-import { CallProgress } from "./call-progress.ts";
+import type { RuleAnswer } from "../../core/approval.ts";
+import { oneLine, shortened } from "../../core/clean-text.ts";
+import type { ToolProgress } from "../../core/event.ts";
+import type { Run } from "../../core/run.ts";
+import { Scope } from "../../core/scope.ts";
+import type { ChildControl, SpawnReply, SpawnRequest } from "../../core/spawn.ts";
+import type { CleanUp, ToolContext } from "../../core/tool.ts";
+import type { TraceContext } from "../../core/trace-context.ts";
+import { approvalRequest, type CallName } from "./ask-approval.ts";
 import { defer } from "./clean-up.ts";
 import { decideByRules } from "./decide-by-rules.ts";
 
 export class ToolCallContext implements ToolContext, Disposable {
-  readonly #call: Pick<ToolCallPart, "callId" | "toolName">;
+  readonly #call: CallName;
   readonly #run: Run;
   #scope: Scope | undefined;
   #progress: CallProgress | "ended" | undefined;
 
-  constructor(run: Run, call: Pick<ToolCallPart, "callId" | "toolName">) {
+  constructor(run: Run, call: CallName) {
     this.#run = run;
     this.#call = call;
   }
@@ -97,4 +97,58 @@ export class ToolCallContext implements ToolContext, Disposable {
     this.#progress = "ended";
     this.#scope?.[Symbol.dispose]();
   }
+}
+
+/** Between two of one call. */
+const PAUSE_MS = 100;
+/** Characters, with the mark of what is cut. */
+const MAX_TEXT = 200;
+
+type Said = readonly [text: unknown, done: unknown, total: unknown];
+
+/** Made at the first progress of a call, so that other calls do not pay for it. */
+class CallProgress implements Disposable {
+  readonly #run: Run;
+  readonly #call: CallName;
+  /** The newest that was not shown yet; the others of the same moment are left out. */
+  #latest: Said | undefined;
+  /** While it runs, nothing is shown. */
+  #pause: Disposable | undefined;
+
+  constructor(run: Run, call: CallName) {
+    this.#run = run;
+    this.#call = call;
+  }
+
+  /** Whatever a tool passes is no error. */
+  say(...said: Said): void {
+    this.#latest = said;
+    if (this.#pause === undefined) this.#show();
+  }
+
+  #show(): void {
+    const progress = this.#latest && toProgress(this.#latest, this.#call, this.#run);
+    this.#latest = undefined;
+    this.#pause = undefined;
+    if (progress === undefined) return;
+    this.#run.tree.show(this.#run, progress);
+    this.#pause = this.#run.tree.clock.timer(PAUSE_MS, () => this.#show(), true);
+  }
+
+  [Symbol.dispose](): void {
+    this.#pause?.[Symbol.dispose]();
+  }
+}
+
+/** Undefined when there is nothing to show. */
+function toProgress([said, done, total]: Said, { callId, toolName }: CallName, run: Run): ToolProgress | undefined {
+  // Without secrets before it is cut: half a secret is no longer known as one.
+  const text = typeof said === "string" ? shortened(run.tree.redactor.text(oneLine(said)), MAX_TEXT - 1) : "";
+  const numbers = { ...(isAmount(done) && { done }), ...(isAmount(total) && { total }) };
+  if (text === "" && Object.keys(numbers).length === 0) return undefined;
+  return { type: "tool-progress", callId, toolName, text, ...numbers };
+}
+
+function isAmount(value: unknown): value is number {
+  return typeof value === "number" && Number.isFinite(value) && value >= 0;
 }

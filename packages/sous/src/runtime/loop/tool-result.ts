@@ -1,12 +1,11 @@
-/** What a tool returned, as a result; and a result, as the bounded text a model reads. */
+/** From the value a tool returned to a result within limits: the text a model reads and the files. */
 
-import { cleanText } from "../core/clean-text.ts";
-import { messageOf } from "../core/errors.ts";
-import { type FilePart, isFilePart, type ToolCallPart } from "../core/message.ts";
-import type { Redactor } from "../core/redactor.ts";
-import type { Run } from "../core/run.ts";
-import { isRecord } from "../core/schema.ts";
-import type { ToolResult } from "../core/tool.ts";
+import { cleanText, oneLine, type Redactor, shortened } from "../../core/clean-text.ts";
+import { messageOf } from "../../core/errors.ts";
+import { type FilePart, isFilePart, type ToolCallPart } from "../../core/message.ts";
+import type { Run } from "../../core/run.ts";
+import { isRecord } from "../../core/schema.ts";
+import type { ToolResult } from "../../core/tool.ts";
 import {
   cutNotice,
   MAX_RESULT_BYTES,
@@ -14,8 +13,8 @@ import {
   truncateMiddle,
   truncateUtf8,
   truncateUtf8Start,
-} from "../core/truncate.ts";
-import { utf8Length } from "../core/usage.ts";
+} from "../../core/truncate.ts";
+import { utf8Length } from "../../core/usage.ts";
 import { isJson, toJson } from "./to-json.ts";
 
 /** A string is the text, a `ToolResult` is itself, anything else is shown as JSON. What is behind this can be trusted. */
@@ -117,4 +116,45 @@ function boundText(output: string, redactor: Redactor): Truncated {
   const keptBytes = head.keptBytes + tail.keptBytes;
   const text = head.text + cutNotice(originalBytes - keptBytes, originalBytes) + tail.text;
   return { text, originalBytes, keptBytes, truncated: true };
+}
+
+const MEGABYTE = 1024 * 1024;
+const MAX_FILES = 20;
+/** Max size of all files together, as they are stored and sent: base64, a third more than the file. */
+const MAX_TOTAL = 10 * MEGABYTE;
+/** Max size of one picture: providers refuse a request with a larger one. */
+const MAX_PICTURE = 5 * MEGABYTE;
+/** At most this many of those that are left out are named. */
+const MAX_NAMED = 5;
+
+/** The result itself when its files are within the limits, which is nearly always. */
+export function boundFiles(result: ToolResult): ToolResult {
+  const { documents = [] } = result;
+  const kept: FilePart[] = [];
+  const left: FilePart[] = [];
+  let total = 0;
+  for (const file of documents) {
+    const fits = kept.length < MAX_FILES && total + file.data.length <= MAX_TOTAL && isSendable(file);
+    (fits ? kept : left).push(file);
+    if (fits) total += file.data.length;
+  }
+  if (left.length === 0) return result;
+  const notice = leftOut(left);
+  // A failed result is read by its error, with the output behind it.
+  return { ...result, documents: kept, output: result.output === "" ? notice : `${result.output}\n${notice}` };
+}
+
+function isSendable({ mediaType, data }: FilePart): boolean {
+  return !mediaType.startsWith("image/") || data.length <= MAX_PICTURE;
+}
+
+function leftOut(files: readonly FilePart[]): string {
+  const named = files.slice(0, MAX_NAMED).map(describe);
+  const more = files.length > named.length ? `, and ${files.length - named.length} more` : "";
+  return `[Files that were left out: ${named.join(", ")}${more}. A result can have ${MAX_FILES} files, 10 MB together and 5 MB for one picture.]`;
+}
+
+function describe({ filename, mediaType, data }: FilePart): string {
+  const name = filename === undefined ? "" : `${shortened(oneLine(filename), 80)} `;
+  return `${name}(${shortened(oneLine(mediaType), 80)}, ${(data.length / MEGABYTE).toFixed(1)} MB)`;
 }

@@ -1,16 +1,17 @@
 /** Any AI SDK language model (specification V4) as a `Model`. */
 
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4ToolChoice } from "@ai-sdk/provider";
-import type { ForeignModel } from "../core/agent.ts";
-import { ModelError, UserError } from "../core/errors.ts";
-import type { Model, ModelRequest, ModelSettings } from "../core/model.ts";
-import { isForced, mergeProviderOptions, type ProviderOptions, type ToolChoice } from "../core/model-options.ts";
+import type { ForeignModel } from "../../core/agent.ts";
+import { ModelError, type ModelErrorKind, UserError } from "../../core/errors.ts";
+import type { Model, ModelRequest, ModelSettings } from "../../core/model.ts";
+import { isForced, mergeProviderOptions, type ProviderOptions, type ToolChoice } from "../../core/model-options.ts";
+import { nearest } from "../../core/nearest.ts";
 import { classifyError } from "./classify-error.ts";
 import { thinkingFor } from "./effort.ts";
+import { readErrorFacts } from "./error-facts.ts";
 import { readAnswer } from "./from-stream.ts";
 import { isAccepted } from "./model-fetch.ts";
 import { nativeSchema } from "./output-schema.ts";
-import { isSchemaRefusal, misspelled, optionHint } from "./refused-options.ts";
 import { promptBuilder, toolConverter } from "./to-prompt.ts";
 
 export type AdapterOptions = {
@@ -19,7 +20,7 @@ export type AdapterOptions = {
   /** Sent with every request, keyed by provider name. */
   providerOptions?: LanguageModelV4CallOptions["providerOptions"] | undefined;
   maxRetries?: number | undefined;
-  /** How long one call may take from its beginning to its end; 20 minutes when unset. */
+  /** The time one call may take from its beginning to its end; 20 minutes when unset. */
   callTimeoutMs?: number | undefined;
 };
 
@@ -144,10 +145,10 @@ function takesTool(provider: string, toolId: string): boolean {
 /** Bounds the time of one call: some servers keep the connection alive and never end the answer. */
 class CallDeadline implements Disposable {
   readonly #timer: NodeJS.Timeout;
-  /** Of the call: aborted by the caller, or when the time has passed. */
+  /** The signal of the call: aborted by the caller, or when the time has passed. */
   readonly signal: AbortSignal;
   readonly passed: Promise<never>;
-  /** Whether the server has begun to answer. */
+  /** True when the server has begun to answer. */
   isAccepted: () => boolean = () => isAccepted(this.signal);
 
   constructor(id: string, milliseconds: number, given: AbortSignal) {
@@ -168,4 +169,66 @@ class CallDeadline implements Disposable {
   [Symbol.dispose](): void {
     clearTimeout(this.#timer);
   }
+}
+
+/** The schema of an output by the name of its field. */
+const OUTPUT_FIELD =
+  /response_?format|text\.format|response_?(?:json_?)?schema|response.?mime|output_config(?:\.format|[^.\w])|output[_ ]format|structured.?output|json mode|guided_/i;
+/** The schema of a tool by the name of its field: without the schema of the output the request would be refused too. */
+const TOOL_FIELD =
+  /\btools?[.[]\d|function_?declarations|input_schema|invalid_function_parameters|schema for (?:function|tool)\b/i;
+/** Other words of providers and servers that do not take a schema, or none together with tools. */
+const SCHEMA_WORDS = /schema|structured|grammar|requested parameters/i;
+
+/** All that Google says about some requests, of which a schema is the likeliest cause: without it the call fails again or works. */
+const NO_REASON = /request contains an invalid argument\.?(?:"|$)/i;
+
+/** True when a call that carried the schema of an output was refused because of it. */
+function isSchemaRefusal(kind: ModelErrorKind, error: unknown): boolean {
+  if (kind !== "invalid_request") return false;
+  const { text } = readErrorFacts(error);
+  if (OUTPUT_FIELD.test(text)) return true;
+  return !TOOL_FIELD.test(text) && (SCHEMA_WORDS.test(text) || NO_REASON.test(text));
+}
+
+/** The names that providers have for the options of agents. */
+const OPTION_WORDS: readonly [option: "temperature" | "effort" | "toolChoice", words: RegExp][] = [
+  ["temperature", /temperature/i],
+  ["effort", /reasoning|effort|thinking/i],
+  ["toolChoice", /tool_?choice|tool_?config|function_?calling/i],
+];
+
+/** Advice for a person about a request that was refused; none when the words say nothing of an option. */
+function optionHint(kind: ModelErrorKind, error: unknown, settings: ModelSettings): string {
+  if (kind !== "invalid_request") return "";
+  const { text } = readErrorFacts(error);
+  const option = OPTION_WORDS.find(([name, words]) => settings[name] !== undefined && words.test(text))?.[0];
+  return option === undefined ? "" : `. If this model does not take the ${option} of the agent, leave it out there`;
+}
+
+/** Names of providers, without case and signs: options for one of them are for another model, not misspelled. */
+const PROVIDERS: ReadonlySet<string> = new Set([
+  ...["anthropic", "openai", "azure", "google", "vertex", "googlevertex", "bedrock", "amazonbedrock", "gateway"],
+  ...["openaicompatible", "openrouter", "ollama", "copilot", "githubcopilot", "deepseek", "mistral", "groq", "xai"],
+  ...["cohere", "perplexity", "togetherai", "fireworks", "cerebras", "deepinfra", "huggingface", "moonshotai"],
+]);
+
+/** The name that was meant, when no options are for this provider and one name is close to it. `provider` is as the adapter calls itself. */
+function misspelled(
+  provider: string,
+  options: ProviderOptions,
+): { readonly found: string; readonly meant: string } | undefined {
+  const names = provider.split(".").slice(0, -1);
+  const own = new Set(names.map(plain));
+  const given = Object.keys(options);
+  if (given.some((name) => own.has(plain(name)))) return undefined;
+  for (const found of given) {
+    const meant = PROVIDERS.has(plain(found)) ? undefined : nearest(plain(found), own);
+    if (meant !== undefined) return { found, meant: names.find((name) => plain(name) === meant) ?? meant };
+  }
+  return undefined;
+}
+
+function plain(name: string): string {
+  return name.toLowerCase().replace(/[^a-z0-9]/g, "");
 }

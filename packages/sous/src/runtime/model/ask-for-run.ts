@@ -1,26 +1,19 @@
 /** A run's question to its model: what it needs, how it is paid, and what is recorded about it. */
 
-import { systemPrompt } from "../core/agent.ts";
-import { type Amount, amountAt, NO_AMOUNT, toNeed } from "../core/amount.ts";
-import type { Clock, Random } from "../core/clock.ts";
-import type { Journal } from "../core/journal.ts";
-import {
-  type CallAsk,
-  type CallNeed,
-  type Lease,
-  type LimitState,
-  limitWords,
-  METERED_OUTPUT,
-} from "../core/limits.ts";
-import type { Model, ModelAnswer, ModelCaller, ModelRequest, ModelSettings, OnDelta } from "../core/model.ts";
-import { isForced, type ToolChoice } from "../core/model-options.ts";
-import type { AskOptions, BilledAnswer, Run, RunProfile } from "../core/run.ts";
-import type { JsonSchema } from "../core/schema.ts";
-import { Scope } from "../core/scope.ts";
-import { type Usage, utf8Length } from "../core/usage.ts";
-import { askModel, type FailedAttempt, type Question } from "./ask.ts";
+import { systemPrompt } from "../../core/agent.ts";
+import { type Amount, amountAt, NO_AMOUNT, toNeed } from "../../core/amount.ts";
+import type { Clock, Random } from "../../core/clock.ts";
+import { type CallAsk, type CallNeed, type Lease, type LimitState, METERED_OUTPUT } from "../../core/limits.ts";
+import type { Model, ModelAnswer, ModelCaller, ModelRequest, ModelSettings, OnDelta } from "../../core/model.ts";
+import { isForced, type ToolChoice } from "../../core/model-options.ts";
+import type { AskOptions, BilledAnswer, Run, RunProfile } from "../../core/run.ts";
+import type { JsonSchema } from "../../core/schema.ts";
+import { Scope } from "../../core/scope.ts";
+import type { Journal } from "../../core/store.ts";
+import { limitWords } from "../../core/units.ts";
+import { type Usage, utf8Length } from "../../core/usage.ts";
+import { askModel, type FailedAttempt, type Governor, governorOf, type Question } from "./ask.ts";
 import { answerTooLarge, MAX_ANSWER_BYTES } from "./check-answer.ts";
-import { type Governor, governorOf } from "./governor.ts";
 
 export type AskPorts = {
   readonly clock: Clock;
@@ -229,14 +222,14 @@ function needOf({ conversation: { promptTokens }, profile, isExhausted }: Run, {
     : { ...plainNeed(promptTokens, profile), minOutput: MIN_LAST_WORDS };
 }
 
-/** What an ordinary call needs. */
+/** The need of an ordinary call. */
 export function callNeed(promptTokens: number, profile: Pick<RunProfile, "settings" | "price" | "tools">): CallNeed {
   const need = plainNeed(promptTokens, profile);
   const wholeUsd = feesOfCall(profile);
   return wholeUsd === 0 ? need : { ...need, wholeUsd };
 }
 
-/** How often a tool of the provider is expected to be used in one call, where its settings set no limit. */
+/** Expected uses of a provider's tool in one call, where its settings set no limit. */
 const EXPECTED_USES = 5;
 
 /** The most that a provider is expected to charge for tools of its own during one call. */

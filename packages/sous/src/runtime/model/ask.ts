@@ -1,18 +1,17 @@
 /** One question to a model, seen from a run: budget, a slot, the attempt, and what to do when the attempt fails. */
 
-import type { Amount } from "../core/amount.ts";
-import type { Clock, Random } from "../core/clock.ts";
-import { ModelError, messageOf, StoreError } from "../core/errors.ts";
-import type { CallNeed, Lease } from "../core/limits.ts";
-import { textOf } from "../core/message.ts";
-import type { Model, ModelAnswer } from "../core/model.ts";
-import type { BilledAnswer } from "../core/run.ts";
-import { type Scope, untilAborted } from "../core/scope.ts";
-import { costOf, noUsage, type Usage, utf8Length } from "../core/usage.ts";
+import type { Amount } from "../../core/amount.ts";
+import type { Clock, Random } from "../../core/clock.ts";
+import { ModelError, messageOf, StoreError } from "../../core/errors.ts";
+import type { CallNeed, Lease } from "../../core/limits.ts";
+import { textOf } from "../../core/message.ts";
+import type { Model, ModelAnswer } from "../../core/model.ts";
+import type { BilledAnswer } from "../../core/run.ts";
+import { onDispose, type Scope, untilAborted } from "../../core/scope.ts";
+import { costOf, noUsage, type Usage, utf8Length } from "../../core/usage.ts";
 import { checkAnswer } from "./check-answer.ts";
-import type { Governor } from "./governor.ts";
 
-/** What is asked, of which model, and what the run does about each attempt. One object for all attempts. */
+/** The request, its model, and what the run does about each attempt. One object for all attempts. */
 export type Question = {
   readonly model: Model;
   readonly governor: Governor;
@@ -22,7 +21,7 @@ export type Question = {
   readonly random: Random;
   /** A lease for one attempt; each attempt has its own. */
   lease(): Lease | Promise<Lease>;
-  /** What the run reserves for its last words after an answer of this size. */
+  /** The reserve of the run for its last words after an answer of this size. */
   lastWordsAfter(usage: Usage): Amount;
   /** Before each attempt: waits until everything recorded so far is stored. The first attempt records the turn. */
   onReady(lease: Lease, attempt: number): Promise<void> | undefined;
@@ -88,7 +87,7 @@ export async function askModel(question: Question): Promise<BilledAnswer> {
   }
 }
 
-/** How long to wait before the next attempt. Throws when there is none. */
+/** Milliseconds to wait before the next attempt. Throws when there is none. */
 function delayOrGiveUp({ error, usage, costUsd }: Failure, attempt: number, question: Question): number {
   if (!(error instanceof ModelError && error.isRetryable) || attempt > maxRetries(question.model, error)) {
     question.onWaste(usage, costUsd);
@@ -189,5 +188,97 @@ async function pause(milliseconds: number, { clock, scope }: Question): Promise<
     await untilAborted(new Promise<void>((resolve) => (timer = clock.timer(milliseconds, resolve))), scope);
   } finally {
     timer?.[Symbol.dispose]();
+  }
+}
+
+const DEFAULT_CALLS_AT_ONCE = 16;
+
+const governors = new WeakMap<Model, Governor>();
+
+/** The governor all runs on this model share; a given limit replaces the earlier one. */
+export function governorOf(model: Model, clock: Clock, callsAtOnce?: number): Governor {
+  let governor = governors.get(model);
+  if (governor === undefined) {
+    governor = new Governor(clock);
+    governors.set(model, governor);
+  }
+  if (callsAtOnce !== undefined) governor.limit = callsAtOnce;
+  return governor;
+}
+
+type Waiter = { start(): void };
+
+export class Governor {
+  limit = DEFAULT_CALLS_AT_ONCE;
+  readonly #clock: Clock;
+  readonly #waiters = new Set<Waiter>();
+  #running = 0;
+  #holdUntil = 0;
+  #timer: Disposable | undefined;
+  /** Every call gets the same object: a slot has no state of its own. */
+  readonly #slot = onDispose(() => {
+    this.#running -= 1; // guard: give-the-call-back
+    if (this.#waiters.size > 0) this.#startWaiting();
+  });
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Takes a slot, first come first served. Disposing gives it back. */
+  take(scope: Scope): Disposable | Promise<Disposable> {
+    scope.throwIfAborted();
+    if (this.#running < this.limit && this.#waiters.size === 0 && !this.#isHeld()) {
+      this.#running += 1;
+      return this.#slot;
+    }
+    return new Promise<Disposable>((resolve, reject) => {
+      const waiter: Waiter = {
+        start: () => {
+          link[Symbol.dispose]();
+          resolve(this.#slot);
+        },
+      };
+      this.#waiters.add(waiter);
+      const link = scope.onAbort((reason) => {
+        this.#waiters.delete(waiter);
+        if (this.#waiters.size === 0) this.#stopTimer();
+        reject(reason);
+      });
+      this.#startWaiting();
+    });
+  }
+
+  /** No call starts before this many milliseconds have passed: the provider asked for it. */
+  hold(milliseconds: number): void {
+    this.#holdUntil = Math.max(this.#holdUntil, this.#clock.monotonic() + milliseconds);
+  }
+
+  /** Leaves no timer behind when no call waits. */
+  #stopTimer(): void {
+    this.#timer?.[Symbol.dispose]();
+    this.#timer = undefined;
+  }
+
+  #isHeld(): boolean {
+    return this.#holdUntil !== 0 && this.#clock.monotonic() < this.#holdUntil;
+  }
+
+  #startWaiting(): void {
+    if (this.#isHeld()) {
+      this.#timer ??= this.#clock.timer(this.#holdUntil - this.#clock.monotonic(), () => {
+        this.#timer = undefined;
+        this.#startWaiting();
+      });
+      return;
+    }
+    for (const waiter of this.#waiters) {
+      if (this.#running >= this.limit) return;
+      this.#running += 1;
+      this.#waiters.delete(waiter);
+      waiter.start();
+    }
+    // A slot that was given back may have come before the timer.
+    this.#stopTimer();
   }
 }

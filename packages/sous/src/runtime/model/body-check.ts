@@ -1,6 +1,6 @@
 /** Checks of what a server sends, a stream of events or the body of a refusal, while it passes through. */
 
-import { ModelError } from "../core/errors.ts";
+import { ModelError } from "../../core/errors.ts";
 import { answerTooLarge, MAX_ANSWER_BYTES } from "./check-answer.ts";
 import { classifyError } from "./classify-error.ts";
 
@@ -23,9 +23,9 @@ export type BodyCheck = {
   broken(error: unknown): unknown;
 };
 
-/** Of the body of a refusal: its beginning says what is wrong. */
+/** Max bytes read of a refusal: its beginning says what is wrong. */
 const MAX_REFUSAL_BYTES = 256 * 1024;
-/** Of a document that came instead of a stream. */
+/** Max bytes read of a document that came instead of a stream. */
 const MAX_DOCUMENT_BYTES = 64 * 1024;
 const MAX_QUOTE = 200;
 
@@ -59,7 +59,7 @@ const BRACKET = 0x5b;
 /** The overhead that each event may have beside the text of the model. */
 const EVENT_BYTES = 1024;
 const FIELD = /^(?:data|event|id|retry)?:/;
-/** How servers that speak chat completions end a stream. */
+/** The line with which servers that speak chat completions end a stream. */
 const LAST_EVENT = /^data: ?\[DONE\]/;
 const LINE_START = 13;
 const LATIN = new TextDecoder("latin1");
@@ -74,7 +74,7 @@ export class StreamCheck implements BodyCheck {
   #beginning: Uint8Array = NOTHING;
   #hasEvents = false;
   #eventBytes = 0;
-  /** Of all events: what they had beyond their overhead. */
+  /** Bytes of all events beyond their overhead. */
   #excessBytes = 0;
   #lineBytes = 0;
   #lineStart = "";

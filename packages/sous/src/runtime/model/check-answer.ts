@@ -1,9 +1,9 @@
 /** Checks an answer where it enters: a model may be foreign code, and everything behind this trusts its types. */
 
-import { ModelError } from "../core/errors.ts";
-import { isFilePart, isProviderData, isStorable } from "../core/message.ts";
-import type { FinishReason, ModelAnswer } from "../core/model.ts";
-import type { Usage } from "../core/usage.ts";
+import { ModelError } from "../../core/errors.ts";
+import { isFilePart, isProviderData, isStorable } from "../../core/message.ts";
+import type { FinishReason, ModelAnswer } from "../../core/model.ts";
+import type { Usage } from "../../core/usage.ts";
 
 /** Returns the answer, without impossible usage. Throws a `ModelError` that names the first problem. */
 export function checkAnswer(answer: ModelAnswer, id: string): ModelAnswer {
@@ -113,7 +113,7 @@ function countOf(tokens: unknown): number {
   return isCount(tokens) ? tokens : 0;
 }
 
-/** Of one answer. A model or a server that does not stop would use up all memory. */
+/** Max bytes of one answer. A model or a server that does not stop would use up all memory. */
 export const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
 
 export function answerTooLarge(id: string): ModelError {

@@ -1,16 +1,16 @@
 /**
- * What went wrong at a provider, as one kind and one sentence. Errors are recognized by their shape and their text, because
+ * Reduces an error of a provider to one kind and one sentence. Errors are recognized by their shape and their text, because
  * importing the classes of the AI SDK would slow down every start of the program.
  */
 
-import { ModelError, type ModelErrorKind } from "../core/errors.ts";
+import { ModelError, type ModelErrorKind } from "../../core/errors.ts";
 import { type ErrorFacts, isUnreadable, quote, readErrorFacts, retryAfterMs } from "./error-facts.ts";
 import { keyVariable } from "./providers.ts";
 
-export type Circumstances = {
+type Circumstances = {
   /** `provider/model`. */
   id: string;
-  /** Whether the provider had begun to stream. */
+  /** `stream` once the provider has begun to answer. */
   phase: "request" | "stream";
   afterOutput?: boolean | undefined;
   /** Milliseconds since 1970, for a Retry-After that is a date. */

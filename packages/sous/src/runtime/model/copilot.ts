@@ -3,12 +3,12 @@
  * lasts about half an hour; the reply also says which host serves the account.
  */
 
-import { ModelError } from "../core/errors.ts";
+import { ModelError } from "../../core/errors.ts";
 import { classifyError } from "./classify-error.ts";
 
 type Fetch = typeof globalThis.fetch;
 
-export type CopilotSetup = {
+type CopilotSetup = {
   /** A GitHub token of a user with a Copilot plan. */
   githubToken: string;
   tokenAddress: string;

@@ -1,8 +1,8 @@
-/** How much a model thinks, in the words of its provider. Thinking is paid from the output, so it stays below its cap. */
+/** Translates how much a model thinks into the words of its provider. Thinking is paid from the output, so it stays below its cap. */
 
 import type { LanguageModelV4CallOptions } from "@ai-sdk/provider";
-import type { Effort, ProviderOptions } from "../core/model-options.ts";
-import { isRecord } from "../core/schema.ts";
+import type { Effort, ProviderOptions } from "../../core/model-options.ts";
+import { isRecord } from "../../core/schema.ts";
 
 type Asked = {
   readonly effort: Effort | undefined;
@@ -19,7 +19,7 @@ type Thinking = {
   providerOptions?: ProviderOptions;
 };
 
-/** What the call carries: the portable word where the adapter keeps to the cap, a number of tokens where it would not. */
+/** The option of the call: the portable word where the adapter keeps to the cap, a number of tokens where it would not. */
 export function thinkingFor({ provider, modelId }: { provider: string; modelId: string }, asked: Asked): Thinking {
   const { effort, cap } = asked;
   if (provider === "anthropic.messages") return forAnthropic(modelId, asked);
@@ -32,7 +32,7 @@ export function thinkingFor({ provider, modelId }: { provider: string; modelId: 
   return { maxOutputTokens: cap, providerOptions: { google: { thinkingConfig } } };
 }
 
-/** Of the answer. The rest is for what the model says. */
+/** The share of the output cap that goes to thinking. The rest is for what the model says. */
 const SHARE: Readonly<Record<Exclude<Effort, "none">, number>> = {
   minimal: 0.02,
   low: 0.1,

@@ -1,7 +1,7 @@
 /** The facts in an error of a provider, from all its fields and causes. */
 
-import { messageOf } from "../core/errors.ts";
-import { isObject } from "../core/schema.ts";
+import { messageOf } from "../../core/errors.ts";
+import { isObject } from "../../core/schema.ts";
 
 export type ErrorFacts = {
   name: string;
@@ -14,7 +14,7 @@ export type ErrorFacts = {
   text: string;
 };
 
-/** Of each text: a server can answer with a whole page, whose beginning says what is wrong. */
+/** Max characters of each text: a server can answer with a whole page, whose beginning says what is wrong. */
 const MAX_LENGTH = 20_000;
 
 /** Never throws, whatever it is given: adapters throw errors, plain objects and strings. */
@@ -112,7 +112,7 @@ function toJson(value: unknown): string {
 
 type Headers = Readonly<Record<string, string | undefined>>;
 
-/** How long the provider asks to wait, in milliseconds; undefined when it did not say. `text` is that of the error. */
+/** Milliseconds that the provider asks to wait; undefined when it did not say. `text` is that of the error. */
 export function retryAfterMs(headers: Headers, text: string, now: number): number | undefined {
   return fromHeaders(headers, now) ?? fromText(text);
 }
@@ -164,7 +164,7 @@ function toMilliseconds(value: string | undefined, factor: number): number | und
 }
 
 const UNREADABLE = /^AI_(JSONParse|TypeValidation|InvalidResponseData|EmptyResponseBody)Error$/;
-/** What the Anthropic adapter throws when the first line of a stream is garbage. */
+/** True for the error of the Anthropic adapter when the first line of a stream is garbage. */
 const UNREADABLE_START = "Expected a normalized Anthropic stream error";
 
 export function isUnreadable({ name, message }: ErrorFacts): boolean {

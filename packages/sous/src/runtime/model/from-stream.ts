@@ -1,6 +1,6 @@
 /**
  * Reads one model stream to its end and makes an answer of it. A tool call counts only after a proper finish: providers
- * hand out calls with half their arguments when a connection is cut (shown by `test/model/streams.test.ts`, R7).
+ * hand out calls with half their arguments when a connection is cut (shown by `test/unit/runtime/model/streams.test.ts`, R7).
  */
 
 import type { ReadableStreamReadResult } from "node:stream/web";
@@ -12,15 +12,14 @@ import type {
   SharedV4ProviderMetadata,
   SharedV4Warning,
 } from "@ai-sdk/provider";
-import { ModelError } from "../core/errors.ts";
-import type { AssistantMessage, FilePart, ProviderData, ProviderPart, ToolCallPart } from "../core/message.ts";
-import type { FinishReason, ModelAnswer, OnDelta } from "../core/model.ts";
+import { ModelError } from "../../core/errors.ts";
+import type { AssistantMessage, FilePart, ProviderData, ProviderPart, ToolCallPart } from "../../core/message.ts";
+import type { FinishReason, ModelAnswer, OnDelta } from "../../core/model.ts";
 import { answerTooLarge, MAX_ANSWER_BYTES } from "./check-answer.ts";
 import { classifyError } from "./classify-error.ts";
-import { type AskedModel, countCalls, Sources } from "./provider-calls.ts";
-import { toUsage } from "./usage-from-stream.ts";
+import { type AskedModel, countCalls, Sources, toUsage } from "./provider-calls.ts";
 
-export type Reading = {
+type Reading = {
   /** `provider/model`, for messages. */
   id: string;
   signal: AbortSignal;

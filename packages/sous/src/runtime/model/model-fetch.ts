@@ -3,7 +3,7 @@
  * of events (a page, a document of JSON), and on a single event without end.
  */
 
-import { ignore, ModelError } from "../core/errors.ts";
+import { ignore, ModelError } from "../../core/errors.ts";
 import { type BodyCheck, type CallFacts, RefusalCheck, StreamCheck } from "./body-check.ts";
 
 type Fetch = typeof globalThis.fetch;

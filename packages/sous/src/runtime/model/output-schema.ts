@@ -4,10 +4,10 @@
  */
 
 import type { LanguageModelV4 } from "@ai-sdk/provider";
-import { isRecord, type JsonSchema } from "../core/schema.ts";
+import { isRecord, type JsonSchema } from "../../core/schema.ts";
 
-/** What is sent. */
-export type NativeSchema = {
+/** The schema that is sent. */
+type NativeSchema = {
   readonly schema: JsonSchema;
   /** Options of the adapter that go with it. */
   readonly providerOptions?: Readonly<Record<string, Readonly<Record<string, string | boolean>>>>;
@@ -91,13 +91,13 @@ function factsOf(schema: JsonSchema): SchemaFacts | undefined {
 
 const MAX_NODES = 5000;
 const MAX_DEPTH = 30;
-/** Of strict decoding at OpenAI. */
+/** Max depth for strict decoding at OpenAI. */
 const MAX_STRICT_DEPTH = 10;
 const MAX_STRICT_VALUES = 500;
-/** Of all lists of values together. */
+/** Max values of all lists together. */
 const MAX_STRICT_VALUES_IN_ALL = 1000;
 
-/** What strict decoding knows. Any other keyword makes a schema one that is sent without it. */
+/** The keywords of strict decoding. A schema with any other keyword is sent without it. */
 const STRICT_KEYWORDS: ReadonlySet<string> = new Set([
   ...["type", "properties", "required", "additionalProperties", "items", "enum", "const", "anyOf", "$defs", "$ref"],
   ...["title", "description", "pattern", "format", "minItems", "maxItems"],

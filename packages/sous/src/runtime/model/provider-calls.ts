@@ -1,9 +1,15 @@
-/** What providers do by themselves while they answer: as parts of the answer, and counted for the bill. */
+/** Reports of a provider beside its answer: the calls that it made by itself and the tokens, both counted for the bill. */
 
-import type { LanguageModelV4Source, LanguageModelV4StreamPart, SharedV4ProviderMetadata } from "@ai-sdk/provider";
-import type { ProviderPart } from "../core/message.ts";
-import type { ProviderCalls, ToolDefinition } from "../core/model.ts";
-import { isRecord } from "../core/schema.ts";
+import type {
+  LanguageModelV4Source,
+  LanguageModelV4StreamPart,
+  LanguageModelV4Usage,
+  SharedV4ProviderMetadata,
+} from "@ai-sdk/provider";
+import type { ProviderPart } from "../../core/message.ts";
+import type { ProviderCalls, ToolDefinition } from "../../core/model.ts";
+import { isRecord } from "../../core/schema.ts";
+import type { Usage } from "../../core/usage.ts";
 
 type Finish = Extract<LanguageModelV4StreamPart, { type: "finish" }>;
 
@@ -46,7 +52,7 @@ export class Sources {
   }
 }
 
-/** How often each tool of the provider was used, as the provider bills it. Undefined when none was. */
+/** Counts the uses of each tool of the provider, as the provider bills them. Undefined when none was used. */
 export function countCalls(
   parts: readonly { type: string }[],
   finish: Finish | undefined,
@@ -92,7 +98,7 @@ function searchTool({ tools }: AskedModel): ToolDefinition | undefined {
   return tools.find(({ provider }) => provider?.id.startsWith("google.") && provider.id.endsWith("_search"));
 }
 
-/** Of Google: the same data under `google`, or under `vertex` where its adapter is asked so. */
+/** The search queries of Google: under `google`, or under `vertex` where its adapter is asked so. */
 function searchQueries(metadata: SharedV4ProviderMetadata | undefined): string[] {
   for (const name of ["google", "vertex", "googleVertex"]) {
     const grounding = metadata?.[name]?.groundingMetadata;
@@ -104,4 +110,27 @@ function searchQueries(metadata: SharedV4ProviderMetadata | undefined): string[]
 
 function isBilledByQuery(modelId: string): boolean {
   return /gemini-[3-9]/.test(modelId);
+}
+
+/**
+ * The counts of the provider. Neither a prompt nor an answer with content has zero tokens, so zeros mean that it did not
+ * count: then this is undefined and the caller estimates.
+ */
+export function toUsage(reported: LanguageModelV4Usage | undefined, hasOutput: boolean): Usage | undefined {
+  const inputTokens = toCount(reported?.inputTokens.total);
+  const outputTokens = toCount(reported?.outputTokens.total);
+  if (reported === undefined || inputTokens === 0 || (outputTokens === 0 && hasOutput)) return undefined;
+  const cachedInputTokens = Math.min(toCount(reported.inputTokens.cacheRead), inputTokens);
+  return {
+    inputTokens,
+    outputTokens,
+    cachedInputTokens,
+    cacheWriteTokens: Math.min(toCount(reported.inputTokens.cacheWrite), inputTokens - cachedInputTokens),
+    totalTokens: inputTokens + outputTokens,
+    estimated: false,
+  };
+}
+
+function toCount(tokens: number | undefined): number {
+  return tokens !== undefined && Number.isSafeInteger(tokens) && tokens > 0 ? tokens : 0;
 }

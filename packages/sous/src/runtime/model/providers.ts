@@ -1,7 +1,7 @@
 /** The providers a `"provider/model"` string may name, and which variables of the environment belong to each. */
 
 export type ProviderFacts = {
-  /** Where the key is looked for, in this order; the first one is named when none is set. */
+  /** Variables that may hold the key, in this order; the first one is named when none is set. */
   keys: readonly string[];
   /** Variables that hold the base URL. */
   addresses: readonly string[];
@@ -16,48 +16,26 @@ export type ProviderFacts = {
  * completions too, as most servers do.
  */
 export const PROVIDERS = {
-  anthropic: {
-    keys: ["ANTHROPIC_API_KEY"],
-    addresses: ["ANTHROPIC_BASE_URL"],
-    defaultAddress: "https://api.anthropic.com/v1",
-    isKeyOptional: false,
-  },
-  openai: openAi(),
-  "openai-chat": openAi(),
-  google: {
-    keys: ["GOOGLE_GENERATIVE_AI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"],
-    addresses: ["GOOGLE_GENERATIVE_AI_BASE_URL", "GOOGLE_GEMINI_BASE_URL"],
-    defaultAddress: "https://generativelanguage.googleapis.com/v1beta",
-    isKeyOptional: false,
-  },
-  "openai-compatible": {
-    keys: ["OPENAI_COMPATIBLE_API_KEY"],
-    addresses: ["OPENAI_COMPATIBLE_BASE_URL"],
-    defaultAddress: undefined,
-    isKeyOptional: true,
-  },
-  openrouter: {
-    keys: ["OPENROUTER_API_KEY"],
-    addresses: ["OPENROUTER_BASE_URL"],
-    defaultAddress: "https://openrouter.ai/api/v1",
-    isKeyOptional: false,
-  },
-  vllm: local("VLLM", "http://127.0.0.1:8000/v1"),
-  lmstudio: local("LMSTUDIO", "http://127.0.0.1:1234/v1"),
-  ollama: {
-    keys: ["OLLAMA_API_KEY"],
-    addresses: ["OLLAMA_HOST"],
-    defaultAddress: "http://127.0.0.1:11434",
-    isKeyOptional: true,
-  },
-  "github-copilot": {
-    keys: ["GITHUB_COPILOT_TOKEN", "COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"],
-    addresses: ["GITHUB_COPILOT_BASE_URL"],
+  anthropic: remote(["ANTHROPIC_API_KEY"], ["ANTHROPIC_BASE_URL"], "https://api.anthropic.com/v1"),
+  openai: remote(["OPENAI_API_KEY"], ["OPENAI_BASE_URL"], "https://api.openai.com/v1"),
+  "openai-chat": remote(["OPENAI_API_KEY"], ["OPENAI_BASE_URL"], "https://api.openai.com/v1"),
+  google: remote(
+    ["GOOGLE_GENERATIVE_AI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"],
+    ["GOOGLE_GENERATIVE_AI_BASE_URL", "GOOGLE_GEMINI_BASE_URL"],
+    "https://generativelanguage.googleapis.com/v1beta",
+  ),
+  "openai-compatible": local("OPENAI_COMPATIBLE_API_KEY", "OPENAI_COMPATIBLE_BASE_URL", undefined),
+  openrouter: remote(["OPENROUTER_API_KEY"], ["OPENROUTER_BASE_URL"], "https://openrouter.ai/api/v1"),
+  vllm: local("VLLM_API_KEY", "VLLM_BASE_URL", "http://127.0.0.1:8000/v1"),
+  lmstudio: local("LMSTUDIO_API_KEY", "LMSTUDIO_BASE_URL", "http://127.0.0.1:1234/v1"),
+  ollama: local("OLLAMA_API_KEY", "OLLAMA_HOST", "http://127.0.0.1:11434"),
+  "github-copilot": remote(
+    ["GITHUB_COPILOT_TOKEN", "COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"],
+    ["GITHUB_COPILOT_BASE_URL"],
     // The exchange of tokens says where to go.
-    defaultAddress: "https://api.githubcopilot.com",
-    isKeyOptional: false,
-  },
-} as const satisfies Record<string, ProviderFacts>;
+    "https://api.githubcopilot.com",
+  ),
+};
 
 export type ProviderName = keyof typeof PROVIDERS;
 
@@ -71,20 +49,10 @@ export function keyVariable(modelId: string): string | undefined {
   return isProviderName(provider) ? PROVIDERS[provider].keys[0] : undefined;
 }
 
-function openAi() {
-  return {
-    keys: ["OPENAI_API_KEY"],
-    addresses: ["OPENAI_BASE_URL"],
-    defaultAddress: "https://api.openai.com/v1",
-    isKeyOptional: false,
-  } as const;
+function remote(keys: readonly string[], addresses: readonly string[], defaultAddress: string): ProviderFacts {
+  return { keys, addresses, defaultAddress, isKeyOptional: false };
 }
 
-function local<Prefix extends string>(prefix: Prefix, defaultAddress: string) {
-  return {
-    keys: [`${prefix}_API_KEY`],
-    addresses: [`${prefix}_BASE_URL`],
-    defaultAddress,
-    isKeyOptional: true,
-  } as const;
+function local(key: string, address: string, defaultAddress: string | undefined): ProviderFacts {
+  return { keys: [key], addresses: [address], defaultAddress, isKeyOptional: true };
 }

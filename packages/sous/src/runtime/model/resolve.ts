@@ -1,10 +1,10 @@
 /** `"provider/model"` to a `Model`. The package of a provider is loaded when it is first named, and not before. */
 
 import type { LanguageModelV4 } from "@ai-sdk/provider";
-import type { ModelChoice } from "../core/agent.ts";
-import { MissingKey, UserError } from "../core/errors.ts";
-import type { Model } from "../core/model.ts";
-import { nearest } from "../core/nearest.ts";
+import type { ModelChoice } from "../../core/agent.ts";
+import { MissingKey, UserError } from "../../core/errors.ts";
+import type { Model } from "../../core/model.ts";
+import { nearest } from "../../core/nearest.ts";
 import { type AdapterOptions, fromAiSdk, isForeignModel } from "./ai-sdk.ts";
 import type { CallFacts } from "./body-check.ts";
 import { copilotFetch, copilotTokenAddress } from "./copilot.ts";
@@ -24,7 +24,7 @@ export type ResolveOptions = {
   maxRetries?: number | undefined;
   /** A server that says nothing for this long is given up; 120,000 when unset. */
   silenceMs?: number | undefined;
-  /** How long one call may take from its beginning to its end; 20 minutes when unset. */
+  /** The time one call may take from its beginning to its end; 20 minutes when unset. */
   callTimeoutMs?: number | undefined;
 };
 
@@ -37,7 +37,7 @@ export async function resolveModel(
   options: ResolveOptions = {},
 ): Promise<Model> {
   const { provider, modelId } = parseChoice(choice);
-  const facts: ProviderFacts = PROVIDERS[provider];
+  const facts = PROVIDERS[provider];
   const apiKey = options.apiKey ?? firstSet(facts.keys, environment);
   if (apiKey === undefined && !facts.isKeyOptional) {
     throw new MissingKey(`The model ${choice} needs a key: set ${facts.keys.join(" or ")} (${KNOWN})`);
@@ -64,7 +64,7 @@ export async function resolveModel(
   });
 }
 
-/** Where a model would be asked and which variables may hold its key, without looking at any key. */
+/** The address of a model and the variables that may hold its key, without looking at any key. */
 export type ModelDescription = Pick<ProviderFacts, "keys" | "isKeyOptional"> & { readonly address: string };
 
 /** Throws a `UserError` for a name without a model. */
@@ -79,7 +79,7 @@ export function describeModel(
 
 function addressOf(choice: string, environment: Environment, given: string | undefined): string {
   const { provider } = parseChoice(choice);
-  const { addresses, defaultAddress }: ProviderFacts = PROVIDERS[provider];
+  const { addresses, defaultAddress } = PROVIDERS[provider];
   const address = given ?? firstSet(addresses, environment) ?? defaultAddress;
   if (address !== undefined) return toBaseUrl(provider, address);
   throw new UserError(`The model ${choice} needs the address of its server: set ${addresses.join(" or ")} (${KNOWN})`);

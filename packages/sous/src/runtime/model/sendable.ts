@@ -1,6 +1,6 @@
-/** What of an earlier answer a provider can be sent back. */
+/** The parts of a history that a provider can be sent: it refuses a whole request for one that it does not take. */
 
-import type { AssistantMessage, Message, ProviderPart } from "../core/message.ts";
+import type { AssistantMessage, FilePart, Message, ProviderPart } from "../../core/message.ts";
 
 type Sending = { readonly provider: string; readonly sentCalls: Set<string> };
 
@@ -30,4 +30,22 @@ export function sendable(
 
 function isThere(part: AssistantMessage["content"][number], kind: ProviderPart["kind"]): part is ProviderPart {
   return part.type === "provider" && part.kind === kind;
+}
+
+/** Pictures that no provider takes, or only some. */
+const OTHER_PICTURES = /^image\/(?:svg|bmp|x-|tiff|vnd\.|avif|heic|heif)/;
+
+/** `provider` as the AI SDK names it. Pictures and PDF are for all; Gemini hears and sees the rest. */
+export function takesFile(provider: string, mediaType: string): boolean {
+  if (mediaType === "application/pdf") return true;
+  if (mediaType.startsWith("image/")) return !OTHER_PICTURES.test(mediaType);
+  return provider.startsWith("google.") && /^(?:audio|video)\//.test(mediaType);
+}
+
+/** The text that the model reads in place of a file that it cannot take. */
+export function notShown({ mediaType, filename, data }: FilePart): string {
+  const name = filename === undefined ? "" : ` ${filename}`;
+  const isAddress = /^https?:/.test(data);
+  const size = isAddress ? "" : `, ${Math.ceil((data.length * 3) / 4 / 1024)} KB`;
+  return `[The file${name} (${mediaType}${size}) is not shown: this model does not take files of this type.]`;
 }

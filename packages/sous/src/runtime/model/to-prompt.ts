@@ -16,7 +16,7 @@ import type {
   LanguageModelV4ToolResultPart,
   SharedV4ProviderOptions,
 } from "@ai-sdk/provider";
-import { ModelError } from "../core/errors.ts";
+import { ModelError } from "../../core/errors.ts";
 import type {
   AssistantMessage,
   FilePart,
@@ -29,14 +29,13 @@ import type {
   ToolMessage,
   ToolResultPart,
   UserMessage,
-} from "../core/message.ts";
-import type { ModelRequest, ToolDefinition } from "../core/model.ts";
-import { sendable } from "./sendable.ts";
-import { notShown, takesFile } from "./takes-file.ts";
+} from "../../core/message.ts";
+import type { ModelRequest, ToolDefinition } from "../../core/model.ts";
+import { notShown, sendable, takesFile } from "./sendable.ts";
 
 type Conversation = Pick<ModelRequest, "instructions" | "messages">;
 
-/** What was converted of one history. `last` distinguishes a history that only grew from one that was edited. */
+/** The converted part of one history. `last` distinguishes a history that only grew from one that was edited. */
 type Converted = {
   instructions: string | undefined;
   prompt: LanguageModelV4Message[];

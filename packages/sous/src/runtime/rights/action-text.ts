@@ -1,7 +1,5 @@
-/** The exact action for a person to consent to: all of it, in lines that nothing in it can hide, move or imitate. */
-
-import type { ApprovalRequest } from "../core/approval.ts";
-import type { PermissionRule } from "../core/configuration.ts";
+import type { ApprovalRequest } from "../../core/approval.ts";
+import type { PermissionRule } from "../../core/configuration.ts";
 import { type Action, type ActionOptions, readAction } from "./action.ts";
 
 export type ActionText = {
@@ -11,11 +9,11 @@ export type ActionText = {
   readonly lines: readonly string[];
   /** Why a rule asks the person, where it gives a reason. */
   readonly why: readonly string[];
-  /** What "always for this agent" would remember: this action and no other. */
+  /** The rule that "always for this agent" would remember: this action and no other. */
   readonly rule: PermissionRule;
 };
 
-export type ActionTextOptions = Pick<ActionOptions, "realPath" | "defaultServer"> & {
+type ActionTextOptions = Pick<ActionOptions, "realPath" | "defaultServer"> & {
   readonly width?: number | undefined;
 };
 
@@ -136,7 +134,7 @@ function widthOf(text: string): number {
 
 /**
  * Writes characters that act on a terminal, hide or reorder as their number, and a gap as its length. `core/clean-text.ts`
- * removes them and allows for normal text; here a person consents to every character, so none is left out.
+ * removes them and allows for normal text; here a person approves every character, so none is left out.
  */
 function visible(text: string): string {
   return text

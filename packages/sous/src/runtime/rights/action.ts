@@ -1,9 +1,10 @@
-/** What a call would do, in the terms of rules and people: the command, the real path, the host, the agents. */
+/** The action of a call in the terms of rules and people: the command, the real path, the host, the agents. */
 
 import { readlinkSync, realpathSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
-import type { ApprovalRequest } from "../core/approval.ts";
-import { trimEndOf } from "../core/truncate.ts";
+import type { ApprovalRequest } from "../../core/approval.ts";
+import { trimEndOf } from "../../core/truncate.ts";
+import { toolRow } from "../../core/words/tools.ts";
 import { type CommandContext, type CommandReading, readCommandLine } from "./command-reading.ts";
 
 export type PathAction = {
@@ -18,7 +19,7 @@ export type PathAction = {
   readonly isFolder: boolean;
 };
 
-export type HostAction = {
+type HostAction = {
   readonly kind: "host";
   /** As it would be connected to: small letters, punycode, no trailing dot, with a port that is not the usual one. */
   readonly host: string;
@@ -65,7 +66,7 @@ export function readAction({ toolName, input, cwd }: ApprovalRequest, options: A
     case "command":
       return readCommand(fields, whole, { ...options, toPath: (path) => readPath(path, cwd, realPath).path });
     case "path": {
-      const isFolder = FOLDER_TOOLS.has(toolName);
+      const isFolder = toolRow(toolName)?.action === "folder";
       const path = fields.path ?? (isFolder ? "." : undefined);
       if (typeof path !== "string" || path.length > MAX_PATH) return { ...whole, kind: "unknown" };
       const found = readPath(path, cwd, realPath);
@@ -91,10 +92,9 @@ export function readAction({ toolName, input, cwd }: ApprovalRequest, options: A
 
 /** The kind of action that this tool takes. */
 export function kindOf(toolName: string): ActionKind {
-  if (toolName === "terminal") return "command";
-  if (toolName === "fetch") return "host";
+  const action = toolRow(toolName)?.action;
+  if (action !== undefined) return action === "file" || action === "folder" ? "path" : action;
   if (toolName === DELEGATE) return "server";
-  if (FILE_TOOLS.has(toolName) || FOLDER_TOOLS.has(toolName)) return "path";
   return toolName === "subagent" || toolName === "parallel_subagent" || namedAgent(toolName) !== undefined
     ? "agents"
     : "fields";
@@ -114,14 +114,12 @@ const MAX_PATH = 8192;
 /** The kernel follows this many. */
 const MAX_LINKS = 40;
 
-const FILE_TOOLS = new Set(["read_file", "write_file", "edit_file"]);
-const FOLDER_TOOLS = new Set(["list_files", "glob", "grep"]);
 const SUBAGENT_WORDS = new Set(["spawn", "delegate", "wait", "cancel", "list", "send", "report"]);
 
 /** These do not change what a command does. */
 const HARMLESS_FIELDS = new Set(["command", "timeout", "timeout_ms", "timeout_seconds", "description"]);
 
-/** Of the terminal: about a command in the background. */
+/** Fields of the terminal about a command in the background. */
 const FOLLOW_UPS = new Set(["output_of", "stop"]);
 
 type Fields = Record<string, unknown>;

@@ -45,7 +45,7 @@ function coversCommand(pattern: Pattern, views: readonly View[]): boolean {
   if (views.length === 1) return begins(pattern, whole.words);
   if (!pattern.takesFurtherWords && !pattern.words.some(hasWildcard) && begins(pattern, whole.words)) return true;
   if (last.finds !== "package") return begins(pattern, last.words);
-  // What the project chooses is named together with its starter: `npx vitest*`, and neither `vitest*` nor `npx*`.
+  // A program that the project chooses is named together with its starter: `npx vitest*`, and neither `vitest*` nor `npx*`.
   const starter = views.at(-2);
   if (starter === undefined || starter.finds === "package") return false;
   const starterWords = starter.words.length - last.words.length;
@@ -111,7 +111,7 @@ function mayBecome(open: string, wanted: string): boolean {
   return name.toLowerCase().startsWith(fixed.toLowerCase()) || fixed.toLowerCase().startsWith(name.toLowerCase());
 }
 
-/** Of one argument. */
+/** Max parts of one argument. */
 const MAX_PARTS = 50;
 
 function part(text: string): ShellWord[] {

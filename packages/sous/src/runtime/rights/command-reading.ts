@@ -5,7 +5,7 @@ import { readShellCommand, type SimpleCommand } from "./shell-command.ts";
 import { closedWord, quoted, type ShellWord } from "./shell-words.ts";
 import { INERT_VARIABLES, type Understood, understand } from "./understand-command.ts";
 
-export type FileUse = {
+type FileUse = {
   readonly kind: "read" | "write";
   /** Relative to the workspace, or absolute. Several when a `cd` before it may have failed. */
   readonly paths: readonly string[];
@@ -28,7 +28,7 @@ export type CommandContext = {
   readonly home?: string | undefined;
   /** Names of variables that a command may set, besides those that are known to be harmless. */
   readonly variables?: readonly string[] | undefined;
-  /** Where it starts, relative to the workspace. */
+  /** The folder it starts in, relative to the workspace. */
   readonly folder?: string | undefined;
 };
 

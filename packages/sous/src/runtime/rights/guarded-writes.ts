@@ -2,10 +2,9 @@
 
 import { lstatSync, realpathSync } from "node:fs";
 import { resolve } from "node:path";
-import { type FileGuard, type GuardPaths, guardOf } from "../core/guarded-files.ts";
-import type { Action, RealPath } from "./action.ts";
-
-const WRITING_TOOLS = new Set(["write_file", "edit_file"]);
+import { type FileGuard, type GuardPaths, guardOf } from "../../core/guarded-files.ts";
+import { toolRow } from "../../core/words/tools.ts";
+import type { Action, PathAction, RealPath } from "./action.ts";
 
 type Guarding = {
   readonly cwd: string;
@@ -24,7 +23,7 @@ export function writeGuard(action: Action, files: readonly Action[], guarding: G
 
 /** For a file that a redirection of the terminal writes: no tool stands behind it to refuse anything. */
 function fileGuard(action: Action, guarding: Guarding): FileGuard | undefined {
-  if (action.kind === "path" && WRITING_TOOLS.has(action.toolName) && isHardLink(resolve(guarding.cwd, action.path)))
+  if (isWrite(action) && isHardLink(resolve(guarding.cwd, action.path)))
     return { effect: "refuse", reason: "it would write a hard link: the same file has another name" };
   const guards = guardsOf(action, guarding);
   const [first] = guards;
@@ -45,9 +44,13 @@ export function guardOfFile(path: string, paths: GuardPaths): FileGuard | undefi
 
 /** By the path that was asked for, and by the one it leads to. */
 function guardsOf(action: Action, { cwd, paths, realPath = realpathSync.native }: Guarding): FileGuard[] {
-  if (!WRITING_TOOLS.has(action.toolName) || action.kind !== "path") return [];
+  if (!isWrite(action)) return [];
   const workspace = realOrSame(cwd, realPath);
   return [action.path, action.named].flatMap((path) => guardOfFile(resolve(workspace, path), paths) ?? []);
+}
+
+function isWrite(action: Action): action is Action & PathAction {
+  return action.kind === "path" && toolRow(action.toolName)?.effect !== "read";
 }
 
 /** The shell writes into an existing file, whatever its other names are. */

@@ -1,6 +1,6 @@
 /** The one function that computes what a child may do. Pure; used on every path that makes or revives a child. */
 
-import type { AskedRights, DeclaredRights, Rights, StoredRights } from "../core/rights.ts";
+import type { AskedRights, DeclaredRights, Rights, StoredRights } from "../../core/rights.ts";
 
 /**
  * effective(child) = declared by its definition ∩ asked for in the call ∩ delegable by its parent, and deny wins.
@@ -27,7 +27,7 @@ export function rootRights(declared: DeclaredRights): Rights {
   return { use, delegate, deny, spawn: declared.spawn !== false };
 }
 
-/** What a run had before, cut down to what its parent may pass on now. */
+/** The earlier rights of a run, cut down to what its parent may pass on now. */
 export function narrowAgain(earlier: Rights, parent: Rights): Rights {
   const deny = union(earlier.deny, parent.deny);
   const passable = without(parent.delegate, deny);

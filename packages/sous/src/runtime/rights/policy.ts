@@ -1,11 +1,19 @@
 /** The rules of the user: what runs without a question, what is asked about, and what never runs. */
 
 import { isAbsolute } from "node:path";
-import type { ApprovalPolicy, ApprovalRequest, Approve, RuleAnswer } from "../core/approval.ts";
-import type { PermissionRule } from "../core/configuration.ts";
-import { UserError } from "../core/errors.ts";
-import type { FileGuard, GuardPaths } from "../core/guarded-files.ts";
-import { type Action, type ActionOptions, type FileAction, fileActions, readAction, seenFrom } from "./action.ts";
+import type { ApprovalRequest, RuleAnswer } from "../../core/approval.ts";
+import type { PermissionRule } from "../../core/configuration.ts";
+import { UserError } from "../../core/errors.ts";
+import type { FileGuard, GuardPaths } from "../../core/guarded-files.ts";
+import {
+  type Action,
+  type ActionOptions,
+  type FileAction,
+  fileActions,
+  kindOf,
+  readAction,
+  seenFrom,
+} from "./action.ts";
 import { type ActionText, describeAction } from "./action-text.ts";
 import type { CommandReading } from "./command-reading.ts";
 import { writeGuard } from "./guarded-writes.ts";
@@ -13,8 +21,10 @@ import { compilePattern, countParts, type RulePattern } from "./rule-pattern.ts"
 
 export type PolicyOptions = ActionOptions & {
   readonly rules: readonly PermissionRule[];
-  /** Allows what no rule denies (`--yes`). */
-  readonly allowsAll?: boolean | undefined;
+  /** Allows what no rule denies (`--yes`); a function where that can change. */
+  readonly allowsAll?: boolean | (() => boolean) | undefined;
+  /** The answers of the person, where several policies share them. */
+  readonly remembered?: RememberedAnswers | undefined;
   /** Hosts that fetch may reach without a question. */
   readonly allowHosts?: readonly string[] | undefined;
   /** The files whose writes are asked about, whatever is allowed; none when unset. */
@@ -26,44 +36,54 @@ export type Policy = {
   decide(request: ApprovalRequest): RuleAnswer | undefined;
   /** The same, with the rule that decided and the reason in words. */
   explain(request: ApprovalRequest): Judgement;
-  /** Holds for the agent of this name, until the command ends. Beats a rule that asks, never one that denies. */
-  remember(rule: PermissionRule, agentName: string): void;
+  /** Holds for agents of the same name below the same agents, until the command ends. Beats a rule that asks, never one that denies. */
+  remember(rule: PermissionRule, asked: Asking): void;
   /** The exact action for the question, and the rule that "always for this agent" would remember. */
   describe(request: ApprovalRequest, width?: number): ActionText;
 };
 
 export type Judgement = {
   readonly answer: RuleAnswer | undefined;
-  /** What decided: a rule with its origin, `--yes`, or no approver. */
+  /** The reason of the decision: a rule with its origin, `--yes`, or no approver. */
   readonly by: string;
-  /** Of a command: how it was understood. */
+  /** The reading of a command. */
   readonly reading?: CommandReading | undefined;
 };
 
 type ReadyRule = PermissionRule & { readonly matcher: RulePattern };
 
+/** By the line of the agent that asked; lives as long as the command, and is not written anywhere. */
+type RememberedAnswers = Map<string, ReadyRule[]>;
+
+type Asking = Pick<ApprovalRequest, "above" | "agent">;
+
+/** The asking agent for remembered answers: the names from the root down. No name has a slash. */
+function lineOf({ above, agent }: Asking): string {
+  return [...above, agent].join("/");
+}
+
 /** Deny wins over ask, and ask over allow, wherever the rules stand. Throws for a rule that cannot be understood. */
 export function createPolicy(options: PolicyOptions): Policy {
-  const { rules, allowsAll = false, allowHosts = [], guards, ...reading } = options;
+  const { rules, allowsAll = false, allowHosts = [], guards, remembered = new Map(), ...reading } = options;
   const hostRules = allowHosts.map((host): PermissionRule => {
     return { effect: "allow", pattern: `fetch(${host})`, origin: "tools.fetch.allow_hosts" };
   });
   const ready = [...rules, ...hostRules].map((rule) => readyRule(rule, reading.home));
-  /** By agent; lives as long as the command, and is not written anywhere. */
-  const remembered = new Map<string, ReadyRule[]>();
   const explain = (request: ApprovalRequest): Judgement => {
     const action = readAction(request, reading);
     const files = action.kind === "command" ? fileActions(action.reading, request.cwd, reading) : [];
     const guard = guards && writeGuard(action, files, { cwd: request.cwd, paths: guards, realPath: reading.realPath });
-    const answers = remembered.get(request.agent) ?? [];
-    const judgement = judge({ action, files, guard, rules: ready, answers, allowsAll });
+    const answers = remembered.get(lineOf(request)) ?? [];
+    const isYes = typeof allowsAll === "function" ? allowsAll() : allowsAll;
+    const judgement = judge({ action, files, guard, rules: ready, answers, allowsAll: isYes });
     return action.kind === "command" ? { ...judgement, reading: action.reading } : judgement;
   };
   return {
     decide: (request) => explain(request).answer,
     explain,
-    remember(rule, agentName) {
-      remembered.set(agentName, [...(remembered.get(agentName) ?? []), readyRule(rule, reading.home)]);
+    remember(rule, asked) {
+      const line = lineOf(asked);
+      remembered.set(line, [...(remembered.get(line) ?? []), readyRule(rule, reading.home)]);
     },
     describe: (request, width) => {
       const { realPath, defaultServer } = reading;
@@ -74,9 +94,9 @@ export function createPolicy(options: PolicyOptions): Policy {
 
 type Case = {
   readonly action: Action;
-  /** What a command does with files by itself. */
+  /** The accesses of a command to files. */
   readonly files: readonly FileAction[];
-  /** What is refused or asked about whatever the rules allow. */
+  /** The guard that refuses or asks whatever the rules allow. */
   readonly guard: FileGuard | undefined;
   readonly rules: readonly ReadyRule[];
   /** Earlier answers of the person. */
@@ -182,18 +202,45 @@ function relativeTo(root: string, matcher: RulePattern): RulePattern {
   };
 }
 
-/** For a person and a database that may be another's: what it says was allowed is asked about again. Without `ask` no one is asked. */
-export function createConsent({ decide }: Pick<Policy, "decide">, ask?: Approve): ApprovalPolicy {
-  if (ask === undefined) return { decide, asksAgain: true };
+/** The rules of a file about calls. */
+type RulesOfFile = {
+  readonly rules: readonly PermissionRule[];
+  /** A tool that is named here may only make calls that one of its patterns covers. */
+  readonly only: readonly PermissionRule[];
+  /** Tools that are denied as a whole. */
+  readonly deny: readonly string[];
+  readonly file: string;
+};
+
+export type FileRules = Pick<Policy, "decide">;
+
+type Reading = Omit<PolicyOptions, "rules" | "guards" | "allowHosts">;
+
+/** Undefined for a file that says nothing about single calls. */
+export function fileRules(given: RulesOfFile, { allowsAll, remembered, ...reading }: Reading): FileRules | undefined {
+  const { only, deny, file } = given;
+  // A tool that is denied as a whole is denied to redirections of the terminal, too.
+  const denied = deny.map((tool): PermissionRule => ({ effect: "deny", pattern: tool, origin: file }));
+  const rules = [...given.rules, ...denied.filter(({ pattern }) => /^(?:write|read)_file$/.test(pattern))];
+  if (rules.length === 0 && only.length === 0) return undefined;
+  const policy = createPolicy({ rules, allowsAll: rules.length > 0 && allowsAll, remembered, ...reading });
+  const covering = createPolicy({ rules: only, ...reading });
+  const limited = new Set(only.map(({ pattern }) => pattern.split("(", 1)[0] ?? ""));
+  const isOutside = (asked: ApprovalRequest): boolean =>
+    limited.has(asked.toolName) && covering.decide(asked)?.effect !== "allow";
   return {
-    decide,
-    asksAgain: true,
-    ask: (request, signal) => {
-      // An answer that was remembered while this question was queued answers it too.
-      const answer = decide(request);
-      if (answer?.effect === "deny") return { allow: false, reason: answer.reason };
-      const isAllowed = answer?.effect === "allow" && request.isFromTool !== true;
-      return isAllowed ? { allow: true } : ask(request, signal);
+    decide(request): RuleAnswer | undefined {
+      if ([request, ...fileRequests(request, policy)].some(isOutside))
+        return { effect: "deny", reason: `not among the calls that the file allows (${only[0]?.origin ?? ""})` };
+      return policy.decide(request);
     },
   };
+}
+
+/** The accesses of a command to files, as calls of the tools that do the same. */
+function fileRequests(request: ApprovalRequest, { explain }: Policy): ApprovalRequest[] {
+  const used = kindOf(request.toolName) === "command" ? (explain(request).reading?.files ?? []) : [];
+  return used.flatMap(({ kind, paths }) =>
+    paths.map((path) => ({ ...request, toolName: kind === "write" ? "write_file" : "read_file", input: { path } })),
+  );
 }

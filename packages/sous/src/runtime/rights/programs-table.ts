@@ -25,76 +25,39 @@ export type ProgramRow = {
 const RUNS = "runs what its arguments say";
 const CODE = "runs code that it is given";
 
+/** They start a program as another user, on another machine, in another root, below another parent or later. */
+const STARTERS =
+  "sudo doas su runuser pkexec sg newgrp gosu su-exec run0 ksu setpriv capsh chroot unshare nsenter firejail bwrap " +
+  "proot fakeroot fakechroot systemd-run systemd-nspawn machinectl lxc lxd incus distrobox toolbox flatpak snap " +
+  "wine wsl ssh scp sftp rsh rlogin rexec mosh autossh dbclient plink sshpass ssh-agent pdsh clush setsid stdbuf " +
+  "ionice chrt taskset numactl cgexec cpulimit prlimit setarch linux32 linux64 i386 x86_64 faketime catchsegv " +
+  "torify torsocks proxychains proxychains4 rlwrap daemonize start-stop-daemon tini dumb-init s6-setuidgid " +
+  "setuidgid softlimit setlock run-parts service strace ltrace gdb gdbserver lldb perf valgrind rr bpftrace dtrace " +
+  "dtruss pexec script expect unbuffer screen tmux tmate zellij byobu dtach abduco xterm konsole kitty alacritty " +
+  "gnome-terminal xfce4-terminal wezterm foot urxvt openvt parallel sem flock watch entr watchexec reflex chronic " +
+  "ifne pee vidir vipe hyperfine multitime at batch crontab xdg-open open osascript launchctl run-mailcap see edit " +
+  "start explorer cross-env cross-env-shell dotenv dotenvx concurrently npm-run-all run-s run-p nodemon foreman " +
+  "honcho direnv mise rtx asdf nvm fnm volta rbenv pyenv nodenv nix nix-shell guix devbox corepack ansible " +
+  "ansible-playbook ansible-console salt salt-call puppet chef-client knife fab vagrant socat nc ncat netcat " +
+  "openvpn aria2c certbot restic borg distcc msgfilter capistrano choom debconf mispipe lckdo zrun niceload " +
+  "eatmydata ccache sccache dbus-run-session dbus-launch gpg-agent xvfb-run just conda mamba micromamba " +
+  "systemd-inhibit octave-cli slogin editor sensible-editor xdotool tsocks";
+
+/**
+ * Editors, pagers and consoles take commands, many of which begin with an exclamation mark. Interpreters here are seldom
+ * given a file; the others are in `programs.ts`.
+ */
+const INTERPRETERS =
+  "vi vim nvim view vimdiff rvim rview gvim ex ed red emacs emacsclient nano pico joe micro hx kak vipw vigr visudo " +
+  "less more most pg man info lynx w3m mutt mail mailx ftp lftp ncftp smbclient mysql mariadb psql sqlite3 sqlite " +
+  "duckdb mongosh mongo redis-cli msfconsole gnuplot dc tclsh wish awk gawk mawk nawk goawk jshell jrunscript jjs " +
+  "groovysh ghci irb pry erl iex ipython ipython3 bconsole byebug pdb jupyter julia octave maxima sage R sbcl clisp " +
+  "ecl guile racket gforth m4 latex pdflatex xelatex lualatex tex xetex luatex latexmk gs ghostscript troff groff";
+
 export const PROGRAM_ROWS: readonly ProgramRow[] = [
-  // Another user, another machine, another root, another parent.
-  { programs: "sudo doas su runuser pkexec sg newgrp gosu su-exec run0 ksu setpriv capsh", does: RUNS },
-  {
-    programs: "chroot unshare nsenter firejail bwrap proot fakeroot fakechroot systemd-run systemd-nspawn",
-    does: RUNS,
-  },
-  { programs: "machinectl lxc lxd incus distrobox toolbox flatpak snap wine wsl", does: RUNS },
-  { programs: "ssh scp sftp rsh rlogin rexec mosh autossh dbclient plink sshpass ssh-agent pdsh clush", does: RUNS },
-  {
-    programs: "setsid stdbuf ionice chrt taskset numactl cgexec cpulimit prlimit setarch linux32 linux64 i386",
-    does: RUNS,
-  },
-  { programs: "x86_64 faketime catchsegv torify torsocks proxychains proxychains4 rlwrap daemonize", does: RUNS },
-  {
-    programs: "start-stop-daemon tini dumb-init s6-setuidgid setuidgid softlimit setlock run-parts service",
-    does: RUNS,
-  },
-  { programs: "strace ltrace gdb gdbserver lldb perf valgrind rr bpftrace dtrace dtruss pexec", does: RUNS },
-  {
-    programs: "script expect unbuffer screen tmux tmate zellij byobu dtach abduco xterm konsole kitty alacritty",
-    does: RUNS,
-  },
-  { programs: "gnome-terminal xfce4-terminal wezterm foot urxvt openvt", does: RUNS },
-  {
-    programs: "parallel sem flock watch entr watchexec reflex chronic ifne pee vidir vipe hyperfine multitime",
-    does: RUNS,
-  },
-  { programs: "at batch crontab xdg-open open osascript launchctl run-mailcap see edit start explorer", does: RUNS },
+  { programs: STARTERS, does: RUNS },
+  { programs: INTERPRETERS, does: CODE },
   { programs: "busybox toybox coreutils", does: "is many programs in one" },
-  {
-    programs: "cross-env cross-env-shell dotenv dotenvx concurrently npm-run-all run-s run-p nodemon foreman honcho",
-    does: RUNS,
-  },
-  { programs: "direnv mise rtx asdf nvm fnm volta rbenv pyenv nodenv nix nix-shell guix devbox corepack", does: RUNS },
-  {
-    programs: "ansible ansible-playbook ansible-console salt salt-call puppet chef-client knife fab vagrant",
-    does: RUNS,
-  },
-  // Editors, pagers and consoles take commands, and many of them begin with an exclamation mark.
-  {
-    programs: "vi vim nvim view vimdiff rvim rview gvim ex ed red emacs emacsclient nano pico joe micro hx kak",
-    does: CODE,
-  },
-  {
-    programs: "vipw vigr visudo less more most pg man info lynx w3m mutt mail mailx ftp lftp ncftp smbclient",
-    does: CODE,
-  },
-  {
-    programs: "mysql mariadb psql sqlite3 sqlite duckdb mongosh mongo redis-cli msfconsole gnuplot dc tclsh wish",
-    does: CODE,
-  },
-  // Interpreters that are seldom given a file. The others are in `programs.ts`.
-  {
-    programs: "awk gawk mawk nawk goawk jshell jrunscript jjs groovysh ghci irb pry erl iex ipython ipython3",
-    does: CODE,
-  },
-  { programs: "bconsole byebug pdb jupyter julia octave maxima sage R sbcl clisp ecl guile racket gforth", does: CODE },
-  { programs: "socat nc ncat netcat openvpn aria2c certbot restic borg distcc msgfilter capistrano", does: RUNS },
-  { programs: "m4 latex pdflatex xelatex lualatex tex xetex luatex latexmk gs ghostscript troff groff", does: CODE },
-  {
-    programs:
-      "choom debconf mispipe lckdo zrun niceload eatmydata ccache sccache dbus-run-session dbus-launch gpg-agent",
-    does: RUNS,
-  },
-  {
-    programs:
-      "xvfb-run just conda mamba micromamba systemd-inhibit octave-cli slogin editor sensible-editor xdotool tsocks",
-    does: RUNS,
-  },
   // Options.
   { programs: "rustup", does: RUNS, words: "run" },
   { programs: "ghc", does: CODE, letters: "e" },

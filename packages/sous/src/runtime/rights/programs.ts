@@ -85,7 +85,7 @@ const OTHERS =
 /** Options that are known; the value of those in `withValue` is the next word. */
 export type KnownOptions = { readonly options: RegExp; readonly withValue?: RegExp | undefined };
 
-/** How many words at the start are known options and their values. */
+/** Counts the words at the start that are known options and their values. */
 export function countOptions(words: readonly ShellWord[], { options, withValue }: KnownOptions): number {
   let at = 0;
   for (; at < words.length; at++) {

@@ -1,8 +1,8 @@
 /** The pattern of a rule: `terminal(git status*)`, `write_file(.env*)`, `fetch(example.com)`, or a tool alone. */
 
-import { matchesGlob, matchesPath, mayStart, pathNames, wildcardSegments } from "../core/glob.ts";
-import { mayMeanMcpTool, readMcpName } from "../core/mcp-names.ts";
-import { outsideName } from "../core/outside-agent.ts";
+import { externalName } from "../../core/external-agent.ts";
+import { matchesGlob, matchesPath, mayStart, pathNames, wildcardSegments } from "../../core/glob.ts";
+import { mayMeanMcpTool, readMcpName } from "../../core/mcp-names.ts";
 import { type Action, type ActionKind, kindOf, namedAgent, readHost } from "./action.ts";
 import { compileCommandPattern } from "./command-pattern.ts";
 import { readCommandLine } from "./command-reading.ts";
@@ -54,7 +54,7 @@ export function compilePattern(text: string, home?: string): RulePattern | strin
   };
 }
 
-/** How many parts of an action must each be allowed. */
+/** Counts the parts of an action, each of which must be allowed. */
 export function countParts(action: Action): number {
   if (action.kind === "command") return action.reading.problem === undefined ? action.reading.parts.length : 1;
   return action.kind === "agents" ? action.names.length : 1;
@@ -148,7 +148,7 @@ function commandPattern(text: string, home: string | undefined): KindPattern<"co
       const found = parts[part];
       return problem === undefined && found !== undefined && pattern.covers(found);
     },
-    // Of a command that is not understood, what was read before the problem.
+    // A command that is not understood still has the parts before the problem.
     touches: ({ reading }) => reading.parts.some((part) => pattern.touches(part)),
   };
 }
@@ -212,7 +212,7 @@ function serverPattern(text: string): KindPattern<"server"> | string {
   const name = text.replace(/^serverName=/, "").replace(/^external\//, "");
   if (!/^[\w .:+()*-]+$/.test(name)) return "it must be the name of a server in agent_servers, such as claude or *";
   const short = name.toLowerCase().replace(/[^a-z0-9._*]+/g, "-");
-  const fits = ({ name: found }: ActionOf<"server">): boolean => matchesGlob(short, outsideName(found));
+  const fits = ({ name: found }: ActionOf<"server">): boolean => matchesGlob(short, externalName(found));
   return { covers: fits, touches: fits };
 }
 

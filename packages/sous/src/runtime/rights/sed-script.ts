@@ -40,7 +40,7 @@ function isHarmless(word: ShellWord | undefined): boolean {
   return rest === "";
 }
 
-/** What follows the first command; undefined when it may do more. */
+/** The text behind the first command; undefined when that command may do more. */
 function behindCommand(text: string): string | undefined {
   const script = behindLines(text);
   const [letter = "", mark = ""] = script;

@@ -15,15 +15,15 @@ import {
   type WrittenWord,
 } from "./shell-words.ts";
 
-export type Joint = ";" | "&&" | "||" | "|" | "&";
+type Joint = ";" | "&&" | "||" | "|" | "&";
 
 /** A file that the shell opens by itself. What only joins streams, and here-documents, are not listed. */
 export type Redirection = { readonly kind: "read" | "write"; readonly target: ShellWord };
 
-export type Assignment = { readonly name: string; readonly value: string };
+type Assignment = { readonly name: string; readonly value: string };
 
 export type SimpleCommand = {
-  /** What stands before it; undefined for the first. */
+  /** The joint before it; undefined for the first. */
   readonly joint: Joint | undefined;
   readonly assignments: readonly Assignment[];
   /** The program and its arguments. */
@@ -33,14 +33,14 @@ export type SimpleCommand = {
   readonly hasStreams: boolean;
 };
 
-export type ShellReading = {
+type ShellReading = {
   /** All of them, or those before the problem. */
   readonly commands: readonly SimpleCommand[];
   /** Why the whole is not understood; undefined when it is. */
   readonly problem: string | undefined;
 };
 
-export type ShellOptions = {
+type ShellOptions = {
   readonly home?: string | undefined;
   /** For the pattern of a rule: an unquoted `*` is a character of a word. */
   readonly isPattern?: boolean | undefined;
@@ -48,7 +48,7 @@ export type ShellOptions = {
 
 const MAX_COMMAND_LENGTH = 16_384;
 const MAX_COMMANDS = 50;
-/** Of one simple command. */
+/** Max redirections of one simple command. */
 const MAX_FILES = 10;
 
 /** Characters that no quote makes harmless: they move the cursor, or stand for something else here. */

@@ -21,7 +21,7 @@ export type Source = { readonly text: string; at: number };
 
 export type ShellProblem = { readonly problem: string };
 
-export type WordOptions = {
+type WordOptions = {
   /** An argument may hold globs, `$?` and the home folder; `literal` takes globs as they stand, as an assignment does. */
   readonly kind: "argument" | "literal" | "pattern";
   /** The home folder, where it is known. */
@@ -39,7 +39,7 @@ export type WrittenWord = ShellWord & {
 /** Stands for an unquoted `*` in the words of a pattern. No command that is understood can hold it. */
 export const WILDCARD = "\ue000";
 
-/** What ends a word outside of quotes. */
+/** The characters that end a word outside of quotes. */
 const WORD_END = /[ \t\n;&|<>]/;
 const PLAIN = /[A-Za-z0-9_@%+=:,./^!\]#-]+/y;
 const BRACES = /\{[A-Za-z0-9_-]*\}/y;

@@ -1,7 +1,8 @@
 /** Compiles any kind of schema into one that the runtime can use, once per schema object. */
 
 import { setImmediate } from "node:timers/promises";
-import { UserError } from "../core/errors.ts";
+import { messageOf, UserError } from "../../core/errors.ts";
+import { loadPatternEngine } from "../../core/pattern.ts";
 import {
   isStandardSchema,
   type JsonSchema,
@@ -10,7 +11,7 @@ import {
   type Schema,
   type StandardIssue,
   type StandardSchema,
-} from "../core/schema.ts";
+} from "../../core/schema.ts";
 import { readSchema } from "./read-schema.ts";
 import { SchemaCheck, type SchemaNode, TooManySteps } from "./rule.ts";
 
@@ -24,6 +25,15 @@ export function compileSchema(given: object): Schema | Promise<Schema> {
   compiled.set(given, schema);
   if (schema instanceof Promise) schema.then((ready) => compiled.set(given, ready)).catch(() => compiled.delete(given));
   return schema;
+}
+
+/** Says whose schema it is when it cannot be used. */
+export async function compileSchemaOf(whose: string, given: object): Promise<Schema> {
+  try {
+    return await compileSchema(given);
+  } catch (cause) {
+    throw new UserError(`${whose} cannot be used: ${messageOf(cause)}`, { cause });
+  }
 }
 
 function compile(given: object): Schema | Promise<Schema> {
@@ -105,8 +115,14 @@ function withCheck(jsonSchema: JsonSchema, validate: AiSdkSchema["validate"]): S
 
 /** Checks by rules of our own, in bounded time: the schema may come from a model or a file. */
 function fromJsonSchema(jsonSchema: JsonSchema): Schema {
-  const node = readSchema(jsonSchema);
-  return { jsonSchema: withoutDialect(jsonSchema), parse: (value, stop) => checkValue(node, value, stop) };
+  const { node, hasPatterns } = readSchema(jsonSchema);
+  return {
+    jsonSchema: withoutDialect(jsonSchema),
+    parse(value, stop) {
+      const loading = hasPatterns ? loadPatternEngine() : undefined;
+      return loading === undefined ? checkValue(node, value, stop) : loading.then(() => checkValue(node, value, stop));
+    },
+  };
 }
 
 /** Nearly every value is checked in fewer steps: about ten milliseconds. */

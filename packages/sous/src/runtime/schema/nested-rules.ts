@@ -1,13 +1,12 @@
 /** The keywords about the parts of lists and objects. */
 
-import { isRecord, once } from "../core/schema.ts";
-import { type Rule, type SchemaCheck, type SchemaNode, short } from "./rule.ts";
+import { isRecord, once } from "../../core/schema.ts";
+import { type Rule, type SchemaCheck, type SchemaNode, type SchemaReader, short } from "./rule.ts";
 import { jsonKey } from "./scalar-rules.ts";
-import type { SchemaReader } from "./schema-reader.ts";
 
 const MAX_QUOTED = 200;
 const MAX_NAMED_KEYS = 5;
-/** Costs, in steps of a pattern. */
+/** Costs, in steps. */
 const KEY_COST = 8;
 const DEFAULT_COST = 30;
 
@@ -142,7 +141,7 @@ function fieldsRule({ properties, patterns, others, isClosed }: Allowed): Rule {
       let isKnown = known !== undefined;
       if (known !== undefined) checkField(name, known);
       for (const { pattern, node } of patterns) {
-        if (pattern.find(name, check.spend) === -1) continue;
+        if (!check.isFound(pattern, name)) continue;
         isKnown = true;
         checkField(name, node);
       }

@@ -3,35 +3,30 @@
  * to the schema that it names, so nothing is copied and a schema may be recursive.
  */
 
-import { compileLinearPattern, type LinearPattern } from "../core/linear-pattern.ts";
-import { UnusablePattern } from "../core/pattern-syntax.ts";
-import { isRecord, type JsonSchema } from "../core/schema.ts";
+import { Pattern } from "../../core/pattern.ts";
+import { UnusablePattern } from "../../core/pattern-syntax.ts";
+import { isRecord, type JsonSchema } from "../../core/schema.ts";
 import { combinedRules, listRules, objectRules } from "./nested-rules.ts";
-import type { Rule, SchemaNode } from "./rule.ts";
+import { type Rule, type SchemaGraph, type SchemaNode, SchemaReader, unusable } from "./rule.ts";
 import { numberRules, textRules, typeRules, valueRules } from "./scalar-rules.ts";
-import { type SchemaGraph, SchemaReader, unusable } from "./schema-reader.ts";
 
-/** Of the JSON text: a model reads all of it. */
+/** Max characters of the JSON text; a model reads all of it. */
 const MAX_LENGTH = 500_000;
-/** Of the brackets in it. */
+/** Max depth of its brackets. */
 const MAX_DEPTH = 300;
 const MAX_SCHEMAS = 20_000;
 const MAX_PATTERN_LENGTH = 4000;
-/** Of all patterns together. */
+/** Max instructions of all patterns together. The smallest counts like a hundred, because the engine needs memory for each. */
 const MAX_INSTRUCTIONS = 100_000;
-/** Of the schemas that one value meets, with all references written out. */
+const MIN_INSTRUCTIONS = 100;
+/** Max schemas that one value meets, with all references written out. */
 const MAX_FOR_ONE_VALUE = 10_000;
 const MAX_DEPTH_FOR_ONE_VALUE = 100;
 
 /** Keywords that restrict and are not supported. Keywords that only describe are ignored. */
 const NOT_SUPPORTED = [
-  "unevaluatedItems",
-  "unevaluatedProperties",
-  "dependentSchemas",
-  "dependentRequired",
-  "dependencies",
-  "$dynamicRef",
-  "$recursiveRef",
+  ...["unevaluatedItems", "unevaluatedProperties", "dependentSchemas", "dependentRequired", "dependencies"],
+  ...["$dynamicRef", "$recursiveRef"],
 ];
 
 const RULES: readonly ((reader: SchemaReader) => Rule[])[] = [
@@ -45,9 +40,9 @@ const RULES: readonly ((reader: SchemaReader) => Rule[])[] = [
 ];
 
 /** Throws a `UserError` that says what cannot be used. */
-export function readSchema(given: JsonSchema): SchemaNode {
+export function readSchema(given: JsonSchema): { node: SchemaNode; hasPatterns: boolean } {
   const document = new SchemaDocument(plainCopy(given));
-  return document.read();
+  return { node: document.read(), hasPatterns: document.hasPatterns };
 }
 
 class SchemaDocument implements SchemaGraph {
@@ -56,11 +51,15 @@ class SchemaDocument implements SchemaGraph {
   readonly #unread: [SchemaNode, JsonSchema][] = [];
   /** From a schema to the one that it refers to. */
   readonly #references = new Map<SchemaNode, SchemaNode>();
-  readonly #patterns = new Map<string, LinearPattern>();
+  readonly #patterns = new Map<string, Pattern>();
   #instructions = 0;
 
   constructor(root: JsonSchema) {
     this.#root = root;
+  }
+
+  get hasPatterns(): boolean {
+    return this.#patterns.size > 0;
   }
 
   read(): SchemaNode {
@@ -90,12 +89,12 @@ class SchemaDocument implements SchemaGraph {
     return node;
   }
 
-  patternOf(source: string): LinearPattern {
+  patternOf(source: string): Pattern {
     const known = this.#patterns.get(source);
     if (known !== undefined) return known;
     if (source.length > MAX_PATTERN_LENGTH) throw unusable(`a pattern is longer than ${MAX_PATTERN_LENGTH} characters`);
     const pattern = compilePattern(source);
-    this.#instructions += pattern.size;
+    this.#instructions += Math.max(pattern.size, MIN_INSTRUCTIONS);
     if (this.#instructions > MAX_INSTRUCTIONS) throw unusable("its patterns are too large together");
     this.#patterns.set(source, pattern);
     return pattern;
@@ -144,9 +143,9 @@ function decoded(step: string): string {
   }
 }
 
-function compilePattern(source: string): LinearPattern {
+function compilePattern(source: string): Pattern {
   try {
-    return compileLinearPattern(source, { isLiteral: false, ignoreCase: false, dialect: "text" });
+    return new Pattern(source, { dialect: "text" });
   } catch (error) {
     if (!(error instanceof UnusablePattern)) throw error;
     throw unusable(`${error.message} Write it without that, or describe the rule in a description.`, error);

@@ -1,4 +1,8 @@
-/** The rules of a compiled schema, and the check of one value by them. */
+/** The rules of a compiled schema and the check of one value by them, and the reader that makes rules of keywords. */
+
+import { UserError } from "../../core/errors.ts";
+import type { Pattern } from "../../core/pattern.ts";
+import { isRecord, type JsonSchema } from "../../core/schema.ts";
 
 /** One rule of a schema: returns the value with the defaults of the schema filled in, and reports problems to the check. */
 export type Rule = (value: unknown, check: SchemaCheck) => unknown;
@@ -20,9 +24,10 @@ export class TooManySteps extends Error {
 /** A model repairs its answer with these; the first ones are enough. */
 const MAX_PROBLEMS = 20;
 const MAX_PATH_LENGTH = 200;
-/** Of nested schemas while a value is checked, to bound the stack. */
+/** Max depth of nested schemas while a value is checked, to bound the stack. */
 const MAX_DEPTH = 600;
-/** Costs, in steps of a pattern. */
+/** Costs, in steps of up to 100 nanoseconds: so long a search takes for one character and four instructions. */
+const PATTERN_COST = 4;
 const SCHEMA_COST = 4;
 const PROBLEM_COST = 10;
 
@@ -31,7 +36,7 @@ export class SchemaCheck {
   readonly problems: string[] = [];
   #stepsLeft: number;
   #failures = 0;
-  /** How many failures there were when the innermost attempt began; undefined outside of one. */
+  /** The number of failures when the innermost attempt began; undefined outside of one. */
   #attemptedAt: number | undefined;
   readonly #path: (string | number)[] = [];
   #depth = 0;
@@ -44,6 +49,12 @@ export class SchemaCheck {
     this.#stepsLeft -= steps;
     if (this.#stepsLeft < 0) throw new TooManySteps();
   };
+
+  /** True when the pattern is in the text. A search cannot be stopped, so it is paid for before it starts. */
+  isFound(pattern: Pattern, text: string): boolean {
+    this.spend(PATTERN_COST + Math.ceil((pattern.size * text.length) / 4));
+    return pattern.isIn(text);
+  }
 
   /** The value with its defaults. Ends at the first rule that fails. */
   value(node: SchemaNode, given: unknown): unknown {
@@ -102,4 +113,95 @@ export class SchemaCheck {
 /** The beginning of a text that a message quotes. */
 export function short(text: string, maxLength: number): string {
   return text.length <= maxLength ? text : `${text.slice(0, maxLength - 1).toWellFormed()}…`;
+}
+
+/** The parts that the schemas of one document share. */
+export type SchemaGraph = {
+  nodeOf(schema: unknown, keyword: string): SchemaNode;
+  /** The node of the schema that a `$ref` names. */
+  refer(from: SchemaNode, ref: string): SchemaNode;
+  patternOf(source: string): Pattern;
+};
+
+/** One schema while it is read: its keywords, each checked for its type. */
+export class SchemaReader {
+  readonly schema: JsonSchema;
+  readonly #node: SchemaNode;
+  readonly #graph: SchemaGraph;
+
+  constructor(schema: JsonSchema, node: SchemaNode, graph: SchemaGraph) {
+    this.schema = schema;
+    this.#node = node;
+    this.#graph = graph;
+  }
+
+  /** A schema for a part of the value. */
+  node(keyword: string, given: unknown): SchemaNode {
+    return this.#graph.nodeOf(given, keyword);
+  }
+
+  nodes(keyword: string, given: unknown): SchemaNode[] {
+    if (!Array.isArray(given)) throw unusable(`${keyword} must be a list of schemas`);
+    return given.map((each) => this.node(keyword, each));
+  }
+
+  /** A schema for the same value. */
+  sameNode(keyword: string, given: unknown): SchemaNode {
+    return this.#same(this.node(keyword, given));
+  }
+
+  /** Empty when the schema does not have the keyword. */
+  sameNodes(keyword: string): SchemaNode[] {
+    return this.nodes(keyword, this.schema[keyword] ?? []).map((node) => this.#same(node));
+  }
+
+  reference(): SchemaNode | undefined {
+    if (this.schema.$ref === undefined) return undefined;
+    return this.#same(this.#graph.refer(this.#node, this.text("$ref") ?? ""));
+  }
+
+  number(keyword: string): number | undefined {
+    const given = this.schema[keyword];
+    if (given === undefined || typeof given === "number") return given;
+    throw unusable(`${keyword} must be a number`);
+  }
+
+  text(keyword: string): string | undefined {
+    const given = this.schema[keyword];
+    if (given === undefined || typeof given === "string") return given;
+    throw unusable(`${keyword} must be a string`);
+  }
+
+  list(keyword: string): readonly unknown[] | undefined {
+    const given = this.schema[keyword];
+    if (given === undefined || Array.isArray(given)) return given;
+    throw unusable(`${keyword} must be a list`);
+  }
+
+  names(keyword: string): readonly string[] {
+    const given = this.list(keyword) ?? [];
+    if (given.every((each) => typeof each === "string")) return given;
+    throw unusable(`${keyword} must be a list of names`);
+  }
+
+  entries(keyword: string): [string, unknown][] {
+    const given = this.schema[keyword] ?? {};
+    if (isRecord(given)) return Object.entries(given);
+    throw unusable(`${keyword} must be an object`);
+  }
+
+  pattern(source: string): Pattern {
+    return this.#graph.patternOf(source);
+  }
+
+  #same(node: SchemaNode): SchemaNode {
+    this.#node.sameValue.push(node);
+    return node;
+  }
+}
+
+const MAX_MESSAGE_LENGTH = 400;
+
+export function unusable(what: string, cause?: unknown): UserError {
+  return new UserError(short(`This JSON Schema cannot be used: ${what}`, MAX_MESSAGE_LENGTH), { cause });
 }

@@ -1,9 +1,7 @@
 /** The keywords about a value itself: its type, what it may equal, texts and numbers. */
 
-import { compileLinearPattern, type LinearPattern } from "../core/linear-pattern.ts";
-import { once } from "../core/schema.ts";
-import { type Rule, short } from "./rule.ts";
-import { type SchemaReader, unusable } from "./schema-reader.ts";
+import { once } from "../../core/schema.ts";
+import { type Rule, type SchemaReader, short, unusable } from "./rule.ts";
 
 const TYPES: Record<string, (value: unknown) => boolean> = {
   string: (value) => typeof value === "string",
@@ -79,8 +77,11 @@ export function textRules(reader: SchemaReader): Rule[] {
         check.fail(`Too small: expected string to have >=${minLength} characters`);
       if (maxLength !== undefined && length > maxLength)
         check.fail(`Too big: expected string to have <=${maxLength} characters`);
-      if (format?.(value, check.spend) === false) check.fail(`Invalid string: it is not of the format ${formatName}`);
-      if (pattern !== undefined && pattern.find(value, check.spend) === -1)
+      if (format !== undefined) {
+        check.spend(value.length);
+        if (!format(value)) check.fail(`Invalid string: it is not of the format ${formatName}`);
+      }
+      if (pattern !== undefined && !check.isFound(pattern, value))
         check.fail(`Invalid string: must match pattern ${short(source ?? "", MAX_QUOTED)}`);
       return value;
     },
@@ -138,7 +139,7 @@ function isMultiple(value: number, step: number): boolean {
 }
 
 /** The formats of JSON Schema that are checked; others are descriptions. All are matched in linear time. */
-type Format = (text: string, onSteps: (steps: number) => void) => boolean;
+type Format = (text: string) => boolean;
 
 const YEAR_WITH_29_FEBRUARY = "(?:\\d\\d(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)";
 const DATE =
@@ -184,14 +185,11 @@ function formatNamed(name: string): Format | undefined {
 
 /** The whole text, not a part of it. */
 function matches(pattern: string): Format {
-  const compiled = once(
-    (): LinearPattern =>
-      compileLinearPattern(`^(?:${pattern})$`, { isLiteral: false, ignoreCase: false, dialect: "text" }),
-  );
-  return (text, onSteps) => compiled().find(text, onSteps) !== -1;
+  const expression = once(() => new RegExp(`^(?:${pattern})$`, "u"));
+  return (text) => expression().test(text);
 }
 
-/** In steps of a pattern. */
+/** In steps. */
 const PART_COST = 12;
 
 /** A text that two JSON values share exactly when JSON Schema calls them equal. Reports its cost to `spend`. */

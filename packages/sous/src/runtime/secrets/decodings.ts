@@ -114,7 +114,7 @@ function bytesOf(digits: string): string {
   return text;
 }
 
-/** Of a hexadecimal digit: letters have the last four bits 1 to 6 in either case. */
+/** The value of a hexadecimal digit: letters have the last four bits 1 to 6 in either case. */
 function digitValue(code: number): number {
   return code > 0x39 ? (code & 0xf) + 9 : code & 0xf;
 }
@@ -135,7 +135,7 @@ function toOriginal(text: string, { pattern, decode }: Decoding, spans: readonly
 
 type Match = { start: number; end: number; decodedStart: number; length: number };
 
-/** Where the character at this index of the decoded text comes from. */
+/** The range of the source that the character at this index of the decoded text comes from. */
 function originOf(index: number, matches: readonly Match[]): { start: number; end: number } {
   let low = 0;
   let high = matches.length;
@@ -150,7 +150,7 @@ function originOf(index: number, matches: readonly Match[]): { start: number; en
   return behind < 0 ? before : { start: before.end + behind, end: before.end + behind + 1 };
 }
 
-/** How much of what was shown is looked at again with the next piece. Less than eight characters of a value tell nothing. */
+/** Characters of the shown text that are looked at again with the next piece. Less than eight characters of a value tell nothing. */
 const CONTEXT = 64;
 
 export class PieceRedactor {

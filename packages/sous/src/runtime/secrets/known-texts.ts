@@ -3,7 +3,7 @@
 import type { Span } from "./redact.ts";
 import type { Secret } from "./variables.ts";
 
-/** What to look for: `start` has exactly seven characters, and `check` says what it is that begins or is there. */
+/** A text to look for: `start` has exactly seven characters, and `check` names the secret that starts here. */
 export type KnownText = {
   start: string;
   check: (text: string, index: number) => Span | undefined;
@@ -11,7 +11,7 @@ export type KnownText = {
 
 /** All are found by their first characters, so these are as many as the shortest of them has. */
 const START_LENGTH = 7;
-/** How far the window can move when the last two characters looked at are in none of them. */
+/** The distance the window can move when the last two characters looked at are in none of them. */
 const MAX_STEP = START_LENGTH - 1;
 /** A power of two: how many kinds of pairs of characters are told apart. */
 const PAIRS = 1 << 14;
@@ -108,7 +108,7 @@ function asPartOfUrl(value: string): string {
   return encodeURIComponent(value.toWellFormed());
 }
 
-/** What every base64 text has that holds the value: where it begins among three bytes decides which of three. */
+/** The part that every base64 text with the value has: its position among three bytes decides which of three. */
 function insideBase64(value: string): string[] {
   const bytes = String.fromCharCode(...new TextEncoder().encode(value));
   const texts = [0, 1, 2].map((before) => {

@@ -1,8 +1,8 @@
 /** Takes secrets out of texts: values that are known, and what has the shape of a key. What was taken out is marked. */
 
-import type { FilePart } from "../core/message.ts";
-import { markOf, type Redactor } from "../core/redactor.ts";
-import { isObject } from "../core/schema.ts";
+import { markOf, type Redactor } from "../../core/clean-text.ts";
+import type { FilePart } from "../../core/message.ts";
+import { isObject } from "../../core/schema.ts";
 import { findDecoded, PieceRedactor } from "./decodings.ts";
 import { asBytes, type KnownText, KnownTexts, spellingsOf } from "./known-texts.ts";
 import { KNOWN_SHAPES, urlPasswords } from "./shapes.ts";
@@ -33,7 +33,7 @@ export function createValueRedactor(secrets: readonly Secret[]): Redactor {
 
 /** The shortest value that is looked for, and less than the shortest thing with the shape of a key. */
 const MIN_LENGTH = 8;
-/** Of long texts the last few without a secret are remembered: results and instructions are looked at more than once. */
+/** The number of long texts without a secret that are remembered: results and instructions are looked at more than once. */
 const REMEMBERED = 4;
 const WORTH_REMEMBERING = 512;
 const TOO_LARGE_TO_REMEMBER = 1 << 20;

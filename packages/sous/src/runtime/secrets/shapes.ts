@@ -1,4 +1,4 @@
-/** What looks like a secret: private keys, credentials in headers and in addresses. */
+/** Recognizes secrets by their look: private keys, credentials in headers and in addresses. */
 
 import type { KnownText } from "./known-texts.ts";
 import type { Span } from "./redact.ts";
@@ -28,7 +28,7 @@ function privateKey(text: string, index: number): Span | undefined {
   return hasKeyMaterial(text, body, end) ? { start, end, name: "private key" } : undefined;
 }
 
-/** Where the match at `index` ends; every expression here is bounded, since V8 gives up on very long matches. */
+/** The index at which the match at `index` ends; every expression here is bounded, since V8 gives up on very long matches. */
 function endOf(sticky: RegExp, text: string, index: number): number | undefined {
   sticky.lastIndex = index;
   return sticky.test(text) ? sticky.lastIndex : undefined;
@@ -37,7 +37,7 @@ function endOf(sticky: RegExp, text: string, index: number): number | undefined 
 /** Between the lines of a key: space, as it is or escaped, the number of the line, a sign of a quotation. */
 const BETWEEN_LINES = /(?:\s|\\[nrt]|\d{1,6}[\t:|→]|[#>|*]){0,40}/y;
 const KEY_LINE = /[A-Za-z0-9+/]{16,4096}={0,2}|[A-Za-z0-9+/]{0,15}={1,2}|[A-Za-z0-9+/]{1,15}$/y;
-/** How the key is encrypted, or what made it. */
+/** Header lines of a key: its encryption, or the program that made it. */
 const KEY_NOTE = /[A-Za-z-]{1,40}: [^\n\\]{1,120}/y;
 
 function endOfKeyLines(text: string, from: number, limit: number): number {
@@ -107,7 +107,7 @@ function tokenBehind(text: string, index: number, name: string): Span | undefine
 
 const MAX_USERINFO = 512;
 const ENDS_USERINFO = /[\s/?#"'`<>\\]/;
-/** What people write where a password would be. */
+/** Placeholders that people write where a password would be. */
 const PLACEHOLDER = /^(?:[$<{*[]|%[^0-9A-Fa-f]|(?:pass|passwd|password|pw|pwd|secret|token|x+|\.+)$)/i;
 
 /** `scheme://user:password@host`: only the password goes. */

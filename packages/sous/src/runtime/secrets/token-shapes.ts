@@ -47,7 +47,7 @@ const ANY_SHAPE = new RegExp(SHAPES.map(({ pattern }) => `(${pattern.source})`).
 
 /** Every token has at least this many letters, digits, `-` and `_` in a row. */
 const ROW_LENGTH = 16;
-/** How often one row may look like the beginning of a token that is none. */
+/** Max times that one row may look like the beginning of a token that is none. */
 const MAX_ATTEMPTS = 16;
 
 const IN_ROW = 1;
@@ -134,7 +134,7 @@ function tokenAt(text: string, index: number, end: number): Span | undefined {
 const DOT = 0x2e;
 const DASH = 0x2d;
 const UNDERSCORE = 0x5f;
-/** What can be before the letters and digits of an escape. */
+/** Characters that can be before the letters and digits of an escape. */
 const ESCAPES = "\\%[;";
 const ESCAPE = /(?:\\(?:[nrtbf]|u[\dA-Fa-f]{4})|%[\dA-Fa-f]{2}|\p{Cc}\[[\d;]{0,9}[A-Za-z])$/u;
 const MAX_ESCAPE = 12;

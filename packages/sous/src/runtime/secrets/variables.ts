@@ -38,7 +38,7 @@ const MAY_MATTER =
 const ABOUT =
   /(?:^|_)(?:SOCK|SOCKET|FILE|PATH|DIR|HOME|ID|IDS|TYPE|NAME|HOST|PORT|USER|USERNAME|ENABLED|DISABLED|REGION|ALGORITHM|ALGO|VERSION|LENGTH|SIZE|TTL|TIMEOUT|EXPIRY|LIMIT|PROVIDER|METHOD|MODE|POLICY|SCOPE|SCOPES|AUDIENCE|ISSUER|COUNT)$/;
 
-/** What a package says about itself; nothing of it is secret. */
+/** Variables in which a package describes itself; none of them is secret. */
 const PUBLIC_PREFIX = /^npm_(?:package|lifecycle)_/;
 
 function kindOf(name: string): Kind | undefined {
@@ -95,7 +95,7 @@ function decoded(text: string): string {
   }
 }
 
-/** What would be hidden in every other sentence: a word, a number, a path, a host with a port, the name of a variable. */
+/** Values that would be hidden in every other sentence: a word, a number, a path, a host with a port, the name of a variable. */
 function isOrdinary(value: string): boolean {
   if (/^[\d.,:_-]+$/.test(value)) return true;
   if (value.length < 16 && /^[A-Za-z]+$/.test(value)) return true;

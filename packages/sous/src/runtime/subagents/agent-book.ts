@@ -1,11 +1,11 @@
 /** The agents of a tree with what each has used so far, and the live runs. */
 
-import type { Account, Budget } from "../core/limits.ts";
-import type { RunOutcome } from "../core/outcome.ts";
-import type { Incoming, Run, RunProfile } from "../core/run.ts";
-import type { AgentSummary } from "../core/runtime.ts";
-import type { ChildInfo, ChildStatus } from "../core/spawn.ts";
-import { addCost, addUsage, noUsage, type Usage } from "../core/usage.ts";
+import type { Account, Budget } from "../../core/limits.ts";
+import type { RunOutcome } from "../../core/outcome.ts";
+import type { Incoming, Run, RunProfile } from "../../core/run.ts";
+import type { AgentSummary } from "../../core/runtime.ts";
+import type { ChildInfo, ChildStatus } from "../../core/spawn.ts";
+import { addCost, addUsage, noUsage, type Usage } from "../../core/usage.ts";
 import { childPath, type LabelCounters, notePath } from "./paths.ts";
 
 /** One agent over all its runs. Small: a tree may have a hundred thousand. */
@@ -24,7 +24,7 @@ export type AgentEntry = {
   readonly budget: Budget | undefined;
   readonly isBackground: boolean;
   lastRunId: string;
-  /** Its session with an agent outside. */
+  /** Its session with an external agent. */
   sessionId: string | undefined;
   /** While it is alive, before that while it is queued, and while it waits for an answer that comes later. */
   run: Run | undefined;
@@ -36,7 +36,7 @@ export type AgentEntry = {
   costUsd: number | null;
   durationMs: number;
   children: AgentEntry[] | undefined;
-  /** How often each label was used below it. */
+  /** The uses of each label below it. */
   counters: LabelCounters | undefined;
   /** Messages that arrived too late for its last run: the next run reads them first. */
   unread: Incoming[] | undefined;
@@ -45,7 +45,7 @@ export type AgentEntry = {
 /** A chain of runs that wait for each other is as long as the tree is deep. With more live runs the waits are not counted. */
 const MAX_COUNTED_RUNS = 12;
 
-/** What is known of an agent that was there before the restart of its tree. */
+/** The entry of an agent from before the restart of its tree. */
 type EarlierEntry = Pick<
   AgentEntry,
   "agentId" | "parent" | "path" | "label" | "agentName" | "account" | "budget" | "isBackground"
@@ -213,19 +213,10 @@ export class AgentBook {
 }
 
 function summarize(entry: AgentEntry): AgentSummary {
-  return {
-    id: entry.agentId,
-    parentId: entry.parent?.agentId ?? null,
-    path: entry.path,
-    label: entry.label,
-    depth: entry.depth,
-    status: entry.status,
-    turns: entry.turns,
-    toolCount: entry.toolCount,
-    usage: entry.usage === undefined ? noUsage() : { ...entry.usage },
-    costUsd: entry.costUsd,
-    durationMs: entry.durationMs,
-  };
+  const { agentId: id, path, label, depth, status, turns, toolCount, costUsd, durationMs } = entry;
+  const parentId = entry.parent?.agentId ?? null;
+  const usage = entry.usage === undefined ? noUsage() : { ...entry.usage };
+  return { id, parentId, path, label, depth, status, turns, toolCount, usage, costUsd, durationMs };
 }
 
 /** Delivers a message to an agent that is alive or about to start: read before its next turn, or with its task. */
@@ -238,15 +229,8 @@ export function deliver(entry: AgentEntry, incoming: Incoming): void {
   entry.unread.push(incoming);
 }
 
-export function childInfo(entry: AgentEntry): ChildInfo {
-  return {
-    agentId: entry.agentId,
-    runId: entry.lastRunId,
-    path: entry.path,
-    label: entry.label,
-    depth: entry.depth,
-    agentName: entry.agentName,
-  };
+export function childInfo({ agentId, lastRunId: runId, path, label, depth, agentName }: AgentEntry): ChildInfo {
+  return { agentId, runId, path, label, depth, agentName };
 }
 
 export function childStatus(entry: AgentEntry): ChildStatus {

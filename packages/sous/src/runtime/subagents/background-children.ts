@@ -1,10 +1,9 @@
 /** Children that run while their parent continues: their reports reach it exactly once. */
 
-import { messageOf } from "../core/errors.ts";
-import type { BackgroundChild, Run } from "../core/run.ts";
-import { untilAborted } from "../core/scope.ts";
-import type { ChildReport } from "../core/spawn.ts";
-import { Cancelled } from "../core/stopped.ts";
+import { messageOf } from "../../core/errors.ts";
+import type { BackgroundChild, Run } from "../../core/run.ts";
+import { Cancelled, untilAborted } from "../../core/scope.ts";
+import type { ChildReport } from "../../core/spawn.ts";
 import { toToolResult } from "./report.ts";
 
 /** Registers the child and delivers its report when it ends, unless a call already waits for the report. */
@@ -203,7 +202,7 @@ function takeFromInbox(parent: Run, isWanted: (agentId: string) => boolean): Chi
   return taken;
 }
 
-/** What the parent's model reads. Text a model reads: snapshotted. */
+/** The message to the parent's model. Text a model reads: snapshotted. */
 function reportMessage(report: ChildReport): string {
   const { success, output, error } = toToolResult({ kind: "ended", report });
   return `Report of the background subagent ${report.label}:\n${success ? output : `${error}\n${output}`}`;

@@ -1,10 +1,10 @@
 /** Callbacks for embedders: a thin view of the one event stream. */
 
-import { type ErrorType, UserError } from "../core/errors.ts";
-import type { EventListener, EventOf } from "../core/event.ts";
-import { isOutsideModel } from "../core/model.ts";
-import { nearest } from "../core/nearest.ts";
-import { isSuccess, type RunOutcome } from "../core/outcome.ts";
+import { type ErrorType, UserError } from "../../core/errors.ts";
+import type { EventListener, EventOf } from "../../core/event.ts";
+import { isExternalModel } from "../../core/model.ts";
+import { nearest } from "../../core/nearest.ts";
+import { isSuccess, type RunOutcome } from "../../core/outcome.ts";
 import { labelIn } from "./paths.ts";
 
 /** A child that starts. */
@@ -18,7 +18,7 @@ export type SubagentInfo = {
   depth: number;
 };
 
-/** How a child ended. */
+/** The end of a child. */
 export type SubagentResult = {
   /** The final text, or the partial text of a child that was stopped. */
   text: string;
@@ -27,14 +27,14 @@ export type SubagentResult = {
   durationMs: number;
 };
 
-/** A tool call of a child, or something that an agent outside does by itself: `toolName` is what the agent calls it. */
+/** A tool call of a child, or something that an external agent does by itself: `toolName` is what the agent calls it. */
 export type SubagentToolCall = { callId: string; toolName: string; input: unknown };
 
 /** The result of a tool call of a child. */
 export type SubagentToolResult = {
   callId: string;
   toolName: string;
-  /** What the child's model reads; of an agent outside what it says of its own call, at most 4 KB. */
+  /** The text that the child's model reads; of an external agent what it says of its own call, at most 4 KB. */
   output: string;
   isError: boolean;
   durationMs: number;
@@ -78,7 +78,7 @@ export function trackSubagents(callbacks: SubagentCallbacks): EventListener {
   return (event) => {
     if (event.parentId === null) return;
     if (event.type === "run-start") {
-      const mode = isOutsideModel(event.model) ? "delegate" : "spawn";
+      const mode = isExternalModel(event.model) ? "delegate" : "spawn";
       live.set(event.runId, toListener(callbacks, { description: event.label, mode }));
     }
     // It started in another process; only its path is known here.
@@ -97,7 +97,7 @@ export function toListener(
   child: Pick<SubagentInfo, "description" | "mode">,
   levelsAbove = 0,
 ): EventListener {
-  /** When the calls of an agent outside began, by call. */
+  /** When the calls of an external agent began, by call. */
   const begun = new Map<string, number>();
   return (event) => {
     const { agentId: id, path } = event;
@@ -108,8 +108,10 @@ export function toListener(
         return callbacks.onSubagentStart?.({ id, ...child, path, depth });
       case "text-delta":
         return callbacks.onSubagentStreamDelta?.(id, event.text);
-      case "tool-call-start":
-        return callbacks.onSubagentToolCallStart?.(id, toToolCall(event));
+      case "tool-call-start": {
+        const { callId, toolName, input } = event;
+        return callbacks.onSubagentToolCallStart?.(id, { callId, toolName, input });
+      }
       case "tool-call-end":
         return callbacks.onSubagentToolCallEnd?.(id, toToolResult(event));
       case "outside-call": {
@@ -129,10 +131,6 @@ export function toListener(
         return undefined;
     }
   };
-}
-
-function toToolCall({ callId, toolName, input }: EventOf<"tool-call-start">): SubagentToolCall {
-  return { callId, toolName, input };
 }
 
 function toToolResult(event: EventOf<"tool-call-end">): SubagentToolResult {

@@ -1,14 +1,14 @@
 /** The checks of a request for a child, before anything is spent. */
 
-import type { AgentDefinition } from "../core/agent.ts";
-import { Refused } from "../core/errors.ts";
-import { whyNotNamed } from "../core/model.ts";
-import { nearestFirst } from "../core/nearest.ts";
-import type { Rights } from "../core/rights.ts";
-import type { Run } from "../core/run.ts";
-import { depthMessage, isSubagentToolName, type SpawnRequest } from "../core/spawn.ts";
+import type { AgentDefinition } from "../../core/agent.ts";
+import { Refused } from "../../core/errors.ts";
+import { whyNotNamed } from "../../core/model.ts";
+import { nearestFirst } from "../../core/nearest.ts";
+import type { Rights } from "../../core/rights.ts";
+import type { Run } from "../../core/run.ts";
+import { depthMessage, isSubagentToolName, type SpawnRequest } from "../../core/spawn.ts";
 
-/** Of many names, as many as help. */
+/** Max names in a sentence. */
 const MAX_NAMES = 20;
 
 /** Throws `Refused` with known names, the most similar first. */

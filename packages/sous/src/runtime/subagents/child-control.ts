@@ -1,12 +1,13 @@
 /** The control that a run has over its own children only. */
 
-import type { Run } from "../core/run.ts";
-import type { CancelMode, ChildControl, SpawnReply } from "../core/spawn.ts";
-import { Cancelled } from "../core/stopped.ts";
+import type { ErrorType } from "../../core/errors.ts";
+import type { Run } from "../../core/run.ts";
+import { Cancelled } from "../../core/scope.ts";
+import type { CancelMode, ChildControl, SpawnReply } from "../../core/spawn.ts";
 import { type AgentBook, type AgentEntry, childInfo, childStatus, deliver } from "./agent-book.ts";
 import { takeReports, untilEnded } from "./background-children.ts";
 
-/** What the tree supplies. */
+/** The ports that the tree supplies. */
 export type ControlPorts = {
   book: AgentBook;
   /** Ends a child that waits for an answer that comes later. */
@@ -32,10 +33,14 @@ export function childControl(parent: Run, ports: ControlPorts, callId: string | 
     list: () => book.childrenOf(parent.who.agentId).map(childStatus),
     async send(agentId, message) {
       const entry = own(agentId);
-      if (entry === undefined) return unknownChild(agentId);
-      if (message.trim() === "")
-        return { kind: "refused", errorType: "invalid_input", message: "message cannot be empty" };
-      if (entry.run?.isParked === true) return waitsForAnswer(entry);
+      if (entry === undefined)
+        return refused("invalid_input", `No subagent with the id ${agentId}. subagent_list shows those you started.`);
+      if (message.trim() === "") return refused("invalid_input", "message cannot be empty");
+      if (entry.run?.isParked === true)
+        return refused(
+          "consent",
+          `${entry.label} waits until the user has answered a question, and reads no messages before.`,
+        );
       if (entry.status !== "running" || ports.hasRevived(parent, callId))
         return ports.revive(parent, entry, message, callId);
       deliver(entry, { kind: "steer", text: message, callId });
@@ -83,12 +88,6 @@ function isBelow(run: Run, ancestor: Run): boolean {
   return false;
 }
 
-function waitsForAnswer({ label }: AgentEntry): SpawnReply {
-  const message = `${label} waits until the user has answered a question, and reads no messages before.`;
-  return { kind: "refused", errorType: "consent", message };
-}
-
-function unknownChild(agentId: string): SpawnReply {
-  const message = `No subagent with the id ${agentId}. subagent_list shows those you started.`;
-  return { kind: "refused", errorType: "invalid_input", message };
+function refused(errorType: ErrorType, message: string): SpawnReply {
+  return { kind: "refused", errorType, message };
 }

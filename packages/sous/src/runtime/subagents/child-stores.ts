@@ -1,8 +1,8 @@
 /** Stores for one child: they receive copies of what the journal holds, if the caller gives factories for them. */
 
-import type { Hooks } from "../core/approval.ts";
-import type { SousEvent, StoredEvent } from "../core/event.ts";
-import type { Message } from "../core/message.ts";
+import type { Hooks } from "../../core/approval.ts";
+import type { SousEvent, StoredEvent } from "../../core/event.ts";
+import type { Message } from "../../core/message.ts";
 
 /** The counts of a child, written to its state store. */
 export type ChildState = { status: string; turns: number; toolCount: number; totalTokens: number };

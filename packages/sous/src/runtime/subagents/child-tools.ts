@@ -1,14 +1,14 @@
 /** The tools for a child that was started: send it a message, read its whole report, wait for it, cancel it, list all. */
 
 import * as z from "zod";
-import { ToolFailure } from "../core/errors.ts";
-import type { StandardSchema } from "../core/schema.ts";
-import { type Tool, type ToolContext, tool } from "../core/tool.ts";
-import { utf8Slice } from "../core/truncate.ts";
-import type { SubagentCancelInput, SubagentReportInput, SubagentSendInput, SubagentWaitInput } from "./input-types.ts";
+import { ToolFailure } from "../../core/errors.ts";
+import type { StandardSchema } from "../../core/schema.ts";
+import { type Tool, type ToolContext, tool } from "../../core/tool.ts";
+import { utf8Slice } from "../../core/truncate.ts";
+import type { SubagentCancelInput, SubagentReportInput, SubagentSendInput, SubagentWaitInput } from "./input.ts";
 import { DESCRIPTIONS } from "./prompts.ts";
 import { labelledReports, toToolResult } from "./report.ts";
-import { sentenceSchema } from "./sentence-schema.ts";
+import { notBlank, sentenceSchema } from "./sentence-schema.ts";
 
 const REPORT_PAGE_BYTES = 16_384;
 
@@ -21,7 +21,7 @@ const SENTENCES = {
 };
 
 const sendInput: StandardSchema<SubagentSendInput> = sentenceSchema(
-  z.strictObject({ subagent_id: z.string().min(1), message: z.string().refine((text) => text.trim() !== "") }),
+  z.strictObject({ subagent_id: z.string().min(1), message: notBlank }),
   { ...SENTENCES, "*": "Allowed: subagent_id, message." },
 );
 

@@ -1,12 +1,14 @@
 /** The tools for children that a run is offered, and the agents that calls may name. */
 
-import type { AgentDefinition } from "../core/agent.ts";
-import { DEFAULT_LIMITS, type DelegationLimits, MAX_AGENT_TOOLS } from "../core/limits.ts";
-import { type Tool, tool } from "../core/tool.ts";
-import { utf8Length } from "../core/usage.ts";
+import type { AgentDefinition } from "../../core/agent.ts";
+import { MAX_AGENT_TOOLS } from "../../core/limits.ts";
+import type { StandardSchema } from "../../core/schema.ts";
+import { type Tool, tool } from "../../core/tool.ts";
+import { utf8Length } from "../../core/usage.ts";
+import { DEFAULT_LIMITS, type DelegationLimits } from "../../core/words/limits.ts";
 import { cancelTool, listTool, reportTool, sendTool, waitTool } from "./child-tools.ts";
 import { findAgentsTool } from "./find-agents.ts";
-import { type InputLimits, namedInputSchema, spawnInputSchema, toSpawnRequest } from "./input.ts";
+import { type InputLimits, namedInputSchema, type SubagentInput, spawnInputSchema, toSpawnRequest } from "./input.ts";
 import { namedAgentTool } from "./named-agent.ts";
 import { parallelTool } from "./parallel.ts";
 import { AGENTS_OF_SUBAGENT, agentList, DESCRIPTIONS } from "./prompts.ts";
@@ -65,7 +67,7 @@ export class DelegationTools {
     return delegating.subagents.map((each) => this.#toolOf(each)).filter(usableBeside(delegating));
   }
 
-  /** Whether one tool names the agents of the definition. Where it is denied, each has its own tool. */
+  /** True when one tool names the agents of the definition. When that tool is denied, each agent has its own. */
   #isTogether(delegating: Delegating): boolean {
     const { subagents, deny } = delegating;
     const count = callableAgents(subagents, [], deny).length;
@@ -91,31 +93,29 @@ function usableBeside({ own, deny }: Delegating): MayUse {
   return ({ name }) => !deny.has(name) && !own.some((each) => each.name === name);
 }
 
-/** The tool for one task to one child. `limits` are those that its description names. */
-function subagentToolFor(limits: InputLimits): Tool {
+/** The tool for one task to one child. */
+function subagentToolWith(description: string, inputSchema: StandardSchema<SubagentInput>): Tool {
   return tool({
     name: "subagent",
-    description: DESCRIPTIONS.subagent,
+    description,
     category: "subagent",
     // Repeating a spawn after a crash is safe: the gate knows the child by its call.
     effect: "idempotent",
-    inputSchema: spawnInputSchema(limits),
+    inputSchema,
     execute: async (input, context) => toToolResult(await context.spawn(toSpawnRequest(input))),
   }) as Tool;
+}
+
+/** `limits` are those that its description names. */
+function subagentToolFor(limits: InputLimits): Tool {
+  return subagentToolWith(DESCRIPTIONS.subagent, spawnInputSchema(limits));
 }
 
 export const subagentTool: Tool = subagentToolFor(DEFAULT_LIMITS);
 
 /** For an agent that has many subagents and may start no other children: `agent` must be one of them. */
 function namedOnlyTool(limits: InputLimits, agents: readonly AgentDefinition[]): Tool {
-  return tool({
-    name: "subagent",
-    description: DESCRIPTIONS.named,
-    category: "subagent",
-    effect: "idempotent",
-    inputSchema: namedInputSchema(limits, agents),
-    execute: async (input, context) => toToolResult(await context.spawn(toSpawnRequest(input))),
-  }) as Tool;
+  return subagentToolWith(DESCRIPTIONS.named, namedInputSchema(limits, agents));
 }
 
 /** Makes the tools that start children, for these agents. */
@@ -137,7 +137,7 @@ function namingAgents(make: Make, agents: readonly AgentDefinition[], mayUse: Ma
   return all;
 }
 
-/** What a tool was made from whose text names agents. */
+/** The parts of a tool whose text names agents. */
 type Naming = { readonly make: Make; readonly agents: readonly AgentDefinition[]; readonly mayUse: MayUse };
 const made = new WeakMap<Tool, Naming>();
 

@@ -1,12 +1,12 @@
 /** The tool `agents_find`: which of many agents fits, by the words of their names and descriptions. */
 
 import * as z from "zod";
-import type { AgentDefinition } from "../core/agent.ts";
-import { oneLine, shortened } from "../core/clean-text.ts";
-import { nearestFirst } from "../core/nearest.ts";
-import type { StandardSchema } from "../core/schema.ts";
-import { type Tool, tool } from "../core/tool.ts";
-import { utf8Length } from "../core/usage.ts";
+import type { AgentDefinition } from "../../core/agent.ts";
+import { oneLine, shortened } from "../../core/clean-text.ts";
+import { nearestFirst } from "../../core/nearest.ts";
+import type { StandardSchema } from "../../core/schema.ts";
+import { type Tool, tool } from "../../core/tool.ts";
+import { utf8Length } from "../../core/usage.ts";
 import { type AgentFacts, agentLine, DESCRIPTIONS } from "./prompts.ts";
 import { sentenceSchema } from "./sentence-schema.ts";
 

@@ -1,18 +1,15 @@
-/** What `subagent` and `parallel_subagent` take: the schemas of their input, and the request they make of it. */
+/** The input of the tools for children, as types for callers; its schemas for `subagent` and `parallel_subagent`, and the request made of it. */
 
 import * as z from "zod";
-import type { AgentDefinition } from "../core/agent.ts";
-import type { DelegationLimits } from "../core/limits.ts";
-import type { StandardSchema } from "../core/schema.ts";
-import { type SpawnRequest, SUMMARY_PROMPT, type SummaryMode } from "../core/spawn.ts";
+import type { AgentDefinition } from "../../core/agent.ts";
+import type { StandardSchema } from "../../core/schema.ts";
+import { type SpawnRequest, SUMMARY_PROMPT, type SummaryMode } from "../../core/spawn.ts";
+import type { DelegationLimits } from "../../core/words/limits.ts";
 import { whyUnknown } from "./check-spawn.ts";
-import type { ParallelSubagentInput, SubagentInput } from "./input-types.ts";
-import { describedSchema, type SentenceSchema, sentenceSchema } from "./sentence-schema.ts";
+import { describedSchema, notBlank, type SentenceSchema, sentenceSchema } from "./sentence-schema.ts";
 
 /** The most turns a call may ask for; definitions and configuration reach further. */
 const MAX_CALL_TURNS = 50;
-
-const notBlank = z.string().refine((text) => text.trim() !== "");
 
 const spawnShape = z.strictObject({
   label: notBlank.describe("A short name for this child, such as auth_review."),
@@ -47,7 +44,7 @@ const parallelShape = z.strictObject({
 /** The limits that descriptions name: those that hold in the tree of the model that reads them. */
 export type InputLimits = Pick<DelegationLimits, "defaultMaxTurns" | "summary" | "maxConcurrent">;
 
-/** How a report is made without a `summary_prompt`. */
+/** The prompts for a report without a `summary_prompt`. */
 const SUMMARIES: Readonly<Record<SummaryMode, string>> = {
   auto: ` (default for a long answer: ${SUMMARY_PROMPT}).`,
   always: ` (default: ${SUMMARY_PROMPT}).`,
@@ -81,7 +78,7 @@ const SENTENCES = {
   "*": `Allowed: ${Object.keys(spawnShape.shape).join(", ")}.`,
 };
 
-/** What `subagent_<name>` calls it. */
+/** The name of the task in `subagent_<name>`. */
 const TASK = { name: "task_prompt", other: "task" };
 
 const spawnSchema: SentenceSchema<SubagentInput> = sentenceSchema(spawnShape, SENTENCES, TASK);
@@ -111,7 +108,7 @@ export function parallelInputSchema(limits: InputLimits): StandardSchema<Paralle
   return describedSchema(parallelSchema, descriptions(limits));
 }
 
-/** Of a tool that hands tasks to these agents and to no other child. */
+/** The schema of a tool that hands tasks to these agents and to no other child. */
 export function namedInputSchema(
   limits: InputLimits,
   agents: readonly AgentDefinition[],
@@ -146,3 +143,70 @@ export function toSpawnRequest(input: SubagentInput, index = 0): SpawnRequest {
     },
   };
 }
+
+/** The input of `subagent`. */
+export type SubagentInput = {
+  /** A short name for the child. */
+  label: string;
+  /** Everything the child must know: it sees nothing else. */
+  task_prompt: string;
+  /** The question that the child's report should answer, or the form it should have. */
+  summary_prompt?: string | undefined;
+  /** Exactly these of the caller's tools; an empty list means none. All of them when unset. */
+  allowed_tools?: string[] | undefined;
+  /** 1 to 50. */
+  max_turns?: number | undefined;
+  /** The name of a predefined agent. */
+  agent?: string | undefined;
+  /** `provider/model`. */
+  model?: string | undefined;
+  system_prompt?: string | undefined;
+  timeout_ms?: number | undefined;
+  /** A JSON Schema that the answer must match. */
+  output_schema?: Record<string, unknown> | undefined;
+  /** `fork` starts from the caller's own conversation, `none` (the default) from the task alone. */
+  context?: "none" | "fork" | undefined;
+  /** The caller continues while the child runs; the report arrives later. */
+  background?: boolean | undefined;
+};
+
+/** The input of `parallel_subagent`. */
+export type ParallelSubagentInput = {
+  /** One entry per child. */
+  tasks: Omit<SubagentInput, "background">[];
+  max_concurrent?: number | undefined;
+  /** Stops the others as soon as one fails. */
+  fail_fast?: boolean | undefined;
+};
+
+/** The input of `subagent_<name>`. */
+export type NamedAgentInput = { task: string };
+
+/** The input of `subagent_spawn`. */
+export type SubagentSpawnInput = {
+  task: string;
+  description: string;
+  /** 1 to 50. */
+  maxTurns?: number | undefined;
+  systemPrompt?: string | undefined;
+};
+
+/** The input of `subagent_delegate`. */
+export type SubagentDelegateInput = {
+  task: string;
+  description: string;
+  serverName?: string | undefined;
+  agentId?: string | undefined;
+};
+
+/** The input of `subagent_wait`; without ids it waits for all background children. */
+export type SubagentWaitInput = { subagent_ids?: string[] | undefined };
+
+/** The input of `subagent_cancel`; `stop` when unset. */
+export type SubagentCancelInput = { subagent_id: string; mode?: "wrap-up" | "stop" | undefined };
+
+/** The input of `subagent_send`. */
+export type SubagentSendInput = { subagent_id: string; message: string };
+
+/** The input of `subagent_report`; `offset` is a byte of the whole report. */
+export type SubagentReportInput = { subagent_id: string; offset?: number | undefined };

@@ -7,26 +7,33 @@ import {
   agent,
   type ModelChoice,
   RESERVED_AGENT_NAMES,
-} from "../core/agent.ts";
-import { UserError } from "../core/errors.ts";
-import { DEFAULT_LIMITS } from "../core/limits.ts";
-import { checkOptions, type OptionNames } from "../core/options.ts";
-import { isSuccess } from "../core/outcome.ts";
-import type { StandardSchema } from "../core/schema.ts";
-import type { ChildReport, SpawnReply } from "../core/spawn.ts";
-import { type Tool, type ToolContext, type ToolRegistry, type ToolResult, type ToolTier, tool } from "../core/tool.ts";
-import type { ToolLogEntry } from "../core/tool-log.ts";
-import type { Usage } from "../core/usage.ts";
-import { lacksConsent } from "../core/words/outcomes.ts";
+} from "../../core/agent.ts";
+import { UserError } from "../../core/errors.ts";
+import { checkOptions, type OptionNames } from "../../core/options.ts";
+import { isSuccess } from "../../core/outcome.ts";
+import type { StandardSchema } from "../../core/schema.ts";
+import type { ChildReport, SpawnReply } from "../../core/spawn.ts";
+import {
+  type Tool,
+  type ToolContext,
+  type ToolRegistry,
+  type ToolResult,
+  type ToolTier,
+  tool,
+} from "../../core/tool.ts";
+import type { ToolLogEntry } from "../../core/tool-log.ts";
+import type { Usage } from "../../core/usage.ts";
+import { DEFAULT_LIMITS } from "../../core/words/limits.ts";
+import { lacksApproval } from "../../core/words/outcomes.ts";
 import { type ChildStores, storingHooks } from "./child-stores.ts";
-import type { NamedAgentInput } from "./input-types.ts";
+import type { NamedAgentInput } from "./input.ts";
 import { describeNamedAgent } from "./prompts.ts";
 import { failureSentence, toToolResult } from "./report.ts";
 import { aloneToolResult, runAlone, type StartRun } from "./run-alone.ts";
-import { sentenceSchema } from "./sentence-schema.ts";
+import { notBlank, sentenceSchema } from "./sentence-schema.ts";
 import { type ToolLog, toToolLog } from "./tool-logs.ts";
 
-/** What a specialist's tool returns as `data`; every ending has the partial text, the usage and the logs. */
+/** The `data` of a specialist's tool; every ending has the partial text, the usage and the logs. */
 export type NamedAgentResult = {
   name: string;
   finalResponse: string;
@@ -43,14 +50,9 @@ export type NamedAgentResult = {
 };
 
 const taskInput: StandardSchema<NamedAgentInput> = sentenceSchema(
-  z.strictObject({
-    task: z
-      .string()
-      .refine((text) => text.trim() !== "")
-      .describe("Everything the agent must know: it sees nothing else."),
-  }),
+  z.strictObject({ task: notBlank.describe("Everything the agent must know: it sees nothing else.") }),
   { task: "task cannot be empty", "*": "Allowed: task." },
-  // What `subagent` calls it.
+  // The name of the task in `subagent`.
   { name: "task", other: "task_prompt" },
 );
 
@@ -117,7 +119,7 @@ function toNamedResult(definition: AgentDefinition, report: ChildReport): NamedA
   };
   if (!success) result.errorDetails = errorDetails(report);
   // A failed tool never ends a run, so only a missing approval names a tool for certain.
-  const denied = lacksConsent(outcome) ? toolLog.findLast((entry) => entry.isDenied) : undefined;
+  const denied = lacksApproval(outcome) ? toolLog.findLast((entry) => entry.isDenied) : undefined;
   if (denied !== undefined) result.failedTool = denied.toolName;
   return result;
 }
@@ -136,7 +138,7 @@ function errorDetails(report: ChildReport): string {
   return status === "refused" && text.trim() !== "" ? `${sentence}: ${text}` : sentence;
 }
 
-/** What the specialists of a factory share. */
+/** The options that the specialists of a factory share. */
 export type FactoryOptions = {
   model: ModelChoice;
   /** The tools its agents may name. */

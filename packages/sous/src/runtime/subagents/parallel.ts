@@ -1,12 +1,11 @@
 /** The `parallel_subagent` tool: several tasks at once, one result for each, whatever happens to it. */
 
-import { messageOf } from "../core/errors.ts";
-import { DEFAULT_LIMITS } from "../core/limits.ts";
-import { isSuccess, type RunOutcome } from "../core/outcome.ts";
-import type { ChildReport, SpawnReply, SpawnRequest } from "../core/spawn.ts";
-import { type Tool, type ToolContext, type ToolResult, tool } from "../core/tool.ts";
-import { type InputLimits, parallelInputSchema, toSpawnRequest } from "./input.ts";
-import type { ParallelSubagentInput } from "./input-types.ts";
+import { messageOf } from "../../core/errors.ts";
+import { isSuccess, type RunOutcome } from "../../core/outcome.ts";
+import type { ChildReport, SpawnReply, SpawnRequest } from "../../core/spawn.ts";
+import { type Tool, type ToolContext, type ToolResult, tool } from "../../core/tool.ts";
+import { DEFAULT_LIMITS } from "../../core/words/limits.ts";
+import { type InputLimits, type ParallelSubagentInput, parallelInputSchema, toSpawnRequest } from "./input.ts";
 import { DESCRIPTIONS } from "./prompts.ts";
 import {
   failureSentence,
@@ -89,7 +88,7 @@ async function runInParallel(
   return { success: true, output: toText(output, done), data: output };
 }
 
-/** Of a call that asked for more at once than the limit allows. */
+/** The notice for a call that asked for more at once than the limit allows. */
 function lowered(asked: number | undefined, limit: number): Pick<ParallelOutput, "max_concurrent" | "notice"> {
   if (asked === undefined || asked <= limit) return {};
   const notice = `max_concurrent was lowered from ${asked} to ${limit}: at most ${limit} subagents work at once here`;

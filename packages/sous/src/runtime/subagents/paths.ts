@@ -2,7 +2,7 @@
 
 const MAX_SEGMENT = 80;
 
-/** How often each label was used below one parent, and the segment it becomes. */
+/** The uses of each label below one parent, and the segment it becomes. */
 export type LabelCounters = Map<string, { readonly segment: string; count: number }>;
 
 export function childPath(parentPath: string, label: string, counters: LabelCounters): string {

@@ -1,11 +1,11 @@
 /** Progress of children, folded from the one event stream: what a status line needs, one value per step. */
 
-import type { EventListener, EventOf, SousEvent } from "../core/event.ts";
-import { isSuccess } from "../core/outcome.ts";
+import type { EventListener, EventOf, SousEvent } from "../../core/event.ts";
+import { isSuccess } from "../../core/outcome.ts";
 import { labelIn } from "./paths.ts";
 import { describeInput } from "./tool-logs.ts";
 
-/** What a child has just done. */
+/** The latest step of a child. */
 export type ProgressStep =
   | "run-start"
   | "resume"
@@ -15,7 +15,7 @@ export type ProgressStep =
   | "tool-end"
   | "run-end";
 
-/** How far a child has got. */
+/** The progress of a child. */
 export type SubagentProgress = {
   childId: string;
   childRunId: string;
@@ -28,20 +28,20 @@ export type SubagentProgress = {
   /** Undefined for a child that began in another process. */
   maxTurns: number | undefined;
   currentTurn: number;
-  /** What has just happened. */
+  /** The latest step. */
   step: ProgressStep;
   /** The tool call that began or ended last. Several may run at once. */
   toolCallId: string | undefined;
   toolName: string | undefined;
   toolContext: string | undefined;
-  /** Whether that call succeeded; undefined while it runs. */
+  /** True when that call succeeded; undefined while it runs. */
   toolSuccess: boolean | undefined;
-  /** Calls of its model, as in the result of the run; what an agent outside does by itself is not among them. */
+  /** Calls of its model, as in the result of the run; what an external agent does by itself is not among them. */
   toolCount: number;
   totalTokens: number;
   /** The child has ended. */
   completed: boolean;
-  /** Of the child; known when completed. */
+  /** True when the child succeeded; known when completed. */
   success: boolean | undefined;
 };
 
@@ -130,28 +130,8 @@ function advance({ progress, contexts }: Tracked, event: SousEvent): boolean {
       progress.success = isSuccess(event);
       progress.totalTokens = event.usage.totalTokens;
       return true;
-    case "outside-session":
-    case "text-delta":
-    case "reasoning-delta":
-    case "tool-progress":
-    case "budget-wait":
-    case "budget-near":
-    case "approval-request":
-    case "approval-end":
-    case "budget-warning":
-    case "retry":
-    case "prune":
-    case "truncation":
-    case "spawn-refused":
-    case "stalled":
-    case "cancel":
-    case "steer":
-    case "notice":
-    case "report":
-    case "park":
-      return false;
     default:
-      return event satisfies never;
+      return false;
   }
 }
 

@@ -1,6 +1,6 @@
-/** What models read about the tools for children. Snapshotted: a changed word here changes behaviour. */
+/** Texts that models read about the tools for children. Snapshotted: a changed word here changes behaviour. */
 
-import { oneLine, shortened } from "../core/clean-text.ts";
+import { oneLine, shortened } from "../../core/clean-text.ts";
 
 export const DESCRIPTIONS = {
   subagent:
@@ -38,7 +38,7 @@ const MAX_SENTENCE = 200;
 
 type AgentListOptions = {
   readonly bytesOf: (text: string) => number;
-  /** Whether `agents_find` is there to find those that are left out. */
+  /** True when `agents_find` is there to find those that are left out. */
   readonly canFind: boolean;
 };
 

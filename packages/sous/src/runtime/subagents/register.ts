@@ -1,24 +1,24 @@
 /** `subagent_spawn`, `subagent_delegate` and `subagent_report` for any registry: built on the same spawn. */
 
 import * as z from "zod";
-import { type AgentDefinition, agent, type ModelChoice } from "../core/agent.ts";
-import { UserError } from "../core/errors.ts";
-import { checkOptions, type OptionNames } from "../core/options.ts";
-import { type OutsideAgents, outsideModel } from "../core/outside-agent.ts";
-import type { StandardSchema } from "../core/schema.ts";
-import { type Tool, type ToolContext, type ToolRegistry, type ToolResult, tool } from "../core/tool.ts";
+import { type AgentDefinition, agent, type ModelChoice } from "../../core/agent.ts";
+import { UserError } from "../../core/errors.ts";
+import { type ExternalAgents, externalModel } from "../../core/external-agent.ts";
+import { checkOptions, type OptionNames } from "../../core/options.ts";
+import type { StandardSchema } from "../../core/schema.ts";
+import { type Tool, type ToolRegistry, type ToolResult, tool } from "../../core/tool.ts";
 import { checkCallbacks, type SubagentCallbacks, toListener } from "./callbacks.ts";
 import { reportTool } from "./child-tools.ts";
-import type { SubagentDelegateInput, SubagentSpawnInput } from "./input-types.ts";
+import type { SubagentDelegateInput, SubagentSpawnInput } from "./input.ts";
 import { DESCRIPTIONS } from "./prompts.ts";
 import { toToolResult } from "./report.ts";
-import { aloneToolResult, runAlone, type StartRun } from "./run-alone.ts";
-import { describedSchema, type SentenceSchema, sentenceSchema } from "./sentence-schema.ts";
+import { type AloneCall, aloneToolResult, runAlone, type StartRun } from "./run-alone.ts";
+import { describedSchema, notBlank, type SentenceSchema, sentenceSchema } from "./sentence-schema.ts";
 
 /** More than seven fields, as in the contract of these tools. With only a client, children are external runs. */
 export type SubagentToolsOptions = {
   model?: ModelChoice | undefined;
-  client?: OutsideAgents | undefined;
+  client?: ExternalAgents | undefined;
   callbacks?: SubagentCallbacks | undefined;
   defaultMaxTurns?: number | undefined;
   maxDepth?: number | undefined;
@@ -35,7 +35,6 @@ const OPTIONS: OptionNames<SubagentToolsOptions> = {
 const DEFAULT_MAX_TURNS = 10;
 const DEFAULT_MAX_DEPTH = 2;
 
-const notBlank = z.string().refine((text) => text.trim() !== "");
 const SENTENCES = {
   task: "task cannot be empty",
   description: "description cannot be empty",
@@ -104,7 +103,7 @@ function spawnTool(registry: ToolRegistry, options: SubagentToolsOptions, depth:
       if (model !== undefined) addSubagentTools(own, options, depth + 1, start);
       const definition = ordinary.with({
         instructions: input.systemPrompt ?? instructions,
-        // An agent outside has what its parent may pass on; it has tools of its own besides.
+        // An external agent has what its parent may pass on; it has tools of its own besides.
         tools: model === undefined ? undefined : [...own],
         maxTurns: input.maxTurns ?? ordinary.maxTurns,
       });
@@ -115,7 +114,7 @@ function spawnTool(registry: ToolRegistry, options: SubagentToolsOptions, depth:
 }
 
 /** `subagent_delegate`. Its children are asked for like all others; only their work is done outside. */
-function delegateTool(client: OutsideAgents, options: SubagentToolsOptions, depth: number, start: StartRun): Tool {
+function delegateTool(client: ExternalAgents, options: SubagentToolsOptions, depth: number, start: StartRun): Tool {
   const { callbacks, serverName, agentId, maxDepth = DEFAULT_MAX_DEPTH } = options;
   return tool({
     name: "subagent_delegate",
@@ -126,35 +125,30 @@ function delegateTool(client: OutsideAgents, options: SubagentToolsOptions, dept
     effect: "idempotent",
     inputSchema: delegateInput,
     execute(input, context) {
-      const outside = client.outsideAgent(input.serverName ?? serverName, input.agentId ?? agentId);
-      const definition = agent({ name: "external", model: outsideModel(outside) });
+      const external = client.externalAgent(input.serverName ?? serverName, input.agentId ?? agentId);
+      const definition = agent({ name: "external", model: externalModel(external) });
       const child: ChildCall = { mode: "delegate", callbacks, context, start, depth: depth + 1, maxDepth };
       return runChild(definition, input, child);
     },
   }) as Tool;
 }
 
-/** For a root that has agents outside to hand tasks to. `start` is for calls from outside of a tree, which it has none of. */
-export function outsideTools(client: OutsideAgents): Tool[] {
+/** For a root that has external agents to hand tasks to. `start` is for calls from outside of a tree, which it has none of. */
+export function externalTools(client: ExternalAgents): Tool[] {
   const start: StartRun = () => {
     throw new UserError("subagent_delegate is called by an agent only");
   };
   return [delegateTool(client, {}, 0, start)];
 }
 
-function external(client: OutsideAgents | undefined, { serverName, agentId }: SubagentToolsOptions): ModelChoice {
+function external(client: ExternalAgents | undefined, { serverName, agentId }: SubagentToolsOptions): ModelChoice {
   if (client === undefined) throw new UserError("registerSubagentTools has no client for external agents: give it one");
-  return outsideModel(client.outsideAgent(serverName, agentId));
+  return externalModel(client.externalAgent(serverName, agentId));
 }
 
-type ChildCall = {
+type ChildCall = Omit<AloneCall, "label" | "onEvent"> & {
   mode: "spawn" | "delegate";
   callbacks: SubagentCallbacks | undefined;
-  context: ToolContext | undefined;
-  start: StartRun;
-  /** The child's own level, as the registry counts, and the deepest there may be. */
-  depth: number;
-  maxDepth: number;
 };
 
 /** In a tree of ours the child passes its gate; elsewhere it is the root of its own tree. */

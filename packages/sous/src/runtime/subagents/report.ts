@@ -1,14 +1,14 @@
-/** What a parent's model reads about a child: one bounded text that always says how the child ended. */
+/** The report about a child for its parent's model: one bounded text that always says how the child ended. */
 
-import type { ErrorType } from "../core/errors.ts";
-import { completionStatus, isSuccess } from "../core/outcome.ts";
-import type { ChildInfo, ChildReport, SpawnReply } from "../core/spawn.ts";
-import type { ToolResult } from "../core/tool.ts";
-import { MAX_RESULT_BYTES, truncateUtf8 } from "../core/truncate.ts";
-import { utf8Length } from "../core/usage.ts";
-import { isOutOfTurns, OUTCOMES, stopReasonOf } from "../core/words/outcomes.ts";
+import type { ErrorType } from "../../core/errors.ts";
+import { completionStatus, isSuccess } from "../../core/outcome.ts";
+import type { ChildInfo, ChildReport, SpawnReply } from "../../core/spawn.ts";
+import type { ToolResult } from "../../core/tool.ts";
+import { MAX_RESULT_BYTES, truncateUtf8 } from "../../core/truncate.ts";
+import { utf8Length } from "../../core/usage.ts";
+import { isOutOfTurns, OUTCOMES, stopReasonOf } from "../../core/words/outcomes.ts";
 
-/** Of one report in a result; leaves room for the sentences around it, so that no cut goes without a notice. */
+/** Max bytes of one report in a result; leaves room for the sentences around it, so that no cut goes without a notice. */
 const MAX_REPORT_BYTES = MAX_RESULT_BYTES - 8192;
 
 /** The metadata of a report; names as in the tool's contract. */
@@ -30,12 +30,12 @@ export type ReportMetadata = {
   duration_ms: number;
 };
 
-/** Of a child that has not reported yet: it runs in the background, or it was at work when a message reached it. */
+/** The metadata of a child that has not reported yet: it runs in the background, or it was at work when a message reached it. */
 export type StartedMetadata = Pick<ReportMetadata, "subagent_id" | "subagent_label" | "recursion_depth"> & {
   path: string;
 };
 
-/** Of a call that made no child. */
+/** The metadata of a call that made no child. */
 export type RefusalMetadata = { error_type: ErrorType };
 
 export function toToolResult(reply: SpawnReply): ToolResult {

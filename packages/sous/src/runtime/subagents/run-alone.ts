@@ -1,13 +1,13 @@
 /** A child that is called outside of any tree: it is the root of its own, and cannot be continued. */
 
-import type { AgentDefinition } from "../core/agent.ts";
-import { toRefusal } from "../core/errors.ts";
-import type { EventListener, StoredEvent } from "../core/event.ts";
-import { isSuccess } from "../core/outcome.ts";
-import type { RunOptions, RunResult } from "../core/runtime.ts";
-import type { ChildReport, SpawnReply } from "../core/spawn.ts";
-import type { Tool, ToolContext, ToolResult } from "../core/tool.ts";
-import { toolLogOf } from "../core/tool-log.ts";
+import type { AgentDefinition } from "../../core/agent.ts";
+import { toRefusal } from "../../core/errors.ts";
+import type { EventListener, StoredEvent } from "../../core/event.ts";
+import { isSuccess } from "../../core/outcome.ts";
+import type { RunOptions, RunResult } from "../../core/runtime.ts";
+import type { ChildReport, SpawnReply } from "../../core/spawn.ts";
+import type { Tool, ToolContext, ToolResult } from "../../core/tool.ts";
+import { toolLogOf } from "../../core/tool-log.ts";
 import { failureSentence, reportMetadata, reportText, toToolResult } from "./report.ts";
 
 /** Starts a tree of its own, for a tool that is called outside of one. The runtime supplies it. */

@@ -1,7 +1,9 @@
 /** A schema whose error messages are whole sentences that name the field and what is allowed. */
 
 import * as z from "zod";
-import { type JsonSchema, once, type StandardIssue, type StandardSchema } from "../core/schema.ts";
+import { type JsonSchema, once, type StandardIssue, type StandardSchema } from "../../core/schema.ts";
+
+export const notBlank: z.ZodString = z.string().refine((text) => text.trim() !== "");
 
 /** The sentence for a field that is wrong, whatever is wrong with it; `found` is the value as JSON. */
 export type Sentences = Readonly<Record<string, string>>;

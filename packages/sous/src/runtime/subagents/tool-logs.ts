@@ -1,12 +1,13 @@
-/** What a child's tools did, each call short enough for one line. */
+/** The log of a child's tools, each call short enough for one line. */
 
-import { describeCounts, linesOf, quantity, type ToolLogEntry } from "../core/tool-log.ts";
+import { describeCounts, linesOf, quantity, type ToolLogEntry } from "../../core/tool-log.ts";
+import { type LogWords, TOOL_ROWS } from "../../core/words/tools.ts";
 
 /** One tool call of a child in a short form. */
 export type ToolLog = {
   name: string;
   displayName: string;
-  /** What it was about: the path, the command, the pattern. */
+  /** The subject of the call: the path, the command, the pattern. */
   context: string;
   result: string;
   success: boolean;
@@ -28,44 +29,19 @@ export function toToolLog(entry: ToolLogEntry): ToolLog {
   };
 }
 
-type Kind = "read" | "write" | "edit" | "terminal" | "grep" | "glob" | "fetch" | "search" | "other";
+type Logged = LogWords & { readonly isCommand: boolean };
 
-/** The names these tools have in our dialect and in others. */
-const KINDS: Readonly<Record<string, Kind>> = {
-  read: "read",
-  read_file: "read",
-  view: "read",
-  cat: "read",
-  write: "write",
-  write_file: "write",
-  create: "write",
-  create_file: "write",
-  edit: "edit",
-  edit_file: "edit",
-  str_replace: "edit",
-  multi_edit: "edit",
-  apply_patch: "edit",
-  terminal: "terminal",
-  bash: "terminal",
-  shell: "terminal",
-  run_command: "terminal",
-  execute: "terminal",
-  grep: "grep",
-  search: "grep",
-  search_files: "grep",
-  ripgrep: "grep",
-  glob: "glob",
-  list_files: "glob",
-  find: "glob",
-  ls: "glob",
-  fetch: "fetch",
-  web_fetch: "fetch",
-  webfetch: "fetch",
-  web_search: "search",
-};
+/** By the names that these tools have here and elsewhere. */
+const LOGGED: ReadonlyMap<string, Logged> = new Map([
+  ...TOOL_ROWS.flatMap(([name, { log, action }]) => {
+    const logged = { ...log, isCommand: action === "command" };
+    return [name, ...log.alike].map((each) => [each, logged] as const);
+  }),
+  ["web_search", { about: ["query", "url", "q"], alike: [], isCommand: false }],
+]);
 
-function kindOf(toolName: string): Kind {
-  return KINDS[toolName.toLowerCase()] ?? "other";
+function loggedAs(toolName: string): Logged | undefined {
+  return LOGGED.get(toolName.toLowerCase());
 }
 
 function readable(toolName: string): string {
@@ -73,58 +49,27 @@ function readable(toolName: string): string {
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
-/** The fields that say what the call was about, best first. */
-const FIELDS: Readonly<Record<Kind, readonly string[]>> = {
-  read: ["path", "file_path", "filename", "file"],
-  write: ["path", "file_path", "filename", "file"],
-  edit: ["path", "file_path", "filename", "file"],
-  terminal: ["command", "cmd", "script"],
-  grep: ["pattern", "query", "regex"],
-  glob: ["pattern", "glob", "path"],
-  fetch: ["url", "query", "uri"],
-  search: ["query", "url", "q"],
-  other: [],
-};
-
 export function describeInput(toolName: string, input: unknown): string {
   if (typeof input !== "object" || input === null) return "";
-  const kind = kindOf(toolName);
+  const logged = loggedAs(toolName);
   const values = input as Record<string, unknown>;
-  const names = kind === "other" ? Object.keys(values) : FIELDS[kind];
-  for (const name of names) {
+  for (const name of logged?.about ?? Object.keys(values)) {
     const value = values[name];
-    if (typeof value === "string")
-      return kind === "terminal" || kind === "other" ? cut(firstLine(value), MAX_COMMAND) : value;
+    if (typeof value === "string") return logged?.isCommand === false ? value : cut(firstLine(value), MAX_COMMAND);
   }
   return "";
 }
 
 function describeOutput({ toolName, output, counts }: ToolLogEntry): string {
-  const kind = kindOf(toolName);
-  switch (kind) {
-    case "write":
-      return "wrote file";
-    case "edit":
-      return "edited";
-    case "fetch":
-      return "done";
-    case "read":
-      return describeCounts(counts) ?? countLines(output, "line", counts);
-    case "grep":
-      return describeCounts(counts) ?? countLines(output, "match", counts);
-    case "glob":
-      return describeCounts(counts) ?? countLines(output, "file", counts);
-    case "terminal": {
-      const { lines } = linesOf(output);
-      if (lines.length === 1) return cut(lines[0]?.trim() ?? "", MAX_RESULT);
-      return lines.length === 0 ? "done" : countLines(output, "line", counts);
-    }
-    case "search":
-    case "other":
-      return describeCounts(counts) ?? (output.trim() === "" ? "done" : countLines(output, "line", counts));
-    default:
-      return kind satisfies never;
+  const result = loggedAs(toolName)?.result;
+  if (result === undefined)
+    return describeCounts(counts) ?? (output.trim() === "" ? "done" : countLines(output, "line", counts));
+  if (result === "printed") {
+    const { lines } = linesOf(output);
+    if (lines.length === 1) return cut(lines[0]?.trim() ?? "", MAX_RESULT);
+    return lines.length === 0 ? "done" : countLines(output, "line", counts);
   }
+  return "words" in result ? result.words : (describeCounts(counts) ?? countLines(output, result.count, counts));
 }
 
 function countLines(output: string, unit: "line" | "match" | "file", counts: ToolLogEntry["counts"]): string {

@@ -1,8 +1,8 @@
 /** The models that definitions and calls choose, and which of them a name leads to. */
 
-import type { ModelChoice } from "../core/agent.ts";
-import { UserError } from "../core/errors.ts";
-import { type Model, providerOf } from "../core/model.ts";
+import type { ModelChoice } from "../../core/agent.ts";
+import { UserError } from "../../core/errors.ts";
+import { type Model, providerOf } from "../../core/model.ts";
 
 export class ChosenModels {
   readonly #resolve: (choice: ModelChoice) => Model | Promise<Model>;
@@ -13,22 +13,17 @@ export class ChosenModels {
     this.#resolve = resolve;
   }
 
-  find(choice: ModelChoice | undefined, inherited: Model | undefined): Model | Promise<Model> {
+  async find(choice: ModelChoice | undefined, inherited: Model | undefined): Promise<Model> {
     if (choice === undefined && inherited !== undefined) return inherited;
     if (choice === undefined)
       throw new UserError('No model: give the agent one, such as model: "anthropic/claude-sonnet-4-5"');
-    const found = this.#resolve(choice);
-    return typeof choice === "string" ? this.#rememberName(found) : found;
+    const found = await this.#resolve(choice);
+    if (typeof choice === "string") this.#foundByName.add(found);
+    return found;
   }
 
   /** Undefined for a model that the developer has made: a name would lead to another key. */
   providerOf(model: Model): string | undefined {
     return this.#foundByName.has(model) ? providerOf(model.id) : undefined;
-  }
-
-  #rememberName(found: Model | Promise<Model>): Model | Promise<Model> {
-    if (found instanceof Promise) return found.then((model) => this.#rememberName(model));
-    this.#foundByName.add(found);
-    return found;
   }
 }

@@ -1,24 +1,23 @@
 /** A fan-out from code: one agent on several inputs, as children of a root that asks no model. */
 
-import { type AgentDefinition, agent } from "../core/agent.ts";
-import type { OpenQuestion } from "../core/approval.ts";
-import { messageOf, toRefusal } from "../core/errors.ts";
-import type { FanOutTerms } from "../core/event.ts";
-import type { DelegationLimits } from "../core/limits.ts";
-import { userMessage } from "../core/message.ts";
-import type { RunOutcome } from "../core/outcome.ts";
-import type { Run } from "../core/run.ts";
-import type { RunResult } from "../core/runtime.ts";
-import { Scope } from "../core/scope.ts";
-import { FAN_OUT, type SpawnReply } from "../core/spawn.ts";
+import { type AgentDefinition, agent } from "../../core/agent.ts";
+import type { OpenQuestion } from "../../core/approval.ts";
+import { messageOf, toRefusal } from "../../core/errors.ts";
+import type { FanOutTerms } from "../../core/event.ts";
+import { userMessage } from "../../core/message.ts";
+import type { RunOutcome } from "../../core/outcome.ts";
+import type { Run } from "../../core/run.ts";
+import type { RunResult } from "../../core/runtime.ts";
+import { Scope } from "../../core/scope.ts";
+import { FAN_OUT, type SpawnReply } from "../../core/spawn.ts";
+import type { DelegationLimits } from "../../core/words/limits.ts";
 import type { OpenTree } from "./open.ts";
 import { ROOT_MAX_TURNS } from "./profiles.ts";
 import type { EarlierRun } from "./restore/earlier-tree.ts";
-import { toResult } from "./results.ts";
-import { readQuestions, runOnce } from "./root-run.ts";
+import { readQuestions, runOnce, toResult } from "./root-run.ts";
 
 /** A tree, and the root it had if it continues after a restart. */
-export type FanOutTree = { opened: OpenTree; earlier?: EarlierRun | undefined };
+type FanOutTree = { opened: OpenTree; earlier?: EarlierRun | undefined };
 
 /** One result per input, in order, whatever happens. The root holds the children, the budget and the journal together. */
 export async function runFanOut<Output>(
@@ -65,9 +64,9 @@ export async function runFanOut<Output>(
   return inputs.map((_, index) => endedWith(outcome, toResult<Output>(replies[index] ?? rest, tree, questions)));
 }
 
-/** How many of the inputs run at once: at least one, and all of them when there is no limit. */
-export function fanOutWidth(inputs: readonly string[], limit = inputs.length): number {
-  return Math.max(1, Math.floor(Math.min(limit, inputs.length)) || 1);
+/** The number of inputs that run at once: at least one. */
+export function fanOutWidth(inputs: readonly string[], concurrency: number): number {
+  return Math.max(1, Math.floor(Math.min(concurrency, inputs.length)) || 1);
 }
 
 /** True when a caller of a fan-out wants bounded reports, and not what `run` would give. */
@@ -82,12 +81,12 @@ export function fanOutTask(inputs: readonly string[]): string {
 
 const NOT_STARTED: SpawnReply = { kind: "refused", errorType: "cancelled", message: "The run was cancelled" };
 
-/** What the definition has, the root may pass on. */
+/** The root may pass on all that the definition has. */
 export function holderOf({ model, tools, subagents, deny }: AgentDefinition): AgentDefinition {
   return agent({ name: FAN_OUT, model, tools, subagents, deny });
 }
 
-/** What stopped a child, or all of them, as the reply of the gate would have it. */
+/** The error that stopped a child, or all of them, as the reply of the gate would have it. */
 function toReply(error: unknown): SpawnReply {
   const { errorType, message } = toRefusal(error) ?? { errorType: "crash", message: messageOf(error) };
   return { kind: "refused", errorType, message };

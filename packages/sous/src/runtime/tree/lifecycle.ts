@@ -1,22 +1,48 @@
 /** Makes, starts and ends a run. Knows nothing of how a run is asked for or paid. */
 
+import type { Conversation } from "../../core/conversation.ts";
+import type { RunCall, RunOrigin } from "../../core/event.ts";
+import { textOf, type UserMessage } from "../../core/message.ts";
+import type { RunOutcome } from "../../core/outcome.ts";
+import { Run, type RunProfile, type SummaryPlan, type TreePorts } from "../../core/run.ts";
+import { Cancelled, type Scope } from "../../core/scope.ts";
+import { continuedTrace } from "../../core/trace-context.ts";
+import { toStored } from "../../core/units.ts";
 import { setDeadline } from "../budget/deadlines.ts";
-import { textOf } from "../core/message.ts";
-import type { RunOutcome } from "../core/outcome.ts";
-import { Run, type TreePorts } from "../core/run.ts";
-import { Cancelled } from "../core/stopped.ts";
-import { continuedTrace } from "../core/trace-context.ts";
 import { resumeRun } from "../loop/resume-run.ts";
 import { runAgent } from "../loop/run-agent.ts";
+import { runExternal } from "../loop/run-external.ts";
 import { tellHook } from "../loop/run-hooks.ts";
-import { runOutside } from "../loop/run-outside.ts";
 import { reserveFor } from "../model/ask-for-run.ts";
 import type { AgentEntry } from "../subagents/agent-book.ts";
 import { termsOf } from "./parts.ts";
-import type { RunPlan } from "./plan.ts";
+import type { EarlierRun } from "./restore/earlier-tree.ts";
 import type { TreeState } from "./state.ts";
 
-/** What a run does in place of the agent loop, such as holding a fan-out together. */
+export type RunPlan = {
+  /** Its agent: path, label, account and budget are the same in all runs of one agent. */
+  readonly entry: AgentEntry;
+  readonly runId: string;
+  readonly parent: Run | undefined;
+  readonly profile: RunProfile;
+  readonly task: UserMessage;
+  /** The messages its model reads first: the earlier history, if there is one, and the task. */
+  readonly conversation: Conversation;
+  readonly origin: RunOrigin | undefined;
+  /** The call of its parent that asked for it. */
+  readonly call: RunCall | undefined;
+  /** The way it sums up for its parent; a root does not. */
+  readonly summary: SummaryPlan | undefined;
+  /** It sums up its own conversation, which continues from its answer alone. */
+  readonly summarizes?: boolean | undefined;
+  readonly scope: Scope;
+  /** The run that it continues after a restart. */
+  readonly earlier: EarlierRun | undefined;
+};
+
+export type ChildPlan = RunPlan & { readonly parent: Run };
+
+/** The work of a run in place of the agent loop, such as holding a fan-out together. */
 export type Work = Parameters<typeof runAgent>[1];
 
 /** A run that has not started. */
@@ -31,7 +57,7 @@ export function makeRun(tree: TreeState, plan: RunPlan, ports: TreePorts): Run {
     if (message.role !== "assistant") continue;
     for (const part of message.content) if (part.type === "tool-call") run.callIds.add(part.callId);
   }
-  if (earlier !== undefined) tree.earlierRuns?.giveBack(run, earlier);
+  if (earlier !== undefined) tree.earlierRuns?.countEarlier(run, earlier);
   if (parent === undefined) {
     const now = tree.parts.settings.trace();
     run.trace = earlier === undefined ? now : continuedTrace(earlier.state.start.traceparent, now);
@@ -42,10 +68,10 @@ export function makeRun(tree: TreeState, plan: RunPlan, ports: TreePorts): Run {
 /** Records the start and runs the agent to its end. */
 export function startRun(tree: TreeState, run: Run, plan: RunPlan, given?: Work): Promise<RunOutcome> {
   const { entry, earlier } = plan;
-  const work = given ?? outsideWork(run, plan);
+  const work = given ?? externalWork(run, plan);
   const { parts, book, listeners } = tree;
   const { hooks, timeoutMs } = run.profile;
-  const limit = { timeoutMs, seconds: entry.budget?.seconds, usedMs: entry.durationMs };
+  const limit = { timeoutMs, durationMs: entry.budget?.durationMs, usedMs: entry.durationMs };
   run.deadline = setDeadline(run, limit, parts.spending.deadlines, parts.asking.clock);
   book.started(entry, run);
   if (hooks?.onEvent !== undefined) listeners.add(run.who.runId, hooks.onEvent);
@@ -57,13 +83,13 @@ export function startRun(tree: TreeState, run: Run, plan: RunPlan, given?: Work)
   return runAgent(run, work);
 }
 
-/** What a run does whose agent is outside of this process. */
-function outsideWork({ profile }: Run, { entry, earlier }: RunPlan): Work {
-  const { outside } = profile.model;
-  if (outside === undefined) return undefined;
+/** The work of a run whose agent is external. */
+function externalWork({ profile }: Run, { entry, earlier }: RunPlan): Work {
+  const { external } = profile.model;
+  if (external === undefined) return undefined;
   return (run) =>
-    runOutside(run, {
-      agent: outside,
+    runExternal(run, {
+      agent: external,
       sessionId: entry.sessionId,
       earlier: earlier?.state,
       share: entry.budget,
@@ -97,7 +123,7 @@ function recordStart({ parts, shownTools }: TreeState, run: Run, plan: RunPlan):
     summaryPrompt: summary?.prompt,
     ...(summarizes === true && { summarizes }),
     timeoutMs: profile.timeoutMs,
-    budget: entry.budget,
+    budget: entry.budget && toStored(entry.budget),
     terms: isRoot ? termsOf(parts, profile) : undefined,
     cwd: isRoot ? parts.settings.folder : undefined,
     ...(isRoot && run.trace !== undefined && { traceparent: run.trace.traceparent }),

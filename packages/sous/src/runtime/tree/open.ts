@@ -1,36 +1,35 @@
 /** A tree that has no root run yet: everything its runs share, put together. */
 
+import type { ModelChoice } from "../../core/agent.ts";
+import type { Host } from "../../core/clock.ts";
+import { checkConversation, DEFAULT_CONVERSATION } from "../../core/conversation.ts";
+import { checkWord, ignore, UserError, withDefaults } from "../../core/errors.ts";
+import type { TreeTerms } from "../../core/event.ts";
+import { externalModelFor } from "../../core/external-agent.ts";
+import type { Budget, Ledger } from "../../core/limits.ts";
+import type { Model } from "../../core/model.ts";
+import { readHistory } from "../../core/read-history.ts";
+import type { ReservedId, RunOptions, RuntimeOptions } from "../../core/runtime.ts";
+import { checkShared } from "../../core/shared-budget.ts";
+import { FIRST_FENCE, type Store } from "../../core/store.ts";
+import { readTraceContext } from "../../core/trace-context.ts";
+import { isUlid } from "../../core/ulid.ts";
+import { checkLimits, DEFAULT_LIMITS } from "../../core/words/limits.ts";
 import { ChildTime } from "../budget/admission.ts";
 import { createDeadlines } from "../budget/deadlines.ts";
 import { openLedger, withinBudget } from "../budget/ledger.ts";
-import { priceFor, priceOf } from "../budget/prices.ts";
+import { priceFor, priceOf, withFees } from "../budget/prices.ts";
 import { Slots } from "../budget/run-slots.ts";
 import { sharedBudgetClientOf } from "../budget/shared-budget-client.ts";
-import { withFees } from "../budget/tool-fees.ts";
-import type { ModelChoice } from "../core/agent.ts";
-import type { Host } from "../core/clock.ts";
-import { checkConversation, DEFAULT_CONVERSATION } from "../core/conversation.ts";
-import { checkWord, ignore, UserError, withDefaults } from "../core/errors.ts";
-import type { TreeTerms } from "../core/event.ts";
-import { type Budget, checkLimits, DEFAULT_LIMITS, type Ledger } from "../core/limits.ts";
-import type { Model } from "../core/model.ts";
-import { outsideModelFor } from "../core/outside-agent.ts";
-import { readHistory } from "../core/read-history.ts";
-import type { ReservedId, RunOptions, RuntimeOptions } from "../core/runtime.ts";
-import { checkShared } from "../core/shared-budget.ts";
-import { FIRST_FENCE, type Store } from "../core/store.ts";
-import { readTraceContext } from "../core/trace-context.ts";
-import { isUlid } from "../core/ulid.ts";
 import { createJournal } from "../events/journal.ts";
 import { ruledAgent, type TreeParts } from "./parts.ts";
 import { type ProfileSource, Profiles } from "./profiles.ts";
 import { redactorFor } from "./redaction.ts";
 import type { EarlierTree } from "./restore/earlier-tree.ts";
 import type { GivenAnswers } from "./restore/given-answers.ts";
-import { tellBudgetNear } from "./spending-state.ts";
-import { Tree } from "./tree.ts";
+import { Tree, tellBudgetNear } from "./tree.ts";
 
-/** What all trees of a runtime have in common, and what is asked of this one. */
+/** Everything that all trees of a runtime have in common, and what is asked of this one. */
 export type Shared = {
   options: RuntimeOptions;
   runOptions: TreeOptions;
@@ -44,23 +43,22 @@ export type Shared = {
   profiles?: ((given: Profiles) => ProfileSource) | undefined;
 };
 
-/** What a caller asks of a tree, and what its root remembers besides. */
+/** The options of a caller for a tree, and what its root remembers besides. */
 export type TreeOptions = RunOptions & ReservedId & Pick<TreeTerms, "fanOut">;
 
-/** A stored tree that is continued: its claim, and what it had done. */
-export type Continued = {
-  readonly rootId: string;
+/** A stored tree that is resumed: its claim, what it had done, and the answers to its open questions. */
+export type Earlier = {
   readonly fence: number;
-  readonly recorded: EarlierTree;
+  readonly tree: EarlierTree;
   readonly answers: GivenAnswers;
 };
 
-/** Of a runtime whose agents alone have rules: the tree remembers that there were some. */
+/** The rules of a runtime whose agents alone have rules: the tree remembers that there were some. */
 const NO_RULES: TreeParts["rules"] = { decide: () => undefined };
 
 export type OpenTree = ReturnType<typeof openTree>;
 
-export function openTree(shared: Shared, continued?: Continued) {
+export function openTree(shared: Shared, earlier?: Earlier) {
   const { options, runOptions, host, store, newId, models } = shared;
   const { clock, random, cwd } = host;
   const redactor = redactorFor(host);
@@ -68,16 +66,16 @@ export function openTree(shared: Shared, continued?: Continued) {
   const { onExhausted = "wrap-up", onLiveChildren = "wait" } = runOptions;
   checkWord("onExhausted", onExhausted, ["wrap-up", "stop"]);
   checkWord("onLiveChildren", onLiveChildren, ["wait", "cancel"]);
-  const rootId = continued?.rootId ?? reservedId(runOptions.rootId) ?? newId();
+  const rootId = earlier?.tree.rootId ?? reservedId(runOptions.rootId) ?? newId();
   const requireStore = options.requireStore === true;
-  const loss = lossOf(store, rootId, continued?.fence);
+  const loss = lossOf(store, rootId, earlier?.fence);
   const journal = createJournal({
     store,
     rootId,
     clock,
     requireStore,
-    firstSeq: continued && (continued.recorded.events.at(-1)?.seq ?? 0) + 1,
-    fence: continued?.fence,
+    firstSeq: earlier && earlier.tree.lastSeq + 1,
+    fence: earlier?.fence,
     hooks: {
       redactor,
       isAlone: () => tree.book.isOneAtWork,
@@ -96,7 +94,7 @@ export function openTree(shared: Shared, continued?: Continued) {
       onNear: (limit, path) => tellBudgetNear(path, limit, tree.book, journal),
     });
   const profiles = new Profiles({
-    resolveModel: (choice) => outsideModelFor(choice, options.models?.outside) ?? models(choice),
+    resolveModel: (choice) => externalModelFor(choice, options.models?.external) ?? models(choice),
     priceOf: (model, providerTools) => withFees(model, priceFor(model, options.models?.prices), providerTools),
     allowedModels: options.models?.allow ?? [],
     windowOf: (model) => model.contextWindow ?? priceOf(model.id)?.contextWindow,
@@ -107,7 +105,7 @@ export function openTree(shared: Shared, continued?: Continued) {
   const tree: Tree = new Tree({
     settings: {
       cwd,
-      folder: continued === undefined ? cwd : continued.recorded.root.state.start.cwd,
+      folder: earlier === undefined ? cwd : earlier.tree.root.state.start.cwd,
       trace: () => (host.trace === undefined ? readTraceContext(host.environment) : host.trace()),
       isSampled: host.isSampled,
       redactor,
@@ -124,7 +122,7 @@ export function openTree(shared: Shared, continued?: Continued) {
       root,
       children: root.openAs("children", withinBudget(limits.children, budget)),
       deadlines,
-      childTime: new ChildTime(limits.children.seconds, clock, deadlines, {
+      childTime: new ChildTime(limits.children.durationMs, clock, deadlines, {
         onExceeded(reason) {
           for (const live of tree.book.live) if (live.who.depth === 1) live.scope.abort(reason);
         },
@@ -135,17 +133,18 @@ export function openTree(shared: Shared, continued?: Continued) {
     rules: typeof options.approve === "object" ? options.approve : ruledAgent(options.agents ?? []) && NO_RULES,
     records: {
       newId,
-      ...readHistory(store, rootId),
+      ...readHistory(earlier?.tree.reader(store) ?? store, rootId),
       endWithLoss: loss.end,
-      release: () => store.release(rootId, continued?.fence ?? FIRST_FENCE),
+      release: () => store.release(rootId, earlier?.fence ?? FIRST_FENCE),
     },
     fanOut: runOptions.fanOut,
-    recorded: continued?.recorded,
-    answers: continued?.answers,
+    earlier: earlier?.tree,
+    answers: earlier?.answers,
   });
   for (const listener of [options.onEvent ?? [], runOptions.onEvent ?? []].flat()) journal.subscribe(listener);
   // `last`: the end of the latest run of the root, which a follow-up waits for.
-  return { tree, journal, deadlines, rootId, store, runOptions, newId, last: Promise.resolve() };
+  const last = Promise.resolve();
+  return { tree, journal, deadlines, rootId, store, runOptions, newId, earlier: earlier?.tree, last };
 }
 
 function reservedId(given: string | undefined): string | undefined {
@@ -154,7 +153,7 @@ function reservedId(given: string | undefined): string | undefined {
   return given;
 }
 
-/** What a store that cannot keep events may still keep: one word, and that no one works on the tree any more. */
+/** Marks the loss in a store that cannot keep events but may still keep this: one word, and that no one works on the tree any more. */
 function lossOf(store: Store, rootId: string, fence: number = FIRST_FENCE) {
   let lost: string | undefined;
   const mark = async (reason: string): Promise<void> => {

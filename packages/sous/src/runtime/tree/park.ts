@@ -1,18 +1,16 @@
 /** Runs that wait for an answer that comes later: they stop without an end, and the store holds their questions. */
 
-import { ignore } from "../core/errors.ts";
-import type { RunOutcome } from "../core/outcome.ts";
-import type { BackgroundChild, Run } from "../core/run.ts";
-import type { CancelMode } from "../core/spawn.ts";
-import { Parked } from "../core/stopped.ts";
-import { cancelledSentence } from "../loop/close-run.ts";
-import { recordEnd } from "../loop/ending.ts";
+import { ignore } from "../../core/errors.ts";
+import type { RunOutcome } from "../../core/outcome.ts";
+import type { BackgroundChild, Run } from "../../core/run.ts";
+import { Parked } from "../../core/scope.ts";
+import type { CancelMode } from "../../core/spawn.ts";
+import { cancelledSentence, recordEnd } from "../loop/ending.ts";
 import { withdrawCalls } from "../loop/run-tool-call.ts";
 import { deliverReport, untilChildrenRest } from "../subagents/background-children.ts";
-import { whileResting } from "./approval.ts";
+import { isLost, whileResting } from "./approval.ts";
 import { parkRun } from "./lifecycle.ts";
 import type { ParkedRun, TreeState } from "./state.ts";
-import { isLost } from "./why-not-later.ts";
 
 /** Waits until nothing below the run is at work, then throws `Parked`. Returns when the run was stopped, or its store failed. */
 export async function park(tree: TreeState, run: Run): Promise<void> {
@@ -25,7 +23,7 @@ export async function park(tree: TreeState, run: Run): Promise<void> {
   }
   if (!run.work.aborted && !run.isWrappingUp && !isLost(tree)) throw new Parked();
   // As when there is no person to ask: what the run says may claim more than it did.
-  if (!run.work.aborted && !run.isWrappingUp) run.lacksConsent = true;
+  if (!run.work.aborted && !run.isWrappingUp) run.lacksApproval = true;
   closeParked(tree, run);
 }
 

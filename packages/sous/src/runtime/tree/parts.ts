@@ -1,15 +1,17 @@
-/** What a tree is made of. */
+/** The parts that a tree is made of. */
 
+import type { AgentDefinition } from "../../core/agent.ts";
+import type { Approve } from "../../core/approval.ts";
+import type { Deadlines } from "../../core/clock.ts";
+import { UserError } from "../../core/errors.ts";
+import type { FanOutTerms, RunOrigin, TreeTerms } from "../../core/event.ts";
+import type { Account, Budget, Ledger } from "../../core/limits.ts";
+import type { Message } from "../../core/message.ts";
+import type { RunProfile, TreePorts } from "../../core/run.ts";
+import type { IsSampled, TraceContext } from "../../core/trace-context.ts";
+import { toStoredLimits } from "../../core/units.ts";
+import type { DelegationLimits } from "../../core/words/limits.ts";
 import type { ChildTime } from "../budget/admission.ts";
-import type { AgentDefinition } from "../core/agent.ts";
-import type { Approve } from "../core/approval.ts";
-import type { Deadlines } from "../core/clock.ts";
-import { UserError } from "../core/errors.ts";
-import type { FanOutTerms, RunOrigin, TreeTerms } from "../core/event.ts";
-import type { Account, Budget, DelegationLimits, Ledger } from "../core/limits.ts";
-import type { Message } from "../core/message.ts";
-import type { RunProfile, TreePorts } from "../core/run.ts";
-import type { IsSampled, TraceContext } from "../core/trace-context.ts";
 import { repairHistory } from "../loop/repair-history.ts";
 import type { AskPorts } from "../model/ask-for-run.ts";
 import type { ProfileSource } from "./profiles.ts";
@@ -19,7 +21,7 @@ import type { GivenAnswers } from "./restore/given-answers.ts";
 /** `open.ts` makes one set per root. */
 export type TreeParts = {
   readonly settings: Pick<TreePorts, "cwd" | "redactor" | "conversation" | "onExhausted" | "onLiveChildren"> & {
-    /** Where the tree was made, which may not be where it works now. */
+    /** The folder in which the tree was made, which may not be the one it works in now. */
     readonly folder: string | undefined;
     /** The trace of a root that starts now. */
     readonly trace: () => TraceContext | undefined;
@@ -35,8 +37,8 @@ export type TreeParts = {
   readonly records: Records;
   /** Set when the root is a fan-out from code. */
   readonly fanOut: FanOutTerms | undefined;
-  /** What the tree had done before a restart. */
-  readonly recorded: EarlierTree | undefined;
+  /** The tree before a restart. */
+  readonly earlier: EarlierTree | undefined;
   /** To the questions that were open then. */
   readonly answers: GivenAnswers | undefined;
 };
@@ -48,7 +50,7 @@ export type Spending = {
   /** The name of the shared budget it draws on. */
   readonly sharedBudget: string | undefined;
   readonly root: Ledger;
-  /** What all children share; the root is not part of it. */
+  /** The account that all children share; the root is not part of it. */
   readonly children: Account;
   readonly deadlines: Deadlines;
   readonly childTime: ChildTime;
@@ -71,7 +73,7 @@ export function termsOf(parts: TreeParts, { rules: own, subagents }: RunProfile)
   const { conversation, onExhausted, onLiveChildren } = settings;
   const { sharedBudget } = spending;
   return {
-    ...{ limits, conversation, onExhausted, onLiveChildren },
+    ...{ limits: toStoredLimits(limits), conversation, onExhausted, onLiveChildren },
     ...(sharedBudget !== undefined && { sharedBudget }),
     ...(fanOut !== undefined && { fanOut }),
     ...((rules ?? own ?? ruledAgent(subagents)) !== undefined && { hasRules: true }),
@@ -92,13 +94,13 @@ export function ruledAgent(
   return undefined;
 }
 
-/** Of a run that continues this one. */
-export function followUpOf({ recorded }: TreeParts, runId: string): RunOrigin {
-  const traceparent = recorded?.spanOf(runId);
+/** The origin of a run that continues this one. */
+export function followUpOf({ earlier }: TreeParts, runId: string): RunOrigin {
+  const traceparent = earlier?.spanOf(runId);
   return { kind: "follow-up", runId, ...(traceparent !== undefined && { traceparent }) };
 }
 
-/** What an earlier run of the tree said and heard. Throws a `UserError` when not all of it was stored: half a history would mislead the model. */
+/** The messages of an earlier run of the tree. Throws a `UserError` when not all of it was stored: half a history would mislead the model. */
 export async function historyOf({ asking: { journal }, records }: TreeParts, runId: string): Promise<Message[]> {
   // A loss that makes this reject is reported below, like any other.
   await journal.settled()?.catch(() => {});

@@ -1,17 +1,16 @@
 /** Ties the knot: what the loop asks of its tree, each answered by the part that does it. */
 
-import type { Run, TreePorts } from "../core/run.ts";
-import type { SpawnReply, SpawnRequest } from "../core/spawn.ts";
-import { traceWithin } from "../core/trace-context.ts";
+import type { Run, TreePorts } from "../../core/run.ts";
+import type { SpawnReply, SpawnRequest } from "../../core/spawn.ts";
+import { traceWithin } from "../../core/trace-context.ts";
 import { askForRun, tellBudgetWait } from "../model/ask-for-run.ts";
 import type { AgentEntry } from "../subagents/agent-book.ts";
 import { closeChildren, nextReport } from "../subagents/background-children.ts";
 import { type ControlPorts, childControl } from "../subagents/child-control.ts";
-import { askApproval, whileResting } from "./approval.ts";
-import { followUp, followUpProfile } from "./follow-up.ts";
+import { askAtRoot, whileResting } from "./approval.ts";
+import { continueChild, followUp, followUpProfile } from "./continue-child.ts";
 import { endRun } from "./lifecycle.ts";
 import { closeParked, closeParkedRun, park, parked } from "./park.ts";
-import { continueChild } from "./restore/continue-child.ts";
 import { spawn } from "./spawn.ts";
 import type { TreeState } from "./state.ts";
 
@@ -24,7 +23,7 @@ export function portsOf(tree: TreeState): TreePorts {
     book,
     revive: (parent, entry, message, callId) => followUpOrContinue(tree, parent, entry, message, callId),
     closeParked: (child, mode, callId) => closeParkedRun(tree, child, mode, callId),
-    hasRevived: ({ who }, callId) => callId !== undefined && parts.recorded?.has(who.runId, callId) === true,
+    hasRevived: ({ who }, callId) => callId !== undefined && parts.earlier?.has(who.runId, callId) === true,
     whileResting,
     endText: parts.records.endText,
   };
@@ -48,7 +47,7 @@ export function portsOf(tree: TreeState): TreePorts {
     waitForBudget: (run, limit) => tellBudgetWait(run, limit, journal),
     settled: () => journal.settled(),
     ask: (run, options) => askForRun(run, options, asking),
-    approve: (run, request) => askApproval(tree, run, request),
+    approve: (run, request) => askAtRoot(tree, run, request),
     givenAnswer: (_run, request) => parts.answers?.take(request),
     park: (run) => park(tree, run),
     parked: (run, outcome) => parked(tree, run, outcome),
@@ -72,7 +71,7 @@ export function portsOf(tree: TreeState): TreePorts {
 /** After a restart a call finds the child that it had made. */
 function spawnOrContinue(tree: TreeState, parent: Run, callId: string, request: SpawnRequest): Promise<SpawnReply> {
   const { earlierRuns, parts } = tree;
-  const earlier = earlierRuns?.recorded.take(parent.who.runId, callId, request.index ?? 0); // guard: earlier-child
+  const earlier = earlierRuns?.tree.take(parent.who.runId, callId, request.index ?? 0); // guard: earlier-child
   if (earlierRuns === undefined || earlier === undefined) return spawn(tree, parent, callId, request);
   const profileOf = () => parts.profiles.child(parent.profile, request, earlier.state.start.path);
   return continueChild({ ...tree, earlierRuns }, parent, earlier, profileOf, request.options);
@@ -86,7 +85,7 @@ function followUpOrContinue(
   callId: string | undefined,
 ): Promise<SpawnReply> {
   const { earlierRuns } = tree;
-  const earlier = callId === undefined ? undefined : earlierRuns?.recorded.take(parent.who.runId, callId, 0);
+  const earlier = callId === undefined ? undefined : earlierRuns?.tree.take(parent.who.runId, callId, 0);
   if (earlierRuns === undefined || earlier === undefined) return followUp(tree, parent, entry, message, callId);
   return continueChild({ ...tree, earlierRuns }, parent, earlier, () => followUpProfile(tree, parent, entry));
 }

@@ -1,35 +1,46 @@
 /** From definitions to profiles: which model, which tools and which rights a run has. Built once, shared by equal runs. */
 
-import { type AgentDefinition, type ModelChoice, systemPrompt } from "../core/agent.ts";
-import { guardsOf } from "../core/approval.ts";
-import { Refused, UserError } from "../core/errors.ts";
-import { toTools } from "../core/foreign-tool.ts";
-import { type DelegationLimits, shorterLimit } from "../core/limits.ts";
-import type { Model } from "../core/model.ts";
-import { type AskingOptions, inheritAsking } from "../core/model-options.ts";
-import { nowOrLater, type Steps, wait } from "../core/now-or-later.ts";
-import { type DeclaredRights, mayUse, type Rights } from "../core/rights.ts";
-import type { RunProfile } from "../core/run.ts";
-import type { SpawnRequest } from "../core/spawn.ts";
-import type { Tool } from "../core/tool.ts";
-import type { ToolSet } from "../core/tool-set.ts";
-import type { Price } from "../core/usage.ts";
+import { type AgentDefinition, type ModelChoice, systemPrompt } from "../../core/agent.ts";
+import { guardsOf } from "../../core/approval.ts";
+import { Refused, UserError } from "../../core/errors.ts";
+import { toTools } from "../../core/foreign-tool.ts";
+import type { Model } from "../../core/model.ts";
+import { type AskingOptions, inheritAsking } from "../../core/model-options.ts";
+import { mayUse, type Rights } from "../../core/rights.ts";
+import type { RunProfile } from "../../core/run.ts";
+import type { SpawnRequest } from "../../core/spawn.ts";
+import type { Tool } from "../../core/tool.ts";
+import type { ToolSet } from "../../core/tool-set.ts";
+import type { Price } from "../../core/usage.ts";
+import { type DelegationLimits, shorterLimit } from "../../core/words/limits.ts";
 import { withOutput } from "../loop/parse-output.ts";
 import { narrow, narrowAgain, rootRights, toStoredRights } from "../rights/narrow.ts";
-import { compileSchema } from "../schema/compile.ts";
+import { compileSchema, compileSchemaOf } from "../schema/compile.ts";
 import { checkAllowed, checkModel, findAgent } from "../subagents/check-spawn.ts";
 import { callableAgents, DelegationTools } from "../subagents/delegation-tools.ts";
 import { CHILD_INSTRUCTIONS } from "../subagents/prompts.ts";
 import { ChosenModels } from "./chosen-models.ts";
-import { outputSchemaOf } from "./output-schema.ts";
-import { inherited, onlyTaken, whyNotTaken, withoutOthers } from "./taken-tools.ts";
-import { catalogOf, checkToolChoice, forkedSet, isHidden, onlyAllowed, toolSet, withoutLost } from "./tool-set.ts";
+import {
+  catalogOf,
+  checkToolChoice,
+  declare,
+  forkedSet,
+  inherited,
+  isHidden,
+  onlyAllowed,
+  onlyTaken,
+  toolSet,
+  UNDECLARED,
+  whyNotTaken,
+  withoutLost,
+  withoutOthers,
+} from "./tool-set.ts";
 
 /** Turns of a root whose definition does not say. */
 export const ROOT_MAX_TURNS = 50;
 const NAMED_MAX_TURNS = 100;
 
-export type ProfileParts = {
+type ProfileParts = {
   resolveModel(choice: ModelChoice): Model | Promise<Model>;
   /** With the fees of these tools of its provider, as far as they are known. */
   priceOf(model: Model, providerTools: readonly string[]): Price | undefined;
@@ -42,11 +53,11 @@ export type ProfileParts = {
   now(): number;
 };
 
-/** Where a tree has the profiles of its runs from. */
+/** The source of the profiles of a tree's runs. */
 export type ProfileSource = {
   root(definition: AgentDefinition): Promise<RunProfile>;
   /** Throws `Refused`. `path` is where the child would be. */
-  child(parent: RunProfile, request: SpawnRequest, path: string): RunProfile | Promise<RunProfile>;
+  child(parent: RunProfile, request: SpawnRequest, path: string): Promise<RunProfile>;
   /** The profile of an agent that runs once more. */
   revived(earlier: RunProfile, parent: RunProfile, path: string): RunProfile | Promise<RunProfile>;
 };
@@ -54,8 +65,10 @@ export type ProfileSource = {
 export class Profiles implements ProfileSource {
   readonly #parts: ProfileParts;
   readonly #delegation: DelegationTools;
-  /** Children that a call did not change: by parent profile, then by definition. A promise while it is being built. */
-  readonly #known = new WeakMap<RunProfile, Map<AgentDefinition | undefined, RunProfile | Promise<RunProfile>>>();
+  /** Children that a call did not change: by parent profile, then by definition. */
+  readonly #known = new WeakMap<RunProfile, Map<AgentDefinition | undefined, Promise<RunProfile>>>();
+  /** The latest child that was asked for, by parent profile. */
+  readonly #latest = new WeakMap<RunProfile, { isOver: boolean; promise: Promise<void> }>();
   readonly #models: ChosenModels;
 
   constructor(parts: ProfileParts) {
@@ -85,31 +98,39 @@ export class Profiles implements ProfileSource {
       notes: definition.notes,
       maxTurns: definition.maxTurns ?? ROOT_MAX_TURNS,
     };
-    return nowOrLater(this.#build(definition, made));
+    return this.#build(definition, made);
   }
 
-  /** The profile of a child: narrowed from its parent's. Throws `Refused`. */
-  child(parent: RunProfile, request: SpawnRequest): RunProfile | Promise<RunProfile> {
+  /**
+   * The profile of a child: narrowed from its parent's. Throws `Refused`. Children start in the order of their calls, so a profile
+   * that is ready first waits for those that were asked for before it.
+   */
+  async child(parent: RunProfile, request: SpawnRequest): Promise<RunProfile> {
+    const before = this.#latest.get(parent);
+    const turn = { isOver: false, ...Promise.withResolvers<void>() };
+    this.#latest.set(parent, turn);
+    try {
+      return await this.#makeChild(parent, request);
+    } finally {
+      if (before?.isOver === false) await before.promise;
+      turn.isOver = true;
+      turn.resolve();
+    }
+  }
+
+  async #makeChild(parent: RunProfile, request: SpawnRequest): Promise<RunProfile> {
     const definition = this.#definitionOf(parent, request.agent);
-    const base = this.#known.get(parent)?.get(definition) ?? this.#remember(parent, definition);
-    return base instanceof Promise
-      ? base.then((built) => this.#changed(built, parent, request))
-      : this.#changed(base, parent, request);
+    const base = await (this.#known.get(parent)?.get(definition) ?? this.#remember(parent, definition));
+    return this.#changed(base, parent, request);
   }
 
   /** A thousand siblings that start at once share one profile, so it is remembered also while it is being built. */
-  #remember(parent: RunProfile, definition: AgentDefinition | undefined): RunProfile | Promise<RunProfile> {
-    const siblings =
-      this.#known.get(parent) ?? new Map<AgentDefinition | undefined, RunProfile | Promise<RunProfile>>();
+  #remember(parent: RunProfile, definition: AgentDefinition | undefined): Promise<RunProfile> {
+    const siblings = this.#known.get(parent) ?? new Map<AgentDefinition | undefined, Promise<RunProfile>>();
     this.#known.set(parent, siblings);
-    const building = nowOrLater(this.#buildChild(parent, definition));
+    const building = this.#buildChild(parent, definition);
     siblings.set(definition, building);
-    if (building instanceof Promise) {
-      building.then(
-        (built) => siblings.set(definition, built),
-        () => siblings.delete(definition),
-      );
-    }
+    building.catch(() => siblings.delete(definition));
     return building;
   }
 
@@ -123,14 +144,14 @@ export class Profiles implements ProfileSource {
     return findAgent(wanted, callableAgents(parent.subagents, this.#parts.agents, parent.rights.deny));
   }
 
-  *#buildChild(parent: RunProfile, definition: AgentDefinition | undefined): Steps<RunProfile> {
-    const model = yield* wait(this.#models.find(definition?.model, parent.model));
+  async #buildChild(parent: RunProfile, definition: AgentDefinition | undefined): Promise<RunProfile> {
+    const model = await this.#models.find(definition?.model, parent.model);
     const own = definition?.tools === undefined ? inherited(parent, model) : toTools(definition.tools);
     const wrong = whyNotTaken(own, model);
     if (wrong !== undefined) throw new Refused("invalid_input", wrong);
     const catalog = catalogOf(own, definition?.subagents);
     const declared = definition === undefined ? UNDECLARED : declare(definition, own, catalog);
-    return yield* this.#build(
+    return this.#build(
       definition ?? { subagents: parent.subagents, delegate: parent.delegate, hooks: guardsOf(parent.hooks) },
       {
         asking: inheritAsking(definition ?? {}, definition?.model === undefined ? parent.settings : undefined),
@@ -148,7 +169,7 @@ export class Profiles implements ProfileSource {
     );
   }
 
-  /** What one call asks for besides: it can only take away, or choose among what is allowed. */
+  /** Applies what one call asks for besides: it can only take away, or choose among what is allowed. */
   #changed(base: RunProfile, parent: RunProfile, request: SpawnRequest): RunProfile | Promise<RunProfile> {
     const { options } = request;
     // `subagent { agent: "x" }` has the turns of a call, `subagent_x` those of a specialist, also where it is not shown.
@@ -170,14 +191,14 @@ export class Profiles implements ProfileSource {
       base.timeoutMs ?? Number.POSITIVE_INFINITY,
     );
     const timed = { ...base, maxTurns, timeoutMs: Number.isFinite(timeoutMs) ? timeoutMs : undefined };
-    return isPlain ? timed : nowOrLater(this.#specialized(timed, parent, request));
+    return isPlain ? timed : this.#specialized(timed, parent, request);
   }
 
-  *#specialized(base: RunProfile, parent: RunProfile, { options = {} }: SpawnRequest): Steps<RunProfile> {
+  async #specialized(base: RunProfile, parent: RunProfile, { options = {} }: SpawnRequest): Promise<RunProfile> {
     const { allowedTools, model, systemPrompt, outputSchema, context } = options;
     if (allowedTools !== undefined) checkAllowed(allowedTools, base.rights);
     const rights = allowedTools === undefined ? base.rights : narrow(base.rights, UNDECLARED, { tools: allowedTools });
-    const output = outputSchema === undefined ? base.output : yield* wait(compileSchema(outputSchema));
+    const output = outputSchema === undefined ? base.output : await compileSchema(outputSchema);
     const changed: RunProfile = {
       ...base,
       rights,
@@ -185,10 +206,10 @@ export class Profiles implements ProfileSource {
       output,
       instructions: withOutput(systemPrompt ?? base.instructions, outputSchema === undefined ? undefined : output),
     };
-    if (context === "fork" && base.model.outside !== undefined)
+    if (context === "fork" && base.model.external !== undefined)
       throw new Refused(
         "invalid_input",
-        `${base.model.id} is an agent outside and cannot begin with your conversation`,
+        `${base.model.id} is an external agent and cannot begin with your conversation`,
       );
     // A fork keeps the parent's model, prefix and definitions byte for byte; what it may not use is refused at dispatch.
     if (context === "fork") {
@@ -197,7 +218,7 @@ export class Profiles implements ProfileSource {
       return { ...changed, model: same, provider, price, contextWindow, instructions, notes, tools };
     }
     checkModel(model, parent.provider, this.#parts.allowedModels);
-    const chosen = model === undefined ? base.model : yield* wait(this.#models.find(model, parent.model));
+    const chosen = model === undefined ? base.model : await this.#models.find(model, parent.model);
     const allowed = allowedTools === undefined ? base.tools : onlyAllowed(base.tools, rights);
     const tools = model === undefined ? allowed : onlyTaken(allowed, chosen);
     const provider = model === undefined ? base.provider : parent.provider;
@@ -205,10 +226,10 @@ export class Profiles implements ProfileSource {
     return { ...changed, ...facts, model: chosen, provider, tools };
   }
 
-  *#build(
+  async #build(
     source: Pick<AgentDefinition, "subagents" | "delegate"> & Partial<AgentDefinition>,
     made: Made,
-  ): Steps<RunProfile> {
+  ): Promise<RunProfile> {
     const { own, rights, asking, ...rest } = made;
     // Which tools a child inherits is known to its caller only; where the chosen one is missing, the model is free.
     if (made.depth === 0 || source.tools !== undefined) checkToolChoice(source, own);
@@ -224,10 +245,11 @@ export class Profiles implements ProfileSource {
     const hasChildren = canHaveChildren && !isDeepest;
     const tools = hasChildren ? [...mayCall, ...this.#delegation.offered(forChildren)] : mayCall;
     const hidden = hasChildren ? this.#delegation.hidden(forChildren) : [];
-    const output = yield* outputSchemaOf(source);
+    const whose = `The output schema of the agent ${source.name ?? "subagent"}`;
+    const output = source.outputSchema && (await compileSchemaOf(whose, source.outputSchema));
     const instructions = withOutput(made.instructions, output);
     const prompt = systemPrompt({ instructions, notes: made.notes });
-    const set = yield* toolSet({ tools, hidden, isDeepest, instructions: prompt });
+    const set = await toolSet({ tools, hidden, isDeepest, instructions: prompt });
     return {
       ...rest,
       instructions,
@@ -240,7 +262,7 @@ export class Profiles implements ProfileSource {
       storedRights: toStoredRights(rights),
       subagents,
       delegate,
-      timeoutMs: shorterLimit(source.timeoutMs, made.model.outside?.timeoutMs),
+      timeoutMs: shorterLimit(source.timeoutMs, made.model.external?.timeoutMs),
       settings: {
         ...{ maxOutputTokens: source.maxOutputTokens, outputSchema: undefined },
         ...{ ...asking, toolChoice: source.toolChoice },
@@ -259,7 +281,7 @@ export class Profiles implements ProfileSource {
   }
 }
 
-/** What a profile is built from; the rest comes from the definition. */
+/** The parts that a profile is built from; the rest comes from the definition. */
 type Made = Pick<
   RunProfile,
   "rights" | "catalog" | "depth" | "model" | "provider" | "instructions" | "notes" | "maxTurns"
@@ -269,28 +291,4 @@ type Made = Pick<
 export function withFewerRights(profile: RunProfile, rights: Rights): RunProfile {
   const tools = withoutLost(profile.tools, profile.rights, rights);
   return { ...profile, rights, storedRights: toStoredRights(rights), tools };
-}
-
-const UNDECLARED: DeclaredRights = { tools: undefined, delegate: undefined, deny: undefined, spawn: undefined };
-
-/** What a definition says about rights; one without tools takes what its parent passes on. */
-function declare(
-  definition: AgentDefinition,
-  own: readonly Tool[],
-  catalog: ReadonlyMap<string, Tool>,
-): DeclaredRights {
-  const { deny, delegate, subagents = [] } = definition;
-  const startsNothing = subagents.length === 0 && own.every((each) => each.category !== "subagent");
-  const spawn = delegate === false && startsNothing ? false : undefined;
-  if (definition.tools === undefined && definition.subagents === undefined) return { ...UNDECLARED, deny, spawn };
-  return {
-    tools: definition.tools === undefined ? undefined : ordinaryNames(own),
-    delegate: [...catalog.keys()],
-    deny,
-    spawn,
-  };
-}
-
-function ordinaryNames(tools: readonly Tool[]): string[] {
-  return tools.filter((each) => each.category !== "subagent").map((each) => each.name);
 }

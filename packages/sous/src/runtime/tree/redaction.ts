@@ -1,7 +1,7 @@
 /** The redactor for the variables of this machine. */
 
-import type { Host } from "../core/clock.ts";
-import type { Redactor } from "../core/redactor.ts";
+import type { Redactor } from "../../core/clean-text.ts";
+import type { Host } from "../../core/clock.ts";
 import { createRedactor } from "../secrets/redact.ts";
 import { type Secret, secretsOf } from "../secrets/variables.ts";
 

@@ -1,11 +1,11 @@
-/** What a parent hears of a child that has ended: bounded, with the bill of everything below it. */
+/** The report of a child that has ended, as its parent hears it: bounded, with the bill of everything below it. */
 
-import type { RunOutcome } from "../core/outcome.ts";
-import type { Redactor } from "../core/redactor.ts";
-import type { Run } from "../core/run.ts";
-import type { ChildReport } from "../core/spawn.ts";
-import { truncateUtf8 } from "../core/truncate.ts";
-import { addCost, addUsage } from "../core/usage.ts";
+import type { Redactor } from "../../core/clean-text.ts";
+import type { RunOutcome } from "../../core/outcome.ts";
+import type { Run } from "../../core/run.ts";
+import type { ChildReport } from "../../core/spawn.ts";
+import { truncateUtf8 } from "../../core/truncate.ts";
+import { addCost, addUsage } from "../../core/usage.ts";
 import { type AgentEntry, childInfo } from "../subagents/agent-book.ts";
 import type { TreeParts } from "./parts.ts";
 import type { EarlierRun, EarlierTree } from "./restore/earlier-tree.ts";
@@ -22,7 +22,7 @@ export function reportOf(run: Run, entry: AgentEntry, outcome: RunOutcome, reade
   const { parent } = reader;
   const { usage, costUsd } = run.total();
   parent?.billBelow(usage, costUsd);
-  if (run.lacksConsent && parent !== undefined) parent.lacksConsent = true;
+  if (run.lacksApproval && parent !== undefined) parent.lacksApproval = true;
   return {
     ...childInfo(entry),
     ...boundedText(outcome.text, reader),
@@ -35,22 +35,22 @@ export function reportOf(run: Run, entry: AgentEntry, outcome: RunOutcome, reade
 }
 
 /** The report of a run that ended before a restart: its parent has been billed for it. Undefined when it has not ended. */
-export function recordedReport(
+export function earlierReport(
   run: EarlierRun,
   entry: AgentEntry,
-  recorded: EarlierTree,
+  tree: EarlierTree,
   reader: Reader,
 ): ChildReport | undefined {
   const { end } = run.state;
   if (end === undefined) return undefined;
-  const { usage, costUsd } = recorded.usageBelow(run);
+  const { usage, costUsd } = tree.usageBelow(run);
   addUsage(usage, end.usage);
   return {
     ...childInfo(entry),
     ...boundedText(end.text, reader),
     runId: run.runId,
     outcome: end,
-    toolLog: recorded.toolLog(run.runId, entry.profile),
+    toolLog: tree.toolLog(run.runId, entry.profile),
     totalUsage: usage,
     totalCostUsd: addCost(end.costUsd, costUsd),
   };

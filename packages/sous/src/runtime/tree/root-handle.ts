@@ -1,8 +1,8 @@
-/** What `run()` and `resume()` return: a run that can be awaited, iterated and controlled, also while it is being opened. */
+/** The handle that `run()` and `resume()` return: a run that can be awaited, iterated and controlled, also while it is being opened. */
 
-import { ignore } from "../core/errors.ts";
-import { messageFrom } from "../core/message.ts";
-import { RunError, type RunHandle, type RunResult } from "../core/runtime.ts";
+import { ignore } from "../../core/errors.ts";
+import { messageFrom } from "../../core/message.ts";
+import { RunError, type RunHandle, type RunResult } from "../../core/runtime.ts";
 import type { EndedRoot, RootRun } from "./root-run.ts";
 
 /** `id` is the handle's until the run is open: one that continues in a new run has the id of that run then. */

@@ -1,30 +1,31 @@
-/** One run of a root while it happens and after its end: what a handle is a view of. */
+/** One run of a root while it happens and after its end: what a handle is a view of, and its result. */
 
+import type { OpenQuestion } from "../../core/approval.ts";
+import type { Redactor } from "../../core/clean-text.ts";
+import type { Deadlines } from "../../core/clock.ts";
+import { ignore, MissingKey, ModelError, StaleOwner, UserError } from "../../core/errors.ts";
+import type { SousEvent } from "../../core/event.ts";
+import type { LimitState } from "../../core/limits.ts";
+import type { UserMessage } from "../../core/message.ts";
+import { type RunOutcome, statusOfRefusal } from "../../core/outcome.ts";
+import type { Run } from "../../core/run.ts";
+import { type RunResult, withoutRun } from "../../core/runtime.ts";
+import { Cancelled, onDispose, Scope } from "../../core/scope.ts";
+import type { CancelMode, SpawnReply } from "../../core/spawn.ts";
+import { addCost, addUsage, noUsage } from "../../core/usage.ts";
 import { isNear, NEAR } from "../budget/funds.ts";
-import type { OpenQuestion } from "../core/approval.ts";
-import type { Deadlines } from "../core/clock.ts";
-import { ignore, UserError } from "../core/errors.ts";
-import type { SousEvent } from "../core/event.ts";
-import type { LimitState } from "../core/limits.ts";
-import type { UserMessage } from "../core/message.ts";
-import type { Run } from "../core/run.ts";
-import type { RunResult } from "../core/runtime.ts";
-import { onDispose, Scope } from "../core/scope.ts";
-import type { CancelMode } from "../core/spawn.ts";
-import { Cancelled } from "../core/stopped.ts";
 import { type EventIteration, iterateEvents, iterateSince } from "../events/iterate.ts";
 import { openQuestions, toOpenQuestion } from "../rights/open-questions.ts";
 import type { AgentEntry } from "../subagents/agent-book.ts";
 import { stopRun } from "../subagents/child-control.ts";
 import type { OpenTree } from "./open.ts";
-import { rootResult } from "./results.ts";
-import { tellBudgetNear } from "./spending-state.ts";
-import type { RootRequest } from "./tree.ts";
+import type { EarlierTree } from "./restore/earlier-tree.ts";
+import { type RootRequest, type Tree, tellBudgetNear } from "./tree.ts";
 
-/** What a run of the root begins with. */
-export type RootBeginning = Pick<RootRequest, "runId" | "task" | "origin" | "earlier" | "summarizes">;
+/** The beginning of a run of the root. */
+type RootBeginning = Pick<RootRequest, "runId" | "task" | "origin" | "earlier" | "summarizes">;
 
-/** How a run ended; `cause` is what was thrown when it failed. */
+/** The end of a run; `cause` is what was thrown when it failed. */
 export type EndedRoot = { result: RunResult; cause: unknown };
 
 export class RootRun {
@@ -130,9 +131,15 @@ function waits(runId: string): string {
   return `Run ${runId} waits for an answer: continue it with resume(), and give the answer in answers`;
 }
 
-/** What a parked tree waits for. */
-export async function readQuestions({ store, rootId }: Pick<OpenTree, "store" | "rootId">): Promise<OpenQuestion[]> {
-  return openQuestions(await store.read(rootId)).map(toOpenQuestion);
+/** The questions that a parked tree waits for. */
+export async function readQuestions({
+  store,
+  rootId,
+  earlier,
+}: Pick<OpenTree, "store" | "rootId"> & { readonly earlier?: EarlierTree | undefined }): Promise<OpenQuestion[]> {
+  if (earlier === undefined) return openQuestions(await store.read(rootId)).map(toOpenQuestion);
+  await earlier.readOn(store);
+  return earlier.questions.list().map(toOpenQuestion);
 }
 
 /** Links the caller's signal and watches for silence while the root runs; nothing is left behind after it. */
@@ -158,10 +165,10 @@ export async function runOnce<T>(opened: OpenTree, scope: Scope, work: () => Pro
 /** Notifies once when the root has used most of the time that its tree has. */
 function watchTreeTime({ tree, deadlines, journal }: OpenTree): Disposable | undefined {
   const ofTree = (): LimitState | undefined =>
-    tree.spending().limits.find(({ of, unit }) => of === "tree" && unit === "seconds");
+    tree.spending().limits.find(({ of, unit }) => of === "tree" && unit === "durationMs");
   const limit = ofTree();
   if (limit === undefined || isNear(limit)) return undefined;
-  return deadlines.add((limit.limit * NEAR - limit.spent) * 1000, () => {
+  return deadlines.add(limit.limit * NEAR - limit.spent, () => {
     const now = ofTree();
     if (now !== undefined) tellBudgetNear(undefined, now, tree.book, journal);
   });
@@ -193,4 +200,58 @@ function watchSilence(liveRuns: () => Iterable<Run>, deadlines: Deadlines): Disp
   };
   let deadline = deadlines.add(SILENCE_MS, look);
   return onDispose(() => deadline[Symbol.dispose]());
+}
+
+/** After a follow-up the figures are still those of the whole tree; the ending and what was denied are this run's own. */
+function rootResult(run: Run, outcome: RunOutcome, tree: Tree, questions: OpenQuestion[]): RunResult {
+  const agents = tree.book.summaries(run.who.agentId);
+  const usage = noUsage();
+  let costUsd: number | null = 0;
+  for (const each of agents) {
+    addUsage(usage, each.usage); // guard: usage-of-children
+    costUsd = addCost(costUsd, each.costUsd);
+  }
+  const { runId } = run.who;
+  const own = fromOutcome(outcome, tree.redactor);
+  const kind = outcome.status === "failed" ? kindOf(run.cause) : undefined;
+  const error = own.error && kind ? { ...own.error, kind } : own.error;
+  const denied = tree.denied.splice(0);
+  return { ...own, error, usage, costUsd, runId, agents, denied, questions, lost: tree.lost };
+}
+
+/** One input of a fan-out. A refused one is a failed result of its own; nothing is thrown. */
+export function toResult<Output>(reply: SpawnReply, tree: Tree, questions: readonly OpenQuestion[]): RunResult<Output> {
+  if ((reply.kind === "ended" || reply.kind === "parked") && reply.report !== undefined) {
+    const { outcome, totalUsage, totalCostUsd, runId, agentId, path } = reply.report;
+    const isBelow = (other: string) => other === path || other.startsWith(`${path}/`);
+    return {
+      ...fromOutcome(outcome, tree.redactor),
+      usage: totalUsage,
+      costUsd: totalCostUsd,
+      runId,
+      agents: tree.book.summaries(agentId),
+      denied: tree.denied.filter((each) => isBelow(each.path)),
+      questions: reply.kind === "parked" ? questions.filter((each) => isBelow(each.path)) : [],
+      lost: tree.lost,
+    } as RunResult<Output>;
+  }
+  const message = reply.kind === "refused" ? reply.message : "The child runs in the background";
+  const errorType = reply.kind === "refused" ? reply.errorType : "crash";
+  return { ...withoutRun(statusOfRefusal(errorType), { type: errorType, message }), lost: tree.lost };
+}
+
+function kindOf(cause: unknown): NonNullable<RunResult["error"]>["kind"] {
+  if (cause instanceof ModelError) return cause.kind;
+  if (cause instanceof MissingKey) return "auth";
+  return cause instanceof StaleOwner ? "taken_over" : undefined;
+}
+
+function fromOutcome(
+  outcome: RunOutcome,
+  redactor: Redactor,
+): Pick<RunResult, "status" | "stopReason" | "text" | "output" | "turns" | "durationMs" | "error"> {
+  const { status, stopReason, text, output, turns, durationMs, fault } = outcome;
+  // Providers quote the key that they refuse.
+  const error = fault && { type: fault.type, message: redactor.text(fault.message) };
+  return { status, stopReason, text, output, turns, durationMs, error };
 }

@@ -1,33 +1,32 @@
 /** The one gate for children. Each passes it in the same order: check, profile, pay, enrol, run, report. */
 
+import { Conversation } from "../../core/conversation.ts";
+import { Refused, toRefusal } from "../../core/errors.ts";
+import type { Account, CallNeed, RunSlot, Started } from "../../core/limits.ts";
+import { type Message, userMessage } from "../../core/message.ts";
+import type { Run, RunProfile, SummaryPlan } from "../../core/run.ts";
+import { Cancelled, onDispose, Parked, Scope } from "../../core/scope.ts";
+import type { ChildReport, SpawnOptions, SpawnReply, SpawnRequest } from "../../core/spawn.ts";
+import { ToolLogRecorder } from "../../core/tool-log.ts";
+import { smallerBudget } from "../../core/words/limits.ts";
 import { checkPrice, type Fee, pay } from "../budget/admission.ts";
-import { checkSeconds } from "../budget/deadlines.ts";
+import { checkDuration } from "../budget/deadlines.ts";
 import { wakeUp } from "../budget/run-slots.ts";
-import { Conversation } from "../core/conversation.ts";
-import { Refused, toRefusal } from "../core/errors.ts";
-import { type Account, type CallNeed, type RunSlot, type Started, smallerBudget } from "../core/limits.ts";
-import { type Message, userMessage } from "../core/message.ts";
-import type { Run, RunProfile, SummaryPlan } from "../core/run.ts";
-import { onDispose, Scope } from "../core/scope.ts";
-import type { ChildReport, SpawnOptions, SpawnReply, SpawnRequest } from "../core/spawn.ts";
-import { Cancelled, Parked } from "../core/stopped.ts";
-import { ToolLogRecorder } from "../core/tool-log.ts";
-import { outsideNeed } from "../loop/outside-funds.ts";
+import { externalNeed } from "../loop/external-funds.ts";
 import { outputInstructions } from "../loop/parse-output.ts";
 import { callNeed, tellBudgetWait } from "../model/ask-for-run.ts";
 import { childInfo } from "../subagents/agent-book.ts";
 import { addBackgroundChild, addOutsideChild, childGone } from "../subagents/background-children.ts";
 import { checkDepth, checkRequest } from "../subagents/check-spawn.ts";
 import { stopRun } from "../subagents/child-control.ts";
-import { approveOutside } from "./approval.ts";
-import { discardRun, entryOf, makeRun, startRun } from "./lifecycle.ts";
-import type { ChildPlan } from "./plan.ts";
+import { approveExternal } from "./approval.ts";
+import { type ChildPlan, discardRun, entryOf, makeRun, startRun } from "./lifecycle.ts";
 import { readerOf, reportOf } from "./report.ts";
 import type { TreeState } from "./state.ts";
 
 const NOT_STARTED = "Subagent cancelled before it started";
 
-/** What a call of the parent asks for. A refusal is a reply, is recorded, and costs nothing. */
+/** Starts the child that a call of the parent asks for. A refusal is a reply, is recorded, and costs nothing. */
 export async function spawn(tree: TreeState, parent: Run, callId: string, request: SpawnRequest): Promise<SpawnReply> {
   const { limits, settings, profiles } = tree.parts;
   let path: string | undefined;
@@ -39,16 +38,16 @@ export async function spawn(tree: TreeState, parent: Run, callId: string, reques
     // Before the first await: the order of the calls is the order of the numbers.
     path = tree.book.nextPath(entryOf(tree, parent), label);
     const profile = await profiles.child(parent.profile, request, path);
-    const { outside } = profile.model;
-    if (outside !== undefined && request.approved !== true) {
-      const input = { serverName: outside.serverName, description: label, task: request.task };
-      await approveOutside(parent, { callId, index: request.index }, input);
+    const { external } = profile.model;
+    if (external !== undefined && request.approved !== true) {
+      const input = { serverName: external.serverName, description: label, task: request.task };
+      await approveExternal(parent, { callId, index: request.index }, input);
     }
     const plan = newChild(tree, parent, callId, request, { label, path, profile });
     return await runChild(tree, plan, request.options);
   } catch (error) {
     if (!(error instanceof Parked)) return refuse(tree, error, parent, { label: request.label, path });
-    // Whether to hand the task to an agent outside is answered later.
+    // The question whether to hand the task to an external agent is answered later.
     parent.parkCall(callId);
     return { kind: "parked", report: undefined };
   }
@@ -64,7 +63,7 @@ function newChild(
 ): ChildPlan {
   const { index = 0, options } = request;
   const budget = smallerBudget(profile.budget, options?.budget);
-  checkSeconds(budget?.seconds, parent);
+  checkDuration(budget?.durationMs, parent);
   const above = accountBelow(tree, parent);
   const account = budget === undefined ? above : above.open(budget, { path, above: parent.holding });
   const isFork = options?.context === "fork";
@@ -88,7 +87,7 @@ function newChild(
   };
 }
 
-/** How a child sums up for its parent. Undefined for one that answers as a root does. */
+/** The way a child sums up for its parent. Undefined for one that answers as a root does. */
 export function summaryFor(
   { parts: { limits, fanOut } }: TreeState,
   parent: Run,
@@ -138,7 +137,7 @@ function enrol(tree: TreeState, plan: ChildPlan, { keepToolLog, onEnd }: SpawnOp
   entry.profile = profile;
   entry.run = run;
   run.onEnd = onEnd;
-  if (keepToolLog) run.toolLog = new ToolLogRecorder(earlier && tree.earlierRuns?.toolLog(earlier, profile));
+  if (keepToolLog) run.toolLog = new ToolLogRecorder(earlier && tree.parts.earlier?.toolLog(earlier.runId, profile));
   return run;
 }
 
@@ -192,7 +191,7 @@ async function payFor(tree: TreeState, run: Run, plan: ChildPlan, queueing: Queu
   const { parent, profile, scope, earlier } = plan;
   const { spending, asking } = tree.parts;
   const { account, path } = plan.entry;
-  // A tool can keep its context, and a message can come from outside: the parent may have ended meanwhile.
+  // A tool can keep its context, and a message can come from external: the parent may have ended meanwhile.
   if (!tree.book.isLive(parent)) scope.abort(new Cancelled(NOT_STARTED));
   checkWrapUp(parent);
   await checkPrice(profile, account);
@@ -216,11 +215,11 @@ async function payFor(tree: TreeState, run: Run, plan: ChildPlan, queueing: Queu
   return await started;
 }
 
-/** What its first call needs, or the prompt to an agent outside. */
+/** The need of its first call, or of the prompt to an external agent. */
 function firstNeed({ profile, conversation, entry }: ChildPlan): CallNeed {
-  const { outside } = profile.model;
-  if (outside === undefined) return callNeed(conversation.promptTokens, profile);
-  return outsideNeed(conversation.promptTokens, outside, entry.budget, entry.account.left());
+  const { external } = profile.model;
+  if (external === undefined) return callNeed(conversation.promptTokens, profile);
+  return externalNeed(conversation.promptTokens, external, entry.budget, entry.account.left());
 }
 
 /** The wait may have been long, so the conditions of the start are checked again. */
@@ -240,7 +239,7 @@ function checkWrapUp(parent: Run): void {
   if (parent.isWrappingUp) throw new Refused("cancelled", NOT_STARTED);
 }
 
-/** What the children of this run draw on, and where their starts are counted. */
+/** The account that the children of this run draw on, and that counts their starts. */
 function accountBelow({ parts }: TreeState, parent: Run): Account {
   return parent.parent === undefined ? parts.spending.children : parent.account;
 }

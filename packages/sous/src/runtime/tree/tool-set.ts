@@ -1,18 +1,18 @@
 /** The tools of a run, ready for dispatch, and which of them its children are shown. */
 
-import type { AgentDefinition } from "../core/agent.ts";
-import { oneLine, shortened } from "../core/clean-text.ts";
-import { messageOf, UserError } from "../core/errors.ts";
-import { toTools } from "../core/foreign-tool.ts";
-import { MAX_TOOLS } from "../core/limits.ts";
-import { nearest } from "../core/nearest.ts";
-import { type Steps, wait } from "../core/now-or-later.ts";
-import { mayUse, type Rights } from "../core/rights.ts";
-import type { Schema } from "../core/schema.ts";
-import { isSubagentToolName } from "../core/spawn.ts";
-import type { Tool } from "../core/tool.ts";
-import type { ReadyTool, ToolSet } from "../core/tool-set.ts";
-import { compileSchema } from "../schema/compile.ts";
+import type { AgentDefinition } from "../../core/agent.ts";
+import { oneLine, shortened } from "../../core/clean-text.ts";
+import { UserError } from "../../core/errors.ts";
+import { toTools } from "../../core/foreign-tool.ts";
+import { MAX_TOOLS } from "../../core/limits.ts";
+import { type Model, takesProviderTool } from "../../core/model.ts";
+import { nearest } from "../../core/nearest.ts";
+import { type DeclaredRights, mayUse, type Rights } from "../../core/rights.ts";
+import type { RunProfile } from "../../core/run.ts";
+import { isSubagentToolName } from "../../core/spawn.ts";
+import type { Tool } from "../../core/tool.ts";
+import type { ReadyTool, ToolSet } from "../../core/tool-set.ts";
+import { compileSchemaOf } from "../schema/compile.ts";
 import { withoutDenied } from "../subagents/delegation-tools.ts";
 
 type ToolSetRequest = {
@@ -24,16 +24,15 @@ type ToolSetRequest = {
   readonly instructions: string | undefined;
 };
 
-export function* toolSet({ tools, hidden = [], isDeepest, instructions }: ToolSetRequest): Steps<ToolSet> {
+export async function toolSet({ tools, hidden = [], isDeepest, instructions }: ToolSetRequest): Promise<ToolSet> {
   checkCount(tools);
   const byName = new Map<string, ReadyTool>();
   for (const each of [...tools, ...hidden]) {
-    if (byName.has(each.name)) {
+    if (byName.has(each.name))
       throw new UserError(`Two tools are named ${each.name}: the model could not tell them apart`);
-    }
-    byName.set(each.name, yield* readyTool(each));
+    byName.set(each.name, readyTools.get(each) ?? (await readyTool(each)));
   }
-  const definitions = [...byName.values()].slice(0, tools.length).map((ready) => ready.definition);
+  const definitions = [...byName.values()].slice(0, tools.length).map(({ definition }) => definition);
   return { byName, definitions, bytes: JSON.stringify(definitions).length + (instructions?.length ?? 0), isDeepest };
 }
 
@@ -85,31 +84,19 @@ export function checkToolChoice(source: Partial<AgentDefinition>, own: readonly 
 /** A tool that `tool()` made does not change: it is made ready once for all trees. */
 const readyTools = new WeakMap<Tool, ReadyTool>();
 
-function* readyTool(tool: Tool): Steps<ReadyTool> {
-  const known = readyTools.get(tool);
-  if (known !== undefined) return known;
-  const schema = yield* inputSchemaOf(tool);
+async function readyTool(tool: Tool): Promise<ReadyTool> {
   const { name, description, provider } = tool;
+  const schema = await compileSchemaOf(`The input schema of the tool ${name}`, tool.inputSchema);
+  const { type = "object" } = schema.jsonSchema;
+  if (type !== "object")
+    throw new UserError(`The input of the tool ${name} must be an object; its schema says ${JSON.stringify(type)}`);
   const definition = { name, description, inputSchema: schema.jsonSchema, ...(provider !== undefined && { provider }) };
   const ready = { tool, schema, definition };
   if (Object.isFrozen(tool)) readyTools.set(tool, ready);
   return ready;
 }
 
-/** Says whose schema it is that cannot be used. */
-function* inputSchemaOf({ name, inputSchema }: Tool): Steps<Schema> {
-  let schema: Schema;
-  try {
-    schema = yield* wait(compileSchema(inputSchema));
-  } catch (cause) {
-    throw new UserError(`The input schema of the tool ${name} cannot be used: ${messageOf(cause)}`, { cause });
-  }
-  const { type = "object" } = schema.jsonSchema;
-  if (type === "object") return schema;
-  throw new UserError(`The input of the tool ${name} must be an object; its schema says ${JSON.stringify(type)}`);
-}
-
-/** Whether this tool can be called and is not shown, because `subagent` names its agent. */
+/** True for a tool that can be called and is not shown, because `subagent` names its agent. */
 export function isHidden({ byName, definitions }: ToolSet, name: string): boolean {
   return byName.has(name) && !definitions.some((each) => each.name === name);
 }
@@ -131,11 +118,7 @@ export function withoutLost(set: ToolSet, had: Rights, rights: Rights): ToolSet 
   });
 }
 
-export function withoutTools(set: ToolSet, stays: (ready: ReadyTool) => boolean): ToolSet {
-  return narrowed(set, (ready) => (stays(ready) ? ready : undefined));
-}
-
-/** What `leave` leaves of each tool; the set itself when that is all of it. */
+/** The rest that `leave` leaves of each tool; the set itself when that is all of it. */
 function narrowed(set: ToolSet, leave: (ready: ReadyTool) => ReadyTool | undefined): ToolSet {
   const isShown = new Set(set.definitions.map(({ name }) => name));
   const kept = [...set.byName].flatMap(([name, ready]): [string, ReadyTool][] => {
@@ -173,4 +156,68 @@ export function catalogOf(own: readonly Tool[], subagents: readonly AgentDefinit
   };
   collect(own, subagents);
   return catalog;
+}
+
+/**
+ * The tools that a parent passes on to a child on this model that names none. Tools of servers may be there for one agent below alone:
+ * such a child has those that its parent itself may use.
+ */
+export function inherited({ catalog, rights }: RunProfile, model: Model): Tool[] {
+  return [...catalog.values()].filter((each) => isTaken(each, model) && !isForOthers(each, rights));
+}
+
+function isForOthers({ name, origin }: Tool, { use }: Rights): boolean {
+  return origin !== undefined && !use.has(name);
+}
+
+/** The same for its rights: it may still pass on what its parent could. */
+export function withoutOthers(declared: DeclaredRights, { catalog, rights }: RunProfile): DeclaredRights {
+  const isKept = (name: string): boolean => {
+    const tool = catalog.get(name);
+    return tool === undefined || !isForOthers(tool, rights);
+  };
+  const passed = [...rights.delegate];
+  if (declared.tools !== undefined || passed.every(isKept)) return declared;
+  return { ...declared, tools: passed.filter(isKept), delegate: declared.delegate ?? passed };
+}
+
+/** A tool of a provider runs only on its own models. */
+function isTaken({ provider }: Pick<Tool, "provider">, model: Model): boolean {
+  return provider === undefined || takesProviderTool(model, provider.id);
+}
+
+export function onlyTaken(set: ToolSet, model: Model): ToolSet {
+  return narrowed(set, (ready) => (isTaken(ready.tool, model) ? ready : undefined));
+}
+
+/** Undefined when the model can have all of them. */
+export function whyNotTaken(own: readonly Tool[], model: Model): string | undefined {
+  const wrong = own.find((each) => !isTaken(each, model));
+  if (wrong === undefined) return undefined;
+  const id = wrong.provider?.id ?? "";
+  return `The tool ${wrong.name} (${id}) is one of the provider ${JSON.stringify(id.split(".", 1)[0])}, and the model ${model.id} cannot use it: choose a model of that provider, or leave the tool out`;
+}
+
+export const UNDECLARED: DeclaredRights = { tools: undefined, delegate: undefined, deny: undefined, spawn: undefined };
+
+/** The rights that a definition declares; one without tools takes what its parent passes on. */
+export function declare(
+  definition: AgentDefinition,
+  own: readonly Tool[],
+  catalog: ReadonlyMap<string, Tool>,
+): DeclaredRights {
+  const { deny, delegate, subagents = [] } = definition;
+  const startsNothing = subagents.length === 0 && own.every((each) => each.category !== "subagent");
+  const spawn = delegate === false && startsNothing ? false : undefined;
+  if (definition.tools === undefined && definition.subagents === undefined) return { ...UNDECLARED, deny, spawn };
+  return {
+    tools: definition.tools === undefined ? undefined : ordinaryNames(own),
+    delegate: [...catalog.keys()],
+    deny,
+    spawn,
+  };
+}
+
+function ordinaryNames(tools: readonly Tool[]): string[] {
+  return tools.filter((each) => each.category !== "subagent").map((each) => each.name);
 }

@@ -1,24 +1,23 @@
 /** One tree of runs as its root and its caller see it. */
 
+import type { AgentDefinition } from "../../core/agent.ts";
+import type { Redactor } from "../../core/clean-text.ts";
+import { Conversation } from "../../core/conversation.ts";
+import { messageOf } from "../../core/errors.ts";
+import type { LimitState, SpendingState } from "../../core/limits.ts";
+import type { RunOutcome } from "../../core/outcome.ts";
+import type { Run, TreePorts } from "../../core/run.ts";
+import type { CancelMode } from "../../core/spawn.ts";
+import type { Journal } from "../../core/store.ts";
 import { checkPrice } from "../budget/admission.ts";
-import type { AgentDefinition } from "../core/agent.ts";
-import { Conversation } from "../core/conversation.ts";
-import { messageOf } from "../core/errors.ts";
-import type { SpendingState } from "../core/limits.ts";
-import type { RunOutcome } from "../core/outcome.ts";
-import type { Redactor } from "../core/redactor.ts";
-import type { Run, TreePorts } from "../core/run.ts";
-import type { CancelMode } from "../core/spawn.ts";
 import type { AgentBook, AgentEntry } from "../subagents/agent-book.ts";
-import { makeRun, startRun, type Work } from "./lifecycle.ts";
+import { makeRun, type RunPlan, startRun, type Work } from "./lifecycle.ts";
 import { closeParkedRun, parkedRuns } from "./park.ts";
-import { followUpOf, historyOf, type TreeParts } from "./parts.ts";
-import type { RunPlan } from "./plan.ts";
+import { followUpOf, historyOf, type Spending, type TreeParts } from "./parts.ts";
 import { portsOf } from "./ports.ts";
-import { spendingState } from "./spending-state.ts";
 import { newState, type TreeState } from "./state.ts";
 
-/** What a run of the root begins with, besides its agent. */
+/** The request for a run of the root, besides its agent. */
 export type RootRequest = Pick<RunPlan, "runId" | "task" | "scope" | "summarizes"> &
   Partial<Pick<RunPlan, "origin" | "earlier">>;
 
@@ -70,7 +69,7 @@ export class Tree {
     const { root: account, budget } = parts.spending;
     const profile = await parts.profiles.root(definition);
     await checkPrice(profile, account);
-    const known = earlierRuns?.restoredRoot(profile);
+    const known = earlierRuns?.rootEntry(profile);
     if (known !== undefined) return known;
     const { name: label } = definition;
     return book.add({ agentId, parent: undefined, path: label, label, profile, account, budget, isBackground: false });
@@ -82,7 +81,7 @@ export class Tree {
     const { clock } = this.ports;
     const plan = await this.#planRoot(entry, request);
     const run = makeRun(this.#state, plan, this.ports);
-    // What only holds others together draws on nothing itself.
+    // A root that only holds others together draws on nothing itself.
     run.holding = work === undefined ? parts.spending.root.enter(entry.path) : undefined;
     this.#startedAt = clock.monotonic() - run.usedMs;
     const outcome = await startRun(this.#state, run, plan, work);
@@ -133,4 +132,25 @@ export class Tree {
     const usedMs = this.#startedAt === undefined ? this.#usedMs : this.ports.clock.monotonic() - this.#startedAt;
     return spendingState(parts.spending, book, usedMs);
   }
+}
+
+/** `usedMs` is how long the root has run. */
+function spendingState(spending: Spending, book: AgentBook, usedMs: number): SpendingState {
+  const { root, children, childTime, budget } = spending;
+  const limits = new Map<string, LimitState>();
+  const add = (limit: LimitState) => void limits.set(`${limit.unit} ${limit.of}`, limit);
+  if (budget.durationMs !== undefined)
+    add({ of: "tree", unit: "durationMs", limit: budget.durationMs, spent: usedMs, reserved: 0 });
+  const accounts = new Set([root, children, ...[...book.live].map(({ account }) => account)]);
+  for (const account of accounts) for (const limit of account.limits()) add(limit);
+  const time = childTime.state();
+  if (time !== undefined) add(time);
+  return { limits: [...limits.values()], runs: root.holdings() };
+}
+
+/** Most of a limit is spent: an event of the run that came near it, or of the root. */
+export function tellBudgetNear(path: string | undefined, limit: LimitState, book: AgentBook, journal: Journal): void {
+  const entry = path === undefined ? undefined : book.at(path);
+  const run = entry?.run ?? [...book.live].find(({ parent }) => parent === undefined);
+  if (run !== undefined) journal.delta(run.who, { type: "budget-near", limit });
 }

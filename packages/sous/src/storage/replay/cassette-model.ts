@@ -1,22 +1,22 @@
 /** A model that plays a cassette, and records one where there is none yet. In CI it only plays. */
 
 import { existsSync } from "node:fs";
-import { ModelError, messageOf, UserError } from "../core/errors.ts";
-import { type Message, textOf } from "../core/message.ts";
-import type { Model, ModelAnswer, ModelRequest, OnDelta } from "../core/model.ts";
-import { NO_REDACTION, type Redactor } from "../core/redactor.ts";
+import { NO_REDACTION, type Redactor } from "../../core/clean-text.ts";
+import { ModelError, messageOf, UserError } from "../../core/errors.ts";
+import { type Message, textOf } from "../../core/message.ts";
+import type { Model, ModelAnswer, ModelRequest, OnDelta } from "../../core/model.ts";
 import {
   AskedBefore,
   afterReply,
+  CASSETTE_VERSION,
   type Cassette,
   type CassetteReply,
   type CassetteRequest,
   readCassette,
   writeCassette,
 } from "./cassette.ts";
-import { differenceInWords } from "./first-difference.ts";
 import { IdMap } from "./id-map.ts";
-import { comparePrompts, promptDifferenceInWords } from "./recorded-prompts.ts";
+import { requestDifference } from "./recorded-prompts.ts";
 
 /** A model that plays a cassette. */
 export type CassetteModel = Model &
@@ -25,7 +25,7 @@ export type CassetteModel = Model &
     save(): Promise<void>;
   };
 
-export type CassetteModelParts = PlayOptions & {
+type CassetteModelParts = PlayOptions & {
   /** Answers what the cassette does not; when unset such a call fails. */
   record?: { id: string; open(): Model | Promise<Model> } | undefined;
   /** `CI` in it means: play only. */
@@ -92,13 +92,13 @@ export function playOrRecord(file: string, parts: CassetteModelParts): CassetteM
   return { id, takesProviderTool: () => true, answer, save, [Symbol.asyncDispose]: save };
 }
 
-/** What to do about a cassette that is missing or too short. */
+/** Advice about a cassette that is missing or too short. */
 function howToRecord({ record }: CassetteModelParts): string {
   if (record === undefined) return "Give cassetteModel a model to record, or save a stored run with saveCassette.";
   return "CI only plays: run it once where CI is not set, and commit the file.";
 }
 
-/** What to do about one that does not fit any more. */
+/** Advice about one that does not fit any more. */
 function howToRecordAgain({ record }: CassetteModelParts, isCi: boolean): string {
   if (record === undefined) return "To record it again, save a stored run with saveCassette.";
   return `To record it again, delete the file${isCi ? " and run it where CI is not set" : " and run it once more"}.`;
@@ -113,7 +113,8 @@ class Recorder {
 
   constructor(stored: Cassette | undefined, model: string) {
     this.#isNew = stored === undefined;
-    this.#cassette = stored ?? { format: "sous-cassette", version: 1, agent: "", model, task: "", agents: {} };
+    const empty = { agent: "", model, task: "", agents: {} };
+    this.#cassette = stored ?? { format: "sous-cassette", version: CASSETTE_VERSION, ...empty };
   }
 
   add(request: ModelRequest, reply: CassetteReply, ids: ReturnType<CassettePlayer["idsOf"]> | undefined): void {
@@ -143,7 +144,7 @@ class Recorder {
   }
 }
 
-/** How strictly prompts are compared with the recorded ones. */
+/** The strictness with which prompts are compared with the recorded ones. */
 export type PlayOptions = {
   /** `prompt` (the default) refuses a request that is not the recorded one; `turn` plays whatever it is asked. */
   match?: "prompt" | "turn" | undefined;
@@ -186,21 +187,11 @@ export class CassettePlayer {
     const ids = this.idsOf(request);
     const found = this.#redactor.value(request.messages);
     for (const [index, message] of played.messages.entries()) learnIds(message, found[index], ids);
-    if (this.#isStrict) this.#check(request, index, played, ids);
+    const difference = this.#isStrict
+      ? requestDifference(played, { instructions: this.#redactor.value(request.instructions), messages: found }, ids)
+      : undefined;
+    if (difference !== undefined) throw this.#mismatch(request, index, difference);
     return "error" in played.reply ? played.reply : ids.toActual(played.reply);
-  }
-
-  #check(request: ModelRequest, index: number, { instructions, messages }: PlayedRequest, ids: IdMap): void {
-    const found = ids.toRecorded(this.#redactor.value(request.instructions));
-    if (found !== instructions) {
-      const words = differenceInWords({ expected: instructions, found });
-      throw this.#mismatch(request, index, `the instructions are not the recorded ones: ${words}`);
-    }
-    const difference = comparePrompts(messages, this.#redactor.value(request.messages), ids);
-    if (difference !== undefined) {
-      const words = promptDifferenceInWords(difference);
-      throw this.#mismatch(request, index, `the prompt is not the recorded one: ${words}`);
-    }
   }
 
   #mismatch({ caller }: ModelRequest, index: number, why: string): ModelError {

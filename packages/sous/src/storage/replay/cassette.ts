@@ -4,28 +4,38 @@ import { randomUUID } from "node:crypto";
 import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import * as z from "zod";
-import { systemPrompt } from "../core/agent.ts";
-import { type ModelErrorKind, messageOf, UserError } from "../core/errors.ts";
-import { type AssistantMessage, type Message, textOf } from "../core/message.ts";
-import type { FinishReason, ProviderCalls } from "../core/model.ts";
-import { isOutsideModel } from "../core/model.ts";
-import { list, messageSchemas, runSchemas } from "../core/run-schema.ts";
-import { once } from "../core/schema.ts";
-import type { Usage } from "../core/usage.ts";
+import { systemPrompt } from "../../core/agent.ts";
+import { type ModelErrorKind, messageOf, UserError } from "../../core/errors.ts";
+import { type AssistantMessage, type Message, textOf } from "../../core/message.ts";
+import type { FinishReason, ProviderCalls } from "../../core/model.ts";
+import { isExternalModel } from "../../core/model.ts";
+import { isRecord, once } from "../../core/schema.ts";
+import type { Usage } from "../../core/usage.ts";
+import { kindSchemas, list, messageSchemas } from "../store/kind-schemas.ts";
 import { firstDifference } from "./first-difference.ts";
 import { RecordedPrompts } from "./recorded-prompts.ts";
 import type { RecordedReply, Recording, RunRecording } from "./recording.ts";
 
+type CassetteStep = (cassette: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>;
+
+/**
+ * The steps between the versions of cassettes, as `EVENT_STEPS` has them for stored events: a change of the messages or the usage
+ * in them adds one. They run before a cassette is parsed, so a field may hold anything.
+ */
+const CASSETTE_STEPS: readonly CassetteStep[] = [];
+
+export const CASSETTE_VERSION: number = CASSETTE_STEPS.length + 1;
+
 const cassetteSchema = once(() => {
-  const { assistantMessage, count, message } = messageSchemas();
-  const { modelErrorKind, usage } = runSchemas();
+  const { message } = messageSchemas();
+  const { answer, count, finish, modelErrorKind, providerCalls, usage } = kindSchemas();
 
   const reply = z.union([
     z.strictObject({
-      message: assistantMessage,
-      finish: z.enum(["stop", "tool-calls", "length", "content-filter", "paused", "other"]),
+      message: answer,
+      finish,
       usage: usage.exactOptional(),
-      providerCalls: z.record(z.string(), count).exactOptional(),
+      providerCalls: providerCalls.exactOptional(),
     }),
     z.strictObject({ error: z.strictObject({ kind: modelErrorKind, message: z.string() }) }),
   ]);
@@ -40,7 +50,7 @@ const cassetteSchema = once(() => {
 
   return z.strictObject({
     format: z.literal("sous-cassette"),
-    version: z.literal(1),
+    version: z.literal(CASSETTE_VERSION),
     agent: z.string(),
     model: z.string(),
     task: z.string(),
@@ -51,7 +61,7 @@ const cassetteSchema = once(() => {
 
 export type Cassette = {
   format: "sous-cassette";
-  version: 1;
+  version: number;
   agent: string;
   model: string;
   task: string;
@@ -81,14 +91,23 @@ export function readCassette(file: string): Cassette {
   } catch (cause) {
     throw new UserError(`${file} is not a cassette: ${messageOf(cause)}`, { cause });
   }
-  const { format, version } = (value ?? {}) as { format?: unknown; version?: unknown };
-  if (format !== "sous-cassette") throw new UserError(`${file} is not a cassette: it does not say that it is one`);
-  if (version !== 1)
-    throw new UserError(`${file} is a cassette of version ${version}, and this sous plays version 1: record it again`);
-  const parsed = cassetteSchema().safeParse(value);
+  if (!isRecord(value) || value.format !== "sous-cassette")
+    throw new UserError(`${file} is not a cassette: it does not say that it is one`);
+  const parsed = cassetteSchema().safeParse(upgraded(value, file));
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   throw new UserError(`${file} is damaged at ${issue?.path.join(".")}: ${issue?.message}; record it again`);
+}
+
+/** The cassette as this version would have written it. */
+function upgraded({ version, ...cassette }: Readonly<Record<string, unknown>>, file: string): unknown {
+  const from = Number.isSafeInteger(version) ? Number(version) : 0;
+  if (from < 1 || from > CASSETTE_VERSION)
+    throw new UserError(
+      `${file} is a cassette of version ${version}, and this sous plays version ${CASSETTE_VERSION}: record it again`,
+    );
+  const steps = CASSETTE_STEPS.slice(from - 1);
+  return { ...steps.reduce((each, step) => step(each), cassette), version: CASSETTE_VERSION };
 }
 
 function readText(file: string): string {
@@ -114,7 +133,7 @@ export function writeCassette(file: string, value: Cassette): void {
   }
 }
 
-/** What a stored run and everything below it was asked; its paths begin with its own agent, as if it were a root. */
+/** The requests of a stored run and of everything below it; its paths begin with its own agent, as if it were a root. */
 export function toCassette(recording: Recording, runId: string): Cassette {
   const top = recording.runs.get(runId);
   if (top === undefined) throw new UserError(`No run with the id ${runId}`);
@@ -123,14 +142,14 @@ export function toCassette(recording: Recording, runId: string): Cassette {
   const agents: Cassette["agents"] = {};
   for (const [path, runs] of recording.paths) {
     if (path !== top.path && !path.startsWith(`${top.path}/`)) continue;
-    const outside = runs.find(({ start }) => isOutsideModel(start.model));
-    if (outside !== undefined)
+    const external = runs.find(({ start }) => isExternalModel(start.model));
+    if (external !== undefined)
       throw new UserError(
-        `The run ${runId} cannot be saved as a cassette: ${path} was the work of ${outside.start.model}, and a cassette has answers of models only. Play the stored run with sous replay --rerun`,
+        `The run ${runId} cannot be saved as a cassette: ${path} was the work of ${external.start.model}, and a cassette has answers of models only. Play the stored run with sous replay --rerun`,
       );
     agents[`${agent}${path.slice(top.path.length)}`] = requestsOf(runs, prompts);
   }
-  return { format: "sous-cassette", version: 1, agent, model, task: textOf(task), agents };
+  return { format: "sous-cassette", version: CASSETTE_VERSION, agent, model, task: textOf(task), agents };
 }
 
 function requestsOf(runs: readonly RunRecording[], prompts: RecordedPrompts): CassetteRequest[] {
@@ -179,7 +198,7 @@ export class AskedBefore {
   }
 }
 
-/** What the next request is likely to begin with. */
+/** The messages that the next request is likely to begin with. */
 export function afterReply(messages: readonly Message[], given: CassetteReply): readonly Message[] {
   const isSaid = "message" in given && given.message.content.length > 0;
   return isSaid ? [...messages, given.message] : [...messages];

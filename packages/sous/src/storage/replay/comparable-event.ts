@@ -1,11 +1,13 @@
-/** Events as a comparison sees them: without what may differ from run to run. */
+/** Events as a comparison sees them: those that a rerun has too, without what may differ from run to run. */
 
-import type { EventOf, StoredEvent } from "../core/event.ts";
-import type { StoredRights } from "../core/rights.ts";
+import type { EventOf, StoredEvent } from "../../core/event.ts";
+import { isExternalModel } from "../../core/model.ts";
+import type { StoredRights } from "../../core/rights.ts";
+import { ROWS } from "../../core/words/events.ts";
 import { comparableOutput } from "./recorded-prompts.ts";
 
 export type Leniency = {
-  /** What is estimated from the size of a prompt may differ. */
+  /** Estimates from the size of a prompt may differ. */
   readonly ignoresEstimates?: boolean | undefined;
   /** The run continued after a restart, and counts its attempts from one again. */
   readonly isResumed?: boolean | undefined;
@@ -18,59 +20,37 @@ export function comparableEvent(
   recorded: StoredEvent,
 ): object {
   const { seq: _seq, time: _time, ...body } = event;
+  const { varies = [], estimated = [] } = ROWS[body.type];
+  const varying = varies === "event" ? [] : varies;
+  const same = withKnownCost(without(body, ...varying, ...(ignoresEstimates ? estimated : [])), recorded);
   switch (body.type) {
     case "run-start":
-      // A budget that was shared with others is not there to draw on, and a rerun may be in any folder.
+      // A budget that was shared with others is not there to draw on.
       return {
-        ...without(body, "cwd", "traceparent", "price", "contextWindow"),
+        ...same,
         origin: body.origin && without(body.origin, "traceparent"),
         tools: without(body.tools, "hash", "bytes"),
         rights: comparableRights(body.rights),
         terms: body.terms && without(body.terms, "sharedBudget"),
       };
-    case "turn-start":
-      return ignoresEstimates ? without(body, "promptTokens", "reserved") : body;
-    case "prune":
-      return ignoresEstimates ? without(body, "tokensBefore", "tokensAfter") : body;
     case "tool-call-end":
       return {
-        ...without(body, "durationMs", "stack"),
+        ...same,
         output: comparableOutput(body.toolName, body.output, ignoresEstimates),
         metadata: body.metadata && comparableReport(body.metadata, ignoresEstimates),
         files: body.files?.length === 0 ? undefined : body.files,
       };
     case "retry":
-      return withKnownCost(
-        // A run that continues after a restart counts from one again.
-        without(body, "delayMs", ...(ignoresEstimates ? ["spent", "costUsd"] : []), ...(isResumed ? ["attempt"] : [])),
-        recorded,
-      );
-    case "message-end":
-      return withKnownCost(body, recorded);
-    case "run-end":
-      return withKnownCost(
-        comparableEnd(body, ignoresEstimates && recorded.type === "run-end" && recorded.usage.estimated),
-        recorded,
-      );
-    case "approval-request":
-      // A rerun has the name of the tool, and not its server.
-      return without(body, "origin");
-    case "tool-call-start":
-    case "outside-session":
-    case "outside-call":
-    case "approval-end":
-    case "budget-warning":
-    case "truncation":
-    case "spawn-refused":
-    case "stalled":
-    case "cancel":
-    case "steer":
-    case "notice":
-    case "report":
-    case "resume":
-      return body;
+      // A run that continues after a restart counts from one again.
+      return isResumed ? without(same, "attempt") : same;
+    case "run-end": {
+      const isGuessed = ignoresEstimates && recorded.type === "run-end" && recorded.usage.estimated;
+      const { status, fault } = body;
+      const rest = without(same, "status", "fault", ...(isGuessed ? ["usage", "costUsd"] : []));
+      return { status, ...rest, fault: fault && without(fault, "stack") };
+    }
     default:
-      return body satisfies never;
+      return same;
   }
 }
 
@@ -78,14 +58,7 @@ function comparableReport(metadata: Readonly<Record<string, unknown>>, ignoresEs
   return without(metadata, "duration_ms", ...(ignoresEstimates ? TOKENS : []));
 }
 
-function comparableEnd(end: Omit<EventOf<"run-end">, "seq" | "time">, isGuessed: boolean): object {
-  const { fault, status, ...body } = end;
-  const guessed = isGuessed ? ["usage", "costUsd"] : [];
-  const rest = without(body, "durationMs", ...guessed);
-  return { status, ...rest, fault: fault && without(fault, "stack") };
-}
-
-/** What a report says of tokens, part of which may have been estimated. */
+/** The tokens in a report, part of which may have been estimated. */
 const TOKENS = ["tokens_consumed", "tree_tokens", "prompt_tokens", "completion_tokens"];
 
 /** Sets, whatever order they are written in. */
@@ -98,5 +71,72 @@ function withKnownCost(body: object, recorded: StoredEvent): object {
 }
 
 function without(body: object, ...keys: readonly string[]): object {
+  if (keys.length === 0) return body;
   return Object.fromEntries(Object.entries(body).filter(([key]) => !keys.includes(key)));
+}
+
+/** Without what only time brings, and without the questions that a restart asked again, to the model and to the person. */
+export function compared(events: readonly StoredEvent[]): StoredEvent[] {
+  const forgotten = forgottenQuestions(events);
+  let openTurn: number | undefined;
+  let isResumed = false;
+  const sessions = new Set<string>();
+  return events.filter((event) => {
+    // The session that a restart opened again, and what it said there.
+    if (event.type === "outside-session" && sessions.has(event.runId)) return false;
+    if (event.type === "outside-session") sessions.add(event.runId);
+    if (event.type === "notice" && event.reason === "interrupted") return false;
+    if (forgotten.has(event)) return false;
+    if (event.type === "message-end") openTurn = undefined;
+    if (event.type === "resume") isResumed = true;
+    if (isOfTime(event)) return false;
+    if (event.type !== "turn-start") return true;
+    const isRepeated = isResumed && openTurn === event.turn;
+    openTurn = event.turn;
+    isResumed = false;
+    return !isRepeated;
+  });
+}
+
+type ApprovalEvent = EventOf<"approval-request" | "approval-end">;
+
+/**
+ * Questions that were asked again, and the answers that a restart did not rely on: of each question the first time it was
+ * asked and the last answer stay. External agents ask by themselves.
+ */
+function forgottenQuestions(events: readonly StoredEvent[]): Set<StoredEvent> {
+  const forgotten = new Set<StoredEvent>();
+  /** The part that stays of the approval of a call of the current run, by call. */
+  let approvals = new Map<string, ApprovalEvent[]>();
+  let isOutside = false;
+  let resumedAt = 0;
+  for (const event of events) {
+    if (event.type === "run-start") {
+      isOutside = isExternalModel(event.model);
+      approvals = new Map();
+    } else if (event.type === "resume") resumedAt = event.seq;
+    if (event.type !== "approval-end" && event.type !== "approval-request") continue;
+    const stays = approvals.get(event.callId) ?? [];
+    approvals.set(event.callId, stays);
+    const index = event.type === "approval-end" ? -1 : stays.findIndex((each) => isSameQuestion(each, event));
+    const isOpen = index === stays.length - 1;
+    const isRestarted = !isOutside && resumedAt > (stays[index]?.seq ?? resumedAt);
+    if (index === -1 || !(isOpen || isRestarted)) {
+      stays.push(event);
+      continue;
+    }
+    for (const each of stays.splice(index + 1)) forgotten.add(each);
+    forgotten.add(event);
+  }
+  return forgotten;
+}
+
+/** A call can have two: whether it may be made, and what its tool asks by itself. */
+function isSameQuestion(one: ApprovalEvent, other: EventOf<"approval-request">): boolean {
+  return one.type === "approval-request" && one.toolReason === other.toolReason;
+}
+
+/** True for an event that only time brings: two runs of the same task need not both have it. */
+export function isOfTime({ type }: StoredEvent): boolean {
+  return ROWS[type].varies === "event";
 }

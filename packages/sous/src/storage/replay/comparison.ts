@@ -1,20 +1,19 @@
 /** Compares a tree with a recording, event by event: one line for each path and each call, in the ids of the recording. */
 
-import type { EventOf, StoredEvent } from "../core/event.ts";
-import { isSubagentToolName } from "../core/spawn.ts";
-import type { ShownTool } from "../core/tool-set.ts";
-import { comparableEvent, type Leniency } from "./comparable-event.ts";
-import { compared } from "./compared-events.ts";
-import { describeStep } from "./describe-step.ts";
+import type { EventOf, StoredEvent } from "../../core/event.ts";
+import { isSubagentToolName } from "../../core/spawn.ts";
+import type { ShownTool } from "../../core/tool-set.ts";
+import { nounOf } from "../../core/words/events.ts";
+import { comparableEvent, compared, isOfTime, type Leniency } from "./comparable-event.ts";
 import { differenceInWords, firstDifference } from "./first-difference.ts";
 import { IdMap } from "./id-map.ts";
 import { tellsMoments } from "./recorded-prompts.ts";
-import { foldRecording, type Recording, type RunRecording } from "./recording.ts";
+import type { Recording, RunRecording } from "./recording.ts";
 
 /** The first step that is not as it was recorded. */
 export type StepDifference = {
   path: string;
-  /** Where in the run: `turn 2, the result of grep`. */
+  /** The place in the run: `turn 2, the result of grep`. */
   step: string;
   /** Which part of the step: `output`; empty when it is another step altogether. */
   at: string;
@@ -25,27 +24,14 @@ export type StepDifference = {
   sentence: string;
 };
 
-/** How two trees are compared. */
+/** Options for comparing two trees. */
 export type ComparisonOptions = {
   /** True when tools gave back what was recorded, and did nothing else. */
   isStubbed?: boolean | undefined;
 };
 
-/** Whether two trees are the same, and where they first differ. */
+/** The verdict on two trees, and their first difference. */
 export type RunsComparison = { matches: boolean; firstDifference: StepDifference | undefined };
-
-/** Both are all events of a tree, in order. */
-export function compareRuns(
-  recorded: readonly StoredEvent[],
-  found: readonly StoredEvent[],
-  options: ComparisonOptions = {},
-): RunsComparison {
-  const nothing = { rootId: "", paths: new Map(), runs: new Map(), toolSets: new Map() };
-  const recording = foldRecording(recorded) ?? { ...nothing, events: recorded };
-  const comparison = new Comparison(recording, options);
-  for (const event of found) comparison.add(event);
-  return comparison.finish();
-}
 
 /** The events of one path or of one call in it, and how far the other tree has come. */
 type Line = {
@@ -65,9 +51,9 @@ export class Comparison {
   readonly #recording: Recording;
   readonly #isLive: boolean;
   readonly #lines = new Map<string, Line>();
-  /** Where a recorded event stands on its line. */
+  /** The index of a recorded event on its line. */
   readonly #indexes = new Map<StoredEvent, number>();
-  /** How many runs have started, by path; and in which turn each path is. */
+  /** The number of runs that have started, and the current turn, by path. */
   readonly #starts = new Map<string, number>();
   readonly #turns = new Map<string, number>();
   /** The tools of the other tree, by their hash. */
@@ -92,7 +78,7 @@ export class Comparison {
   /** Takes the next event of the other tree. */
   add(event: StoredEvent): void {
     if (event.type === "run-start") this.#bind(event);
-    if (event.type === "stalled" || event.type === "resume" || this.difference !== undefined) return;
+    if (isOfTime(event) || this.difference !== undefined) return;
     const { path } = event;
     if (event.type === "turn-start") this.#turns.set(path, event.turn);
     const line = this.#lines.get(lineOf(this.ids.toRecorded(event)));
@@ -107,14 +93,14 @@ export class Comparison {
     else if (!line.isOpen) this.#differ(event, undefined, event);
   }
 
-  /** Whether the other tree has come as far as this recorded event. */
+  /** True when the other tree has come as far as this recorded event. */
   hasCome(recorded: StoredEvent): boolean {
     const line = this.#lines.get(lineOf(recorded));
     const index = this.#indexes.get(recorded);
     return line !== undefined && index !== undefined && index < line.next;
   }
 
-  /** Whether this recorded event is the next of its path. */
+  /** True when this recorded event is the next of its path. */
   isNext(recorded: StoredEvent): boolean {
     const line = this.#lines.get(lineOf(recorded));
     return line?.events[line.next] === recorded;
@@ -169,7 +155,7 @@ export class Comparison {
     return !run.events.some((each) => this.#tellsRefusal(each, event, run));
   }
 
-  /** Whether this is where the model read that the child was refused. */
+  /** True when this event told the model that the child was refused. */
   #tellsRefusal(event: StoredEvent, { message, label }: EventOf<"spawn-refused">, { calls }: RunRecording): boolean {
     const isTold = (text: string) => text.includes(message) || text.includes(JSON.stringify(message).slice(1, -1));
     if (event.type === "notice") return isTold(event.text);
@@ -260,12 +246,18 @@ function isRuntimeFault(event: StoredEvent): boolean {
   return event.type === "run-end" && (event.fault?.type === "store" || event.fault?.type === "crash");
 }
 
+/** The name of an event for a person who compares two runs. `turn` is the turn the run was in. */
+export function describeStep(event: StoredEvent, turn: number): string {
+  const name = nounOf(event);
+  return turn === 0 || event.type === "turn-start" || event.type === "run-start" ? name : `turn ${turn}, ${name}`;
+}
+
 function inWords(event: StoredEvent): string {
   if (event.type !== "run-end") return `${event.type} (${describeStep(event, 0)})`;
   return `run-end (${event.status}${event.fault === undefined ? "" : `: ${event.fault.message}`})`;
 }
 
-/** A segment never holds a slash (`subagents/paths.ts`). */
+/** A segment never holds a slash (`runtime/subagents/paths.ts`). */
 function parentPath(path: string): string {
   return path.slice(0, Math.max(0, path.lastIndexOf("/")));
 }

@@ -1,13 +1,13 @@
 /**
- * Hands a rerun what came from outside, one thing at a time and in the recorded order: answers, results, consent, words,
+ * Hands a rerun what came from outside, one thing at a time and in the recorded order: answers, results, approval, words,
  * time. In between the runtime does what follows from it by itself, so parallel runs meet as they met then.
  */
 
-import type { StoredEvent } from "../core/event.ts";
+import type { StoredEvent } from "../../core/event.ts";
 import type { Playback } from "./playback.ts";
 
 /** Something a person or a program did to the tree while it ran. */
-export type OutsideAct = {
+export type ExternalAct = {
   /** It comes before whatever has a greater number. */
   readonly key: number;
   /** Done when this recorded run starts, before it does anything. */
@@ -19,8 +19,8 @@ export type OutsideAct = {
 /** Something that stopped a run. */
 export type Cancel = { readonly event: StoredEvent; perform(): void };
 
-/** How the rerun came to its end: by itself, where the recording ends, or waiting for what is not in it. */
-export type Conducted = "over" | "recording-ends" | "stuck";
+/** The end of the rerun: by itself, where the recording ends, or waiting for what is not in it. */
+type Conducted = "over" | "recording-ends" | "stuck";
 
 type Held = { readonly key: number; readonly seq: number; readonly time: number; readonly release: () => void };
 
@@ -28,11 +28,11 @@ type Held = { readonly key: number; readonly seq: number; readonly time: number;
 const PATIENCE_MS = 2000;
 /** After this number of timers in a row nothing but time passes: then it passes at once. */
 const MAX_IDLE_TIMERS = 500;
-/** What still waits when everything is stopped has its time cut short, but not for ever. */
+/** Work that still waits when everything is stopped has its time cut short, but not for ever. */
 const MAX_CLOSING_TIMERS = 10_000;
 
 export class Conductor {
-  acts: OutsideAct[] = [];
+  acts: ExternalAct[] = [];
   /** In the order of their events. */
   cancels: Cancel[] = [];
   readonly #order: Playback["order"];
@@ -166,7 +166,7 @@ export class Conductor {
     return expected !== undefined && expected.seq < seq && this.#clock.fireBefore(time + 1);
   }
 
-  /** What has the same number may be what the live work waits for. */
+  /** An event with the same number may be the one that the live work waits for. */
   #isLiveBefore(key: number): boolean {
     for (const each of this.#live.values()) if (each < key) return true;
     return false;

@@ -1,17 +1,16 @@
 /** Two runs side by side: their agents by path, their steps in rows, and what each came to. */
 
-import { UserError } from "../core/errors.ts";
-import { textOf } from "../core/message.ts";
-import type { RunStatus, StopReason } from "../core/outcome.ts";
-import { foldRunRecord, type Store } from "../core/store.ts";
-import { addCost, addUsage, noUsage, type Usage } from "../core/usage.ts";
-import { align, SAME } from "./align.ts";
+import { UserError } from "../../core/errors.ts";
+import { textOf } from "../../core/message.ts";
+import type { RunStatus, StopReason } from "../../core/outcome.ts";
+import { foldRunRecord, type Store } from "../../core/store.ts";
+import { addCost, addUsage, noUsage, type Usage } from "../../core/usage.ts";
 import { IdMap } from "./id-map.ts";
 import { comparableOutput } from "./recorded-prompts.ts";
 import { type RunRecording, readRecording } from "./recording.ts";
 import { type RunStep, stepsOf } from "./run-steps.ts";
 
-/** Where a step or an agent is found. */
+/** The sides on which a step or an agent is found. */
 export type DiffMark = "same" | "changed" | "only-left" | "only-right";
 
 /** Two runs side by side. */
@@ -27,7 +26,7 @@ export type RunsDiff = {
 /** One of the two, with everything below it. */
 export type DiffSide = { runId: string; agent: string; model: string; task: string; totals: DiffTotals };
 
-/** What a run or an agent came to. */
+/** The totals of a run or an agent. */
 export type DiffTotals = {
   status: RunStatus | "interrupted";
   stopReason: StopReason | undefined;
@@ -86,12 +85,8 @@ export async function diffRuns(
     signal?.throwIfAborted();
     agents.push(diffAgent(path, left, right, ids));
   }
-  return {
-    left: sideOf(left),
-    right: sideOf(right),
-    isSame: agents.every(({ mark }) => mark === "same"),
-    agents,
-  };
+  const isSame = agents.every(({ mark }) => mark === "same");
+  return { left: sideOf(left), right: sideOf(right), isSame, agents };
 }
 
 /** A run and everything below it, by paths that begin with its own agent. */
@@ -158,16 +153,10 @@ function mergedPaths(left: readonly string[], right: readonly string[]): string[
 }
 
 function sideOf({ top, paths }: Side): DiffSide {
-  const { start } = top;
-  const runs = [...paths.values()].flat();
+  const { agent, model, task } = top.start;
   const last = paths.values().next().value?.at(-1) ?? top;
-  return {
-    runId: top.runId,
-    agent: start.agent,
-    model: start.model,
-    task: textOf(start.task),
-    totals: totalsOf(runs, last, paths.size),
-  };
+  const totals = totalsOf([...paths.values()].flat(), last, paths.size);
+  return { runId: top.runId, agent, model, task: textOf(task), totals };
 }
 
 function agentSide(runs: readonly RunRecording[]): AgentSide | undefined {
@@ -230,4 +219,77 @@ function comparable(step: RunStep): Record<string, unknown> {
   if (step.kind === "answer") return { ...step, turn: undefined };
   if (step.kind !== "tool" || step.output === undefined) return { ...step };
   return { ...step, output: comparableOutput(step.toolName, step.output) };
+}
+
+/** One row: an index in each list, or in one of them. */
+type Pair = { left: number | undefined; right: number | undefined };
+
+/** More than this many cells of a table are not filled: then items are paired by their index. */
+const MAX_CELLS = 1_000_000;
+
+/** `likeness` is 0 for what never stands in one row. The sum over all rows is as large as can be. */
+export function align(
+  leftLength: number,
+  rightLength: number,
+  likeness: (left: number, right: number) => number,
+): Pair[] {
+  let before = 0;
+  const isSame = (left: number, right: number) => likeness(left, right) >= SAME;
+  while (before < Math.min(leftLength, rightLength) && isSame(before, before)) before += 1;
+  let after = 0;
+  const rest = Math.min(leftLength, rightLength) - before;
+  while (after < rest && isSame(leftLength - 1 - after, rightLength - 1 - after)) after += 1;
+  const middle = alignMiddle(leftLength - before - after, rightLength - before - after, (left, right) =>
+    likeness(before + left, before + right),
+  );
+  return [
+    ...Array.from({ length: before }, (_, index) => ({ left: index, right: index })),
+    ...middle.map(({ left, right }) => ({ left: shifted(left, before), right: shifted(right, before) })),
+    ...Array.from({ length: after }, (_, index) => ({
+      left: leftLength - after + index,
+      right: rightLength - after + index,
+    })),
+  ];
+}
+
+/** The likeness of two equals. */
+export const SAME = 4;
+
+function shifted(index: number | undefined, by: number): number | undefined {
+  return index === undefined ? undefined : index + by;
+}
+
+function alignMiddle(rows: number, columns: number, likeness: (left: number, right: number) => number): Pair[] {
+  if (rows * columns > MAX_CELLS) return pairInOrder(rows, columns, likeness);
+  // best[row][column]: what the lists from there to their ends can come to.
+  const best = Array.from({ length: rows + 1 }, () => new Float64Array(columns + 1));
+  const at = (row: number, column: number) => best[row]?.[column] ?? 0;
+  for (let row = rows - 1; row >= 0; row--) {
+    for (let column = columns - 1; column >= 0; column--) {
+      const like = likeness(row, column);
+      const together = like > 0 ? like + at(row + 1, column + 1) : 0;
+      const line = best[row];
+      if (line !== undefined) line[column] = Math.max(together, at(row + 1, column), at(row, column + 1));
+    }
+  }
+  const pairs: Pair[] = [];
+  for (let row = 0, column = 0; row < rows || column < columns; ) {
+    const like = row < rows && column < columns ? likeness(row, column) : 0;
+    if (like > 0 && at(row, column) === like + at(row + 1, column + 1)) pairs.push({ left: row++, right: column++ });
+    else if (row < rows && at(row, column) === at(row + 1, column)) pairs.push({ left: row++, right: undefined });
+    else pairs.push({ left: undefined, right: column++ });
+  }
+  return pairs;
+}
+
+function pairInOrder(rows: number, columns: number, likeness: (left: number, right: number) => number): Pair[] {
+  return Array.from({ length: Math.max(rows, columns) }, (_, index): Pair[] => {
+    if (index >= rows) return [{ left: undefined, right: index }];
+    if (index >= columns) return [{ left: index, right: undefined }];
+    if (likeness(index, index) > 0) return [{ left: index, right: index }];
+    return [
+      { left: index, right: undefined },
+      { left: undefined, right: index },
+    ];
+  }).flat();
 }

@@ -1,6 +1,6 @@
 /** Ids of a recording and of the run that plays it: which belong together, and texts with the ids of the other. */
 
-import { replaceIds, ULID, ULID_LENGTH } from "../core/ulid.ts";
+import { replaceIds, ULID, ULID_LENGTH } from "../../core/ulid.ts";
 
 export class IdMap {
   readonly #toRecorded = new Map<string, string>();

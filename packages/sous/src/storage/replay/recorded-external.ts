@@ -1,43 +1,44 @@
-/** The agent outside of a rerun: it plays its recorded session, and no program is started. */
+/** The outside of a rerun: external agents play their recorded sessions, and people and programs act as they did. */
 
-import { ignore, ModelError } from "../core/errors.ts";
-import type { EventOf, StoredEvent } from "../core/event.ts";
-import { textOf } from "../core/message.ts";
-import type { Model } from "../core/model.ts";
-import { isOutsideModel } from "../core/model.ts";
+import { ignore, ModelError } from "../../core/errors.ts";
+import type { EventOf, StoredEvent } from "../../core/event.ts";
 import {
-  type OutsideAgent,
-  type OutsideAgents,
-  type OutsideAnswer,
-  type OutsideHost,
-  type OutsideSession,
-  outsideModel,
+  type ExternalAgent,
+  type ExternalAgents,
+  type ExternalAnswer,
+  type ExternalHost,
+  type ExternalSession,
+  externalModel,
   SessionLost,
-} from "../core/outside-agent.ts";
-import type { Conductor } from "./conductor.ts";
+} from "../../core/external-agent.ts";
+import { textOf } from "../../core/message.ts";
+import { isExternalModel, type Model } from "../../core/model.ts";
+import { type CancelMode, isSubagentToolName } from "../../core/spawn.ts";
+import type { Conductor, ExternalAct } from "./conductor.ts";
 import type { IdMap } from "./id-map.ts";
+import type { Playback } from "./playback.ts";
 import type { Recording, RunRecording } from "./recording.ts";
 
 /** The model of a recorded run whose agent was outside; undefined for every other run. */
-export function recordedOutsideModel(run: RunRecording, playback: OutsidePlayback): Model | undefined {
+export function recordedExternalModel(run: RunRecording, playback: ExternalPlayback): Model | undefined {
   const { model } = run.start;
-  if (!isOutsideModel(model)) return undefined;
+  if (!isExternalModel(model)) return undefined;
   // The name of its server may be written otherwise than in the id.
-  return { ...outsideModel(recordedOutsideAgent(run, playback)), id: model };
+  return { ...externalModel(recordedExternalAgent(run, playback)), id: model };
 }
 
-/** The agents outside of a recording by name, for definitions that name one. Each run of them is played by its own. */
-export function recordedOutsideAgents({ runs }: Pick<Recording, "runs">): OutsideAgents {
-  const starts = [...runs.values()].map(({ start }) => start).filter(({ model }) => isOutsideModel(model));
+/** The external agents of a recording by name, for definitions that name one. Each run of them is played by its own. */
+export function recordedExternalAgents({ runs }: Pick<Recording, "runs">): ExternalAgents {
+  const starts = [...runs.values()].map(({ start }) => start).filter(({ model }) => isExternalModel(model));
   const names = new Map(starts.map((start) => [nameIn(start.model), start.timeoutMs]));
   return {
     serverNames: [...names.keys()],
-    outsideAgent: (serverName = "") => unplayedAgent(serverName, names.get(serverName)),
+    externalAgent: (serverName = "") => unplayedAgent(serverName, names.get(serverName)),
   };
 }
 
 /** One that was asked about and never ran, or is not in the recording. */
-export function unplayedAgent(serverName: string, timeoutMs?: number | undefined): OutsideAgent {
+export function unplayedAgent(serverName: string, timeoutMs?: number | undefined): ExternalAgent {
   const open = () => Promise.reject(new ModelError("invalid_request", `The recording has no session of ${serverName}`));
   return { serverName, maxCostUsd: undefined, timeoutMs, open };
 }
@@ -47,12 +48,12 @@ function nameIn(model: string): string {
 }
 
 /** The part of a playback that it needs. */
-export type OutsidePlayback = {
+type ExternalPlayback = {
   readonly conductor: Pick<Conductor, "turn" | "closing">;
   readonly ids: Pick<IdMap, "toActual">;
 };
 
-export function recordedOutsideAgent(run: RunRecording, playback: OutsidePlayback): OutsideAgent {
+export function recordedExternalAgent(run: RunRecording, playback: ExternalPlayback): ExternalAgent {
   const [prompts, session] = [promptsOf(run), run.events.find((event) => event.type === "outside-session")];
   const reserved = run.events.find((event) => event.type === "turn-start")?.reservedUsd;
   return {
@@ -73,7 +74,7 @@ export function recordedOutsideAgent(run: RunRecording, playback: OutsidePlaybac
   };
 }
 
-/** What happened in one prompt: everything up to its answer, which is missing when the process ended before it. */
+/** The events of one prompt: everything up to its answer, which is missing when the process ended before it. */
 type RecordedPrompt = {
   readonly acts: readonly EventOf<"outside-call" | "approval-request">[];
   readonly answer: EventOf<"message-end"> | undefined;
@@ -93,12 +94,12 @@ function promptsOf({ events }: RunRecording): RecordedPrompt[] {
 
 type SessionParts = {
   readonly run: RunRecording;
-  readonly playback: OutsidePlayback;
+  readonly playback: ExternalPlayback;
   readonly prompts: RecordedPrompt[];
-  readonly host: OutsideHost;
+  readonly host: ExternalHost;
 };
 
-class RecordedSession implements OutsideSession {
+class RecordedSession implements ExternalSession {
   readonly id: string;
   readonly #parts: SessionParts;
 
@@ -108,7 +109,7 @@ class RecordedSession implements OutsideSession {
   }
 
   /** Its recorded acts and its recorded answer, each in its turn. A stop comes by itself, where it came then. */
-  async prompt(_text: string, signal: AbortSignal): Promise<OutsideAnswer> {
+  async prompt(_text: string, signal: AbortSignal): Promise<ExternalAnswer> {
     const { run, prompts, host } = this.#parts;
     const { acts, answer } = prompts.shift() ?? { acts: [], answer: undefined };
     for (const act of acts) {
@@ -147,7 +148,7 @@ class RecordedSession implements OutsideSession {
     const { callId, input } = playback.ids.toActual(act);
     if (act.type === "approval-request") {
       // The answer comes in its own turn; other calls of the agent do not wait for it.
-      host.consent({ callId, toolName: act.toolName, input }).catch(ignore);
+      host.approve({ callId, toolName: act.toolName, input }).catch(ignore);
       return;
     }
     const { phase, name, kind, title, output, isError } = playback.ids.toActual(act);
@@ -164,7 +165,7 @@ function failureOf({ end }: RunRecording): ModelError {
   return new ModelError("unknown", end?.fault?.message ?? "The recorded agent failed");
 }
 
-function stopOf({ finish }: EventOf<"message-end">): OutsideAnswer["stop"] {
+function stopOf({ finish }: EventOf<"message-end">): ExternalAnswer["stop"] {
   switch (finish) {
     case "stop":
     case "paused":
@@ -184,4 +185,68 @@ function stopOf({ finish }: EventOf<"message-end">): OutsideAnswer["stop"] {
 function untilAborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+}
+
+/** The tree as a program outside of it sees it. */
+type ExternalControl = {
+  steer(path: string, text: string): void;
+  send(path: string, message: string): void;
+  cancel(path: string, mode: CancelMode): void;
+};
+
+/** Tells the conductor everything that came from outside. What runs did to each other they will do again. */
+export function planExternalActs(
+  playback: Pick<Playback, "recording" | "conductor" | "comparison" | "isStubbed">,
+  control: ExternalControl,
+): void {
+  const { recording, conductor, comparison, isStubbed } = playback;
+  for (const run of recording.runs.values()) {
+    const { path, start, events } = run;
+    if (start.depth > 0 && start.origin?.kind === "follow-up" && start.call === undefined) {
+      const earlier = recording.runs.get(start.origin.runId)?.end;
+      conductor.acts.push({
+        key: start.seq - 0.5,
+        atStartOf: undefined,
+        isReady: () => earlier !== undefined && comparison.hasCome(earlier),
+        perform: () => control.send(path, textOf(start.task)),
+      });
+    }
+    const act = (at: StoredEvent, key: number, perform: () => void): ExternalAct => ({
+      key,
+      // Before its first turn it must hear it in the moment it starts.
+      atStartOf: at === start ? run.runId : undefined,
+      isReady: () => at !== start && comparison.hasCome(at),
+      perform,
+    });
+    let turnStart: StoredEvent = start;
+    let heardUntil = start.seq;
+    for (const event of events) {
+      if (event.type === "turn-start") {
+        turnStart = event;
+        heardUntil = event.seq;
+      } else if (event.type === "report")
+        heardUntil = Math.max(heardUntil, recording.runs.get(event.childRunId)?.end?.seq ?? 0);
+      else if (event.type === "steer" && !comesAgain(recording, run, event, isStubbed)) {
+        // Read at the beginning of a turn: said since the one before, after the reports that stand before it.
+        conductor.acts.push(act(turnStart, heardUntil + 0.5, () => control.steer(path, event.text)));
+      } else if (event.type === "cancel" && !comesAgain(recording, run, event, isStubbed)) {
+        conductor.cancels.push({ event, perform: () => control.cancel(path, event.mode) });
+      }
+    }
+  }
+  conductor.acts.sort((one, other) => one.key - other.key);
+  conductor.cancels.sort((one, other) => one.event.seq - other.event.seq);
+}
+
+/** True for what a call of the runtime's own tools did, or a live tool: it does so again. */
+function comesAgain(
+  { paths }: Recording,
+  { parent }: RunRecording,
+  { callId }: EventOf<"cancel" | "steer">,
+  isStubbed: boolean,
+): boolean {
+  if (callId === undefined) return false;
+  // The call may be of a later run of the parent.
+  const names = (paths.get(parent?.path ?? "") ?? []).map(({ calls }) => calls.get(callId)?.toolName ?? "");
+  return !isStubbed || names.some(isSubagentToolName);
 }

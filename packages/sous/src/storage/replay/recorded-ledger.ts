@@ -3,14 +3,14 @@
  * that shared its budget cannot ask the others again, and no run has to wait for money that was there in the end.
  */
 
-import { BudgetExceeded, Refused } from "../core/errors.ts";
-import type { StoredEvent } from "../core/event.ts";
-import type { Budget, CallAsk, Holding, Lease, Ledger, RunSlot, StartAsk, Started } from "../core/limits.ts";
-import { isOutsideModel } from "../core/model.ts";
-import type { Scope } from "../core/scope.ts";
+import { BudgetExceeded, Refused } from "../../core/errors.ts";
+import type { StoredEvent } from "../../core/event.ts";
+import type { Budget, CallAsk, Holding, Lease, Ledger, RunSlot, StartAsk, Started } from "../../core/limits.ts";
+import { isExternalModel } from "../../core/model.ts";
+import type { Scope } from "../../core/scope.ts";
 import { type Recording, wasStopped } from "./recording.ts";
 
-/** How far the rerun has come. */
+/** The progress of the rerun. */
 export type Progress = {
   hasCome(event: StoredEvent): boolean;
   isNext(event: StoredEvent): boolean;
@@ -24,31 +24,31 @@ export function recordedLedger({ events }: Pick<Recording, "events">, budget: Bu
 
 type Refusal = Extract<StoredEvent, { type: "spawn-refused" }>;
 
-/** What became of a question. It waited in vain when its run was stopped before it was answered. */
+/** The answer to a question. It waited in vain when its run was stopped before it was answered. */
 type Verdict = number | BudgetExceeded | "stopped";
 
-/** How far each agent has come, by path. */
+/** The progress of each agent, by path. */
 class Past {
   /** For each start, why there was none. */
   readonly #starts = new Map<string, (Refusal | undefined)[]>();
   readonly #questions = new Map<string, StoredEvent[]>();
   /** The output that the last question of each agent was granted. */
   readonly #caps = new Map<string, number>();
-  /** What refused children that waited to start, in order, each with the last event from outside before that. */
+  /** Refusals of children that waited to start, in order, each with the last event from outside before it. */
   readonly #refusals = new Map<Refusal, StoredEvent | undefined>();
   /** Those of them that wait now. */
   readonly #waiting = new Map<Refusal, () => void>();
-  /** The paths of agents outside. */
-  readonly #outside = new Set<string>();
+  /** The paths of external agents. */
+  readonly #external = new Set<string>();
   readonly #progress: Progress;
 
   constructor(events: readonly StoredEvent[], progress: Progress) {
     this.#progress = progress;
-    let outside: StoredEvent | undefined;
+    let external: StoredEvent | undefined;
     for (const event of events) {
-      if (isFromOutside(event)) outside = event;
-      if (isRefusal(event) && event.waited === true) this.#refusals.set(event, outside);
-      if (event.type === "run-start" && isOutsideModel(event.model)) this.#outside.add(event.path);
+      if (isFromOutside(event)) external = event;
+      if (isRefusal(event) && event.waited === true) this.#refusals.set(event, external);
+      if (event.type === "run-start" && isExternalModel(event.model)) this.#external.add(event.path);
       if (event.type === "run-start") add(this.#starts, event.path, undefined);
       else if (isRefusal(event)) add(this.#starts, event.childPath ?? "", event);
       else if (isOfQuestion(event)) add(this.#questions, event.path, event);
@@ -104,10 +104,10 @@ class Past {
     return refused.then((never) => never);
   }
 
-  /** What the next question of this agent was granted. */
+  /** The verdict on the next question of this agent. */
   ask(path: string): Verdict {
     const left = this.#questions.get(path) ?? [];
-    if (this.#outside.has(path) && left[0]?.type === "message-end" && !this.#progress.hasCome(left[0]))
+    if (this.#external.has(path) && left[0]?.type === "message-end" && !this.#progress.hasCome(left[0]))
       return grown(left[1]);
     if (left[0]?.type === "message-end") left.shift();
     // An attempt that failed is made again with what was granted, unless that was refused.
@@ -128,7 +128,7 @@ class Past {
         return BudgetExceeded.inWords(next.message);
       case "run-end":
         // Its session could not be opened.
-        if (this.#outside.has(path) && next.status === "failed") return Number.POSITIVE_INFINITY;
+        if (this.#external.has(path) && next.status === "failed") return Number.POSITIVE_INFINITY;
         return wasStopped({ end: next }) && next.status !== "budget_exceeded" ? "stopped" : NO_ANSWER;
       case undefined:
         return "stopped";
@@ -146,12 +146,12 @@ class Past {
   }
 }
 
-/** What an agent outside asks for while it works: it has it, or is stopped and then answers. */
+/** The verdict on a question of an external agent while it works: it gets the amount, or is stopped and then answers. */
 function grown(next: StoredEvent | undefined): Verdict {
   return next?.type === "budget-warning" ? BudgetExceeded.inWords(next.message) : Number.POSITIVE_INFINITY;
 }
 
-/** Of last words that could not be paid: nothing was recorded of them. */
+/** The verdict on last words that could not be paid: nothing was recorded of them. */
 const NO_ANSWER = BudgetExceeded.inWords("The recording has no further answer");
 
 class RecordedLedger implements Ledger {
@@ -247,7 +247,7 @@ function untilStopped(scope: Scope): Promise<never> {
   return new Promise((_, reject) => void scope.onAbort(reject));
 }
 
-/** Of a child that had its path already: what is refused before that is refused again by itself. */
+/** True for a child that had its path already: one that is refused before that is refused again by itself. */
 function isRefusal(event: StoredEvent): event is Refusal {
   if (event.type !== "spawn-refused" || event.childPath === undefined) return false;
   if (event.errorType !== "quota" && event.errorType !== "cancelled") return false;

@@ -1,9 +1,9 @@
 /** In which order what came from outside took effect: what a rerun is given one at a time, in the same order. */
 
-import type { StoredEvent } from "../core/event.ts";
-import { toolCallsOf } from "../core/message.ts";
-import { isOutsideModel } from "../core/model.ts";
-import { indexAfter } from "../core/store.ts";
+import type { StoredEvent } from "../../core/event.ts";
+import { toolCallsOf } from "../../core/message.ts";
+import { isExternalModel } from "../../core/model.ts";
+import { indexAfter } from "../../core/store.ts";
 import { type Recording, type RunRecording, wasStopped } from "./recording.ts";
 
 export class RecordedOrder {
@@ -48,7 +48,7 @@ export class RecordedOrder {
         if (wasStopped(run) || run.children.some(({ end }) => isBetween(end, event, next))) break;
         return this.#afterEnd(run, next);
       }
-      // What it hears it hears before it asks.
+      // A run hears words from outside before it asks.
       if (next.type === "turn-start" || next.type === "cancel" || isFromOutside(next, run)) break;
       if (next.type === "report" && this.#endOf(next.childRunId) > event.seq) break;
       // A child that waited to start was refused because of what others did.
@@ -68,7 +68,7 @@ export class RecordedOrder {
     return last === undefined ? 0 : this.timeOf(last);
   }
 
-  /** Whether nothing came from outside between these two. */
+  /** True when nothing came from outside between these two. */
   isImmediate(from: StoredEvent, to: StoredEvent): boolean {
     const { events } = this.#recording;
     for (let index = indexAfter(events, from.seq); index < events.length; index++) {
@@ -144,7 +144,7 @@ function later(one: StoredEvent, other: StoredEvent): StoredEvent {
   return one.seq > other.seq ? one : other;
 }
 
-/** Whether other calls of the same answer had not ended by then. */
+/** True when other calls of the same answer had not ended by then. */
 function hasOpenCalls({ events }: RunRecording, from: number): boolean {
   const ended = new Set<string>();
   for (let index = from; index >= 0; index--) {
@@ -170,11 +170,11 @@ function isFromOutside(event: StoredEvent, run: RunRecording | undefined): boole
     case "outside-session":
       return true;
     case "outside-call":
-      // What a provider did follows from its answer.
+      // The acts of a provider follow from its answer.
       return event.kind !== "provider";
     case "approval-request":
-      // An agent outside asks for itself; of a model's call it follows from the answer.
-      return run !== undefined && isOutsideModel(run.start.model);
+      // An external agent asks for itself; of a model's call it follows from the answer.
+      return run !== undefined && isExternalModel(run.start.model);
     default:
       return false;
   }

@@ -1,8 +1,8 @@
-/** What a model was asked, question by question, rebuilt from a recording; and where another prompt parts from it. */
+/** The prompts of a model, question by question, rebuilt from a recording; and the first difference of another prompt. */
 
-import type { Message } from "../core/message.ts";
-import { continuedConversation, rebuildConversation } from "../core/rebuild-conversation.ts";
-import { differenceInWords, firstDifference, type ValueDifference } from "./first-difference.ts";
+import type { Message } from "../../core/message.ts";
+import { continuedConversation, rebuildConversation } from "../../core/read-history.ts";
+import { differenceInWords, firstDifference } from "./first-difference.ts";
 import type { IdMap } from "./id-map.ts";
 import type { Recording, RunRecording } from "./recording.ts";
 
@@ -26,7 +26,7 @@ export class RecordedPrompts {
     return messages;
   }
 
-  /** What the conversation of a run began with, before its task. */
+  /** The messages that the conversation of a run began with, before its task. */
   origin({ start }: RunRecording): Message[] {
     const { origin } = start;
     if (origin === undefined) return [];
@@ -45,27 +45,24 @@ export class RecordedPrompts {
   }
 }
 
-/** A message that is not the recorded one; `found` is in the ids of the recording. */
-export type PromptDifference = ValueDifference & {
-  /** Counted from 0. */
-  message: number;
-};
+/** A request to a model, or the end of one: its messages from some point on. */
+type Asked = { readonly instructions: string | undefined; readonly messages: readonly Message[] };
 
-/** Message by message. */
-export function comparePrompts(
-  expected: readonly Message[],
-  found: readonly Message[],
-  ids: IdMap,
-): PromptDifference | undefined {
-  for (let message = 0; message < Math.max(expected.length, found.length); message++) {
-    const difference = firstDifference(comparable(expected[message]), comparable(ids.toRecorded(found[message])));
-    if (difference !== undefined) return { ...difference, message };
+/** A sentence with the first difference of two requests; undefined when there is none. `from` messages were compared before. */
+export function requestDifference(expected: Asked, found: Asked, ids: IdMap, from = 0): string | undefined {
+  const instructions = ids.toRecorded(found.instructions);
+  if (instructions !== expected.instructions) {
+    const words = differenceInWords({ expected: expected.instructions, found: instructions });
+    return `the instructions are not the recorded ones: ${words}`;
+  }
+  for (let index = 0; index < Math.max(expected.messages.length, found.messages.length); index++) {
+    const message = comparable(ids.toRecorded(found.messages[index]));
+    const difference = firstDifference(comparable(expected.messages[index]), message);
+    if (difference === undefined) continue;
+    const at = difference.at === "" ? "" : ` (${difference.at})`;
+    return `the prompt is not the recorded one: message ${from + index + 1}${at}: ${differenceInWords(difference)}`;
   }
   return undefined;
-}
-
-export function promptDifferenceInWords({ message, at, ...values }: PromptDifference): string {
-  return `message ${message + 1}${at === "" ? "" : ` (${at})`}: ${differenceInWords(values)}`;
 }
 
 /** Without what may differ from run to run: how long children took, and an empty list where there could be none. */

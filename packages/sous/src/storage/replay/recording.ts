@@ -1,13 +1,12 @@
 /** A stored tree as something that can be played again: a pure fold from its events to what its models and tools answered. */
 
-import { type ModelErrorKind, UserError } from "../core/errors.ts";
-import type { EventOf, StoredEvent } from "../core/event.ts";
-import { type ToolCallPart, textOf, toolCallsOf } from "../core/message.ts";
-import type { Store } from "../core/store.ts";
-import type { ShownTool } from "../core/tool-set.ts";
-import { addUsage, noUsage, type Usage, utf8Length } from "../core/usage.ts";
-import { OUTCOMES } from "../core/words/outcomes.ts";
-import { ConsentFold } from "./consent-fold.ts";
+import { type ModelErrorKind, UserError } from "../../core/errors.ts";
+import type { EventOf, StoredEvent } from "../../core/event.ts";
+import { type ToolCallPart, textOf, toolCallsOf } from "../../core/message.ts";
+import type { Store } from "../../core/store.ts";
+import type { ShownTool } from "../../core/tool-set.ts";
+import { addUsage, noUsage, type Usage, utf8Length } from "../../core/usage.ts";
+import { OUTCOMES } from "../../core/words/outcomes.ts";
 
 export type Recording = {
   readonly rootId: string;
@@ -16,7 +15,7 @@ export type Recording = {
   /** The runs of each agent in their order, by path; paths in the order of their first start. */
   readonly paths: ReadonlyMap<string, readonly RunRecording[]>;
   readonly runs: ReadonlyMap<string, RunRecording>;
-  /** What the model of a run was shown, by the hash of its tools. */
+  /** The tools that the model of a run was shown, by their hash. */
   readonly toolSets: ReadonlyMap<string, readonly ShownTool[]>;
 };
 
@@ -29,16 +28,16 @@ export type RunRecording = {
   /** Undefined when the process ended before the run did. */
   readonly end: EventOf<"run-end"> | undefined;
   readonly questions: readonly RecordedQuestion[];
-  /** What the model called, what came back and who was asked, by call id. */
+  /** Calls of the model, their results and their approvals, by call id. */
   readonly calls: ReadonlyMap<string, ToolCallPart>;
   readonly results: ReadonlyMap<string, EventOf<"tool-call-end">>;
   readonly asked: ReadonlyMap<string, EventOf<"approval-request">>;
-  readonly consents: ReadonlyMap<string, EventOf<"approval-end">>;
+  readonly approvals: ReadonlyMap<string, EventOf<"approval-end">>;
   /** The same for what tools asked by themselves. */
   readonly toolAsked: ReadonlyMap<string, EventOf<"approval-request">>;
-  readonly toolConsents: ReadonlyMap<string, EventOf<"approval-end">>;
-  /** How the calls that an agent outside made by itself ended, by call id. */
-  readonly outsideEnds: ReadonlyMap<string, EventOf<"outside-call">>;
+  readonly toolApprovals: ReadonlyMap<string, EventOf<"approval-end">>;
+  /** The ends of the calls that an external agent made by itself, by call id. */
+  readonly externalEnds: ReadonlyMap<string, EventOf<"outside-call">>;
   /** Who started it: always a run that was there before. */
   readonly parent: RunRecording | undefined;
   /** The runs it started, in their order. */
@@ -46,7 +45,7 @@ export type RunRecording = {
 };
 
 /** One request to the model and what came of it. */
-export type RecordedQuestion = {
+type RecordedQuestion = {
   readonly turn: number;
   /** The number of its run's events before it: what it was asked is the conversation after these. */
   readonly index: number;
@@ -65,7 +64,7 @@ export type RecordedReply =
   /** The run was stopped, or its process ended, while it waited. */
   | { readonly kind: "none"; readonly partial: PartialAnswer };
 
-/** What had come of an answer that never became one. */
+/** The beginning of an answer that was never completed. */
 export type PartialAnswer = {
   readonly text: string;
   readonly outputTokens: number;
@@ -164,20 +163,21 @@ class RunFold implements RunRecording {
   readonly questions: RecordedQuestion[] = [];
   readonly calls = new Map<string, ToolCallPart>();
   readonly results = new Map<string, EventOf<"tool-call-end">>();
-  readonly #consent = new ConsentFold();
-  readonly asked = this.#consent.asked;
-  readonly consents = this.#consent.consents;
-  readonly toolAsked = this.#consent.toolAsked;
-  readonly toolConsents = this.#consent.toolConsents;
-  readonly outsideEnds = new Map<string, EventOf<"outside-call">>();
+  readonly asked = new Map<string, EventOf<"approval-request">>();
+  readonly approvals = new Map<string, EventOf<"approval-end">>();
+  readonly toolAsked = new Map<string, EventOf<"approval-request">>();
+  readonly toolApprovals = new Map<string, EventOf<"approval-end">>();
+  readonly externalEnds = new Map<string, EventOf<"outside-call">>();
   readonly parent: RunRecording | undefined;
   readonly children: RunFold[] = [];
   end: EventOf<"run-end"> | undefined;
   readonly #billed: Usage = noUsage();
+  /** The last request of each call: a tool may ask again, after the call itself was approved. */
+  readonly #latestRequests = new Map<string, EventOf<"approval-request">>();
   /** The question that waits for its answer. */
   #asked: { turn: number; index: number } | undefined;
   #text = "";
-  /** What was said before an answer that continues after a cut. */
+  /** The text before an answer that continues after a cut. */
   #cutText = "";
   /** The last answer is continued by the next one. */
   #isPaused = false;
@@ -209,32 +209,24 @@ class RunFold implements RunRecording {
         this.results.set(event.callId, event);
         break;
       case "outside-call":
-        if (event.phase === "end") this.outsideEnds.set(event.callId, event);
+        if (event.phase === "end") this.externalEnds.set(event.callId, event);
         break;
       case "approval-request":
-      case "approval-end":
-        this.#consent.add(event);
+        this.#latestRequests.set(event.callId, event);
+        (event.toolReason === undefined ? this.asked : this.toolAsked).set(event.callId, event);
         break;
+      case "approval-end": {
+        const isForTool = this.#latestRequests.get(event.callId)?.toolReason !== undefined;
+        (isForTool ? this.toolApprovals : this.approvals).set(event.callId, event);
+        break;
+      }
       case "notice":
         if (event.reason === "cut-answer") this.#cutText += this.#text;
         break;
       case "run-end":
         this.#ended(event);
         break;
-      case "run-start":
-      case "tool-call-start":
-      case "outside-session":
-      case "budget-warning":
-      case "truncation":
-      case "spawn-refused":
-      case "stalled":
-      case "cancel":
-      case "steer":
-      case "report":
-      case "resume":
-        break;
       default:
-        event satisfies never;
     }
     this.events.push(event);
   }
@@ -290,7 +282,7 @@ class RunFold implements RunRecording {
   }
 }
 
-/** What the loop says before the provider's own words (`loop/run-turn.ts`). */
+/** The words of the loop before those of the provider (`runtime/loop/run-turn.ts`). */
 const TOO_LONG = "The conversation is too long for the model and cannot be shortened: ";
 
 export const NOTHING: PartialAnswer = { text: "", outputTokens: 0, isBilled: false };

@@ -1,9 +1,9 @@
-/** What one agent was asked, said, called, read and came to, as a list of steps that can be laid beside another. */
+/** The tasks, answers, calls and ends of one agent, as a list of steps that can be laid beside another. */
 
-import type { EventOf } from "../core/event.ts";
-import { textOf } from "../core/message.ts";
-import type { FinishReason } from "../core/model.ts";
-import type { RunStatus, StopReason } from "../core/outcome.ts";
+import type { EventOf } from "../../core/event.ts";
+import { textOf } from "../../core/message.ts";
+import type { FinishReason } from "../../core/model.ts";
+import type { RunStatus, StopReason } from "../../core/outcome.ts";
 import type { RunRecording } from "./recording.ts";
 
 /** Texts are whole. */
@@ -47,25 +47,9 @@ export function stepsOf(runs: readonly RunRecording[], pathOf: (path: string) =>
         case "spawn-refused":
           return [{ kind: "refused", label: event.label, message: event.message }];
         case "outside-call":
-          return event.phase === "start" ? [outsideStep(event, run)] : [];
-        case "run-start":
-        case "turn-start":
-        case "tool-call-start":
-        case "outside-session":
-        case "tool-call-end":
-        case "approval-request":
-        case "approval-end":
-        case "budget-warning":
-        case "retry":
-        case "prune":
-        case "truncation":
-        case "stalled":
-        case "cancel":
-        case "resume":
-        case "run-end":
-          return [];
+          return event.phase === "start" ? [externalStep(event, run)] : [];
         default:
-          return event satisfies never;
+          return [];
       }
     }),
     endStep(run),
@@ -97,9 +81,9 @@ function answerSteps(
   return steps;
 }
 
-/** What an agent outside did by itself, beside the tools that a model called. */
-function outsideStep({ callId, name, input }: EventOf<"outside-call">, { outsideEnds }: RunRecording): RunStep {
-  const end = outsideEnds.get(callId);
+/** A step that an external agent took by itself, beside the tools that a model called. */
+function externalStep({ callId, name, input }: EventOf<"outside-call">, { externalEnds }: RunRecording): RunStep {
+  const end = externalEnds.get(callId);
   return { kind: "tool", toolName: name, input, output: end?.output, isError: end?.isError === true, children: [] };
 }
 

@@ -1,19 +1,19 @@
 /** Tools that do nothing: they give back what the same call gave back when it was recorded. */
 
-import { type AgentDefinition, agent } from "../core/agent.ts";
-import type { Hooks } from "../core/approval.ts";
-import { ConsentNeeded, ignore } from "../core/errors.ts";
-import type { EventOf, StoredEvent } from "../core/event.ts";
-import { toTools } from "../core/foreign-tool.ts";
-import { textOf } from "../core/message.ts";
-import { isSubagentToolName, type SpawnRequest } from "../core/spawn.ts";
-import type { Tool, ToolContext, ToolResult, ToolTier } from "../core/tool.ts";
-import { utf8Length } from "../core/usage.ts";
+import { type AgentDefinition, agent } from "../../core/agent.ts";
+import type { Hooks } from "../../core/approval.ts";
+import { ApprovalNeeded, ignore } from "../../core/errors.ts";
+import type { EventOf, StoredEvent } from "../../core/event.ts";
+import { toTools } from "../../core/foreign-tool.ts";
+import { textOf } from "../../core/message.ts";
+import { isSubagentToolName, type SpawnRequest } from "../../core/spawn.ts";
+import type { Tool, ToolContext, ToolResult, ToolTier } from "../../core/tool.ts";
+import { utf8Length } from "../../core/usage.ts";
 import type { Conductor } from "./conductor.ts";
 import type { Playback } from "./playback.ts";
 import { isCancelledCall, type RunRecording, wasStopped } from "./recording.ts";
 
-export type StubOptions = {
+type StubOptions = {
   playback: Playback;
   /** Tools run again instead of giving back what was recorded. */
   isLive: boolean;
@@ -32,7 +32,7 @@ export function stubAgents(options: StubOptions): (definition: AgentDefinition) 
     const made = definition.with({
       tools: definition.tools === undefined ? undefined : toTools(definition.tools).map(stubOne),
       subagents: definition.subagents?.map(stub),
-      // What they said is recorded.
+      // Their words are recorded.
       rules: undefined,
       hooks: isLive ? definition.hooks : stubHooks(definition.hooks),
     });
@@ -91,7 +91,7 @@ function askAgain(
   { signal }: ToolContext,
   { playback, onAllow }: { playback: Playback; onAllow: () => void },
 ): Promise<never> {
-  const question = new ConsentNeeded(asked.toolReason ?? "", onAllow);
+  const question = new ApprovalNeeded(asked.toolReason ?? "", onAllow);
   if (neededNoTime(run, asked)) throw question;
   return playback.conductor.turn(asked, signal).then(() => {
     throw question;
@@ -120,7 +120,7 @@ async function spawnAgain(
   await Promise.all(awaited);
 }
 
-/** What the child is, its recorded profile says. */
+/** The recorded profile says what the child is. */
 function requestFor({ start }: RunRecording, { respawned }: Playback): SpawnRequest {
   const { label, task, call, agent: name, rights, summaryPrompt } = start;
   const isMadeUp = name === "subagent";
@@ -139,7 +139,7 @@ function requestFor({ start }: RunRecording, { respawned }: Playback): SpawnRequ
   return request;
 }
 
-/** Whether the call had ended before the next one of the same answer was looked at. */
+/** True when the call had ended before the next one of the same answer was looked at. */
 function neededNoTime({ events }: RunRecording, end: StoredEvent): boolean {
   for (let index = events.indexOf(end) + 1; index < events.length; index++) {
     const type = events[index]?.type;
@@ -179,7 +179,7 @@ export function liveTool(source: Tool, playback: Playback): Tool {
   });
 }
 
-/** What stubs cannot do by themselves: a call that a hook had refused or answered was never put to a person. */
+/** Does what stubs cannot do by themselves: a call that a hook had refused or answered was never put to a person. */
 function replayHooks(playback: Playback): Hooks {
   const { ids, conductor } = playback;
   return {

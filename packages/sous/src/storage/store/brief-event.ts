@@ -3,7 +3,7 @@
  * its identity, and count their time from the first event of the tree: a live child takes 1.0 KB less of 20 KB.
  */
 
-import type { EventOf, RunIdentity, StoredEvent } from "../core/event.ts";
+import type { EventOf, RunIdentity, StoredEvent } from "../../core/event.ts";
 
 type Frequent = "turn-start" | "message-end" | "tool-call-start" | "tool-call-end";
 

@@ -1,11 +1,12 @@
 /** One event as a row: what the key and the row of its run do not say already, as JSON, with long texts kept apart. */
 
 import { createHash } from "node:crypto";
-import { messageOf, StoreError } from "../core/errors.ts";
-import type { EventOf, RunIdentity, StoredEvent } from "../core/event.ts";
-import { isObject } from "../core/schema.ts";
-import { utf8Length } from "../core/usage.ts";
-import { parseStoredEvent } from "./event-schema.ts";
+import { messageOf, StoreError } from "../../core/errors.ts";
+import type { EventOf, RunIdentity, StoredEvent } from "../../core/event.ts";
+import { isObject } from "../../core/schema.ts";
+import { utf8Length } from "../../core/usage.ts";
+import { EVENT_VERSION } from "../../core/words/events.ts";
+import { isVersion, parseStoredEvent } from "./event-schema.ts";
 
 export type EncodedEvent = {
   readonly type: string;
@@ -19,7 +20,7 @@ export type Blob = { readonly hash: string; readonly text: string };
 
 type EventRow = { readonly seq: number; readonly type: string; readonly json: string };
 
-/** What is wrong with a row; told as a `StoreError`. */
+/** A fault of a row; told as a `StoreError`. */
 class Damaged extends Error {
   override name = "Damaged";
 }
@@ -53,8 +54,9 @@ export function decodeEvent(
     const { seq, type } = row;
     const { runId, agentId, parentId, path, depth } = identity;
     const head = { seq, runId, agentId, parentId, path, depth, type };
+    const { version, fields } = "v" in body ? versionOf(body) : { version: 1, fields: body };
     // First for the order of the fields, last so that no row can speak for another run.
-    return parseStoredEvent({ ...head, ...body, ...head });
+    return parseStoredEvent({ ...head, ...fields, ...head }, version);
   } catch (error) {
     if (error instanceof StoreError) throw error;
     throw new StoreError(`Event ${row.seq} of run ${identity.runId} is damaged: ${messageOf(error)}`);
@@ -81,10 +83,15 @@ function toJson(body: object, event: StoredEvent): string {
   }
 }
 
-/** What the key and the row of the run do not say already. */
+function versionOf({ v: version, ...fields }: Record<string, unknown>): { version: number; fields: object } {
+  if (!isVersion(version)) throw new Damaged("its version is not a whole number of at least 1");
+  return { version, fields };
+}
+
+/** The part that the key and the row of the run do not say already. `v` is the version of the event; without it, it is 1. */
 function bodyOf(event: StoredEvent): object {
   const { seq, runId, agentId, parentId, path, depth, type, ...body } = event;
-  return body;
+  return EVENT_VERSION === 1 ? body : { v: EVENT_VERSION, ...body };
 }
 
 type Path = readonly (string | number)[];

@@ -1,174 +1,77 @@
 /** Checks stored events that come from a database or a file, before anything trusts their type. */
 
 import * as z from "zod";
-import { StoreError } from "../core/errors.ts";
-import type { StoredEvent } from "../core/event.ts";
-import { list, maybe, messageSchemas, runSchemas } from "../core/run-schema.ts";
-import { isObject, once } from "../core/schema.ts";
+import { StoreError } from "../../core/errors.ts";
+import type { StoredEvent } from "../../core/event.ts";
+import { isObject, isRecord, once } from "../../core/schema.ts";
+import { EVENT_STEPS, EVENT_VERSION, ROWS, STORED_TYPES } from "../../core/words/events.ts";
+import { kindOf } from "../../core/words/kinds.ts";
+import { kindSchemas } from "./kind-schemas.ts";
 
 /**
- * The version of events as they are stored and exported. A change of an event shows in the snapshot of the schema
- * (`test/core/event-schema.test.ts`), and then this is raised by one, with three things beside it: a step that turns
- * events of the version before into this one, a migration of the databases, and a new golden journal. The old journals
- * stay and must still work.
- */
-export const EVENT_SCHEMA_VERSION = 1;
-
-/**
- * One event as it comes out of a row or a file. Throws a `StoreError` that names its number, its type and the field.
+ * One event as it comes out of a row or a file, where `version` of the events wrote it. Throws a `StoreError` that names its
+ * number, its type and the field.
  *
- * A field that is not known is refused: a later version wrote it, or no version did, and it could be a restriction that
- * would not be heeded. Only what callers, models and tools hand over may hold more, and there it is dropped
- * (`core/run-schema.ts`).
+ * A field that is not known is refused: no version wrote it, and it could be a restriction that would not be heeded. Only what
+ * callers, models and tools hand over may hold more, and there it is dropped (`kind-schemas.ts`).
  */
-export function parseStoredEvent(value: unknown): StoredEvent {
+export function parseStoredEvent(value: unknown, version: number = EVENT_VERSION): StoredEvent {
   const excess = excessOf(value);
   if (excess !== undefined) throw new StoreError(`${nameOf(value)} cannot be read: it has ${excess}`);
-  const parsed = storedEventSchema().safeParse(value);
+  const parsed = storedEventSchema().safeParse(version === EVENT_VERSION ? value : upgraded(value, version));
   if (!parsed.success) throw new StoreError(`${nameOf(value)} cannot be read: ${problemOf(parsed.error)}`);
   return parsed.data;
+}
+
+/** The event as this version would have stored it. */
+function upgraded(value: unknown, version: number): unknown {
+  if (version > EVENT_VERSION)
+    throw new StoreError(
+      `${nameOf(value)} has version ${version} and this sous knows version ${EVENT_VERSION}; use a newer sous`,
+    );
+  if (!isRecord(value)) return value;
+  try {
+    return EVENT_STEPS.slice(version - 1).reduce((event, step) => step(event), value);
+  } catch (cause) {
+    throw new StoreError(`${nameOf(value)} cannot be read: it is not an event of version ${version}`, { cause });
+  }
+}
+
+/** A version is counted from 1. */
+export function isVersion(version: unknown): version is number {
+  return Number.isSafeInteger(version) && Number(version) >= 1;
 }
 
 /** The end of the year 9999: what is later has no date as RFC 3339 writes it. */
 export const LATEST_TIME = 253_402_300_799_999;
 
-export const storedEventSchema = once(() => {
-  const { amount, assistantMessage, count, filePart } = messageSchemas();
-  const { errorType, modelErrorKind, resumedRun, runEnd, runStart, usage } = runSchemas();
-
-  const HEAD = {
+/** Built from the rows of `core/words/events.ts`, when it is first asked for. */
+export const storedEventSchema = once((): z.ZodType<StoredEvent> => {
+  const kinds: Readonly<Record<string, z.ZodType>> = kindSchemas();
+  const head = {
     seq: z.int().min(1),
     time: z.number().min(0).max(LATEST_TIME),
     runId: z.string(),
     agentId: z.string(),
     parentId: z.string().nullable(),
     path: z.string(),
-    depth: count,
+    depth: z.int().min(0),
   };
-
-  const event = <Body extends z.ZodRawShape>(body: Body) => z.strictObject({ ...HEAD, ...body });
-
-  const money = amount.nullable();
-  const anything = maybe(z.unknown());
-
-  return z.discriminatedUnion("type", [
-    event(runStart),
-    event({
-      type: z.literal("turn-start"),
-      turn: count,
-      promptTokens: amount,
-      reserved: amount,
-      reservedUsd: amount.optional(),
-    }),
-    event({
-      type: z.literal("message-end"),
-      turn: count,
-      message: assistantMessage,
-      finish: z.enum(["stop", "tool-calls", "length", "content-filter", "paused", "other"]),
-      usage,
-      costUsd: money,
-      providerCalls: z.record(z.string(), count).optional(),
-    }),
-    event({ type: z.literal("tool-call-start"), callId: z.string(), toolName: z.string(), input: anything }),
-    event({
-      type: z.literal("tool-call-end"),
-      callId: z.string(),
-      toolName: z.string(),
-      output: z.string(),
-      isError: z.boolean(),
-      files: list(filePart).optional(),
-      durationMs: amount,
-      stack: z.string().optional(),
-      metadata: z.record(z.string(), z.unknown()).optional(),
-    }),
-    event({
-      type: z.literal("outside-session"),
-      server: z.string(),
-      sessionId: z.string(),
-      continued: z.boolean(),
-    }),
-    event({
-      type: z.literal("outside-call"),
-      callId: z.string(),
-      phase: z.enum(["start", "end"]),
-      name: z.string(),
-      kind: z.string(),
-      title: z.string(),
-      input: anything,
-      output: z.string().optional(),
-      isError: z.boolean().optional(),
-    }),
-    event({
-      type: z.literal("approval-request"),
-      callId: z.string(),
-      toolName: z.string(),
-      input: anything,
-      origin: z.object({ server: z.string(), tool: z.string(), definition: z.string().optional() }).optional(),
-      toolReason: z.string().optional(),
-    }),
-    event({
-      type: z.literal("approval-end"),
-      callId: z.string(),
-      allowed: z.boolean(),
-      by: z.enum(["person", "nobody", "cancelled"]),
-      reason: maybe(z.string()),
-    }),
-    event({ type: z.literal("budget-warning"), message: z.string() }),
-    event({
-      type: z.literal("retry"),
-      attempt: count,
-      delayMs: amount,
-      kind: modelErrorKind,
-      message: z.string(),
-      spent: usage,
-      costUsd: money,
-    }),
-    event({ type: z.literal("prune"), from: count, dropped: count, tokensBefore: amount, tokensAfter: amount }),
-    event({
-      type: z.literal("truncation"),
-      subject: z.enum(["report", "tool-result"]),
-      of: z.string(),
-      originalBytes: count,
-      keptBytes: count,
-    }),
-    event({
-      type: z.literal("spawn-refused"),
-      label: z.string(),
-      childPath: z.string().optional(),
-      waited: z.literal(true).optional(),
-      errorType,
-      message: z.string(),
-    }),
-    event({ type: z.literal("stalled"), seconds: amount, waitingFor: z.string() }),
-    event({
-      type: z.literal("cancel"),
-      mode: z.enum(["stop", "wrap-up", "last-words"]),
-      callId: z.string().optional(),
-    }),
-    event({ type: z.literal("steer"), text: z.string(), callId: z.string().optional() }),
-    event({
-      type: z.literal("notice"),
-      reason: z.enum(["summary", "output-repair", "wrap-up", "empty-answer", "cut-answer", "no-report", "interrupted"]),
-      text: z.string(),
-    }),
-    event({ type: z.literal("report"), childRunId: z.string(), childAgentId: z.string(), text: z.string() }),
-    event({ type: z.literal("resume"), usedMs: amount, run: resumedRun.optional() }),
-    event(runEnd),
-  ]);
+  const events = STORED_TYPES.map((type) => {
+    const fields = Object.entries(ROWS[type].fields).map(([name, word]) => {
+      const schema = kinds[kindOf(word)];
+      return [name, word.endsWith("?") ? schema?.optional() : schema];
+    });
+    return z.strictObject({ ...head, type: z.literal(type), ...Object.fromEntries(fields) });
+  });
+  return z.discriminatedUnion("type", events as never) as unknown as z.ZodType<StoredEvent>;
 });
-
-type Parsed = z.output<ReturnType<typeof storedEventSchema>>;
-/** Lists are read-only in the union of events and not in the schema, which makes them. */
-type Unchanged<T> = T extends object ? { readonly [Key in keyof T]: Unchanged<T[Key]> } : T;
-/** Does not compile when the schema and the union of events are not the same. */
-true satisfies Unchanged<Parsed> extends Unchanged<StoredEvent> ? true : never;
-true satisfies Unchanged<StoredEvent> extends Unchanged<Parsed> ? true : never;
 
 /** The loop keeps inputs and metadata of up to 100 levels; around them is the event. */
 const MAX_DEPTH = 110;
 const MAX_VALUES = 5_000_000;
 
-/** What makes a value too much to look into; level by level, because a deep one would use up the stack. */
+/** Finds what makes a value too much to look into; level by level, because a deep one would use up the stack. */
 function excessOf(value: unknown): string | undefined {
   let level: object[] = isObject(value) ? [value] : [];
   let values = 0;
@@ -186,7 +89,7 @@ function excessOf(value: unknown): string | undefined {
   return undefined;
 }
 
-/** What it says of itself, as far as that is fit to be shown. */
+/** Its own words, as far as they are fit to be shown. */
 function nameOf(value: unknown): string {
   const { seq, type } = isObject(value) ? (value as { seq?: unknown; type?: unknown }) : {};
   const number = Number.isSafeInteger(seq) ? ` ${seq}` : "";

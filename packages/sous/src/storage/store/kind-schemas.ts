@@ -1,9 +1,19 @@
-/** The schema of the two events that frame a run: what it may do and spend, and how it ended. */
+/** One schema for each kind of field that stored events have. Schema and type are the same at any depth, or it does not compile. */
 
 import * as z from "zod";
-import { ERROR_TYPES } from "./errors.ts";
-import { once } from "./schema.ts";
-import { RUN_STATUSES, STOP_REASON_WORDS } from "./words/outcomes.ts";
+import { ERROR_TYPES } from "../../core/errors.ts";
+import type { StoredBody } from "../../core/event.ts";
+import { once } from "../../core/schema.ts";
+import type { EVENTS } from "../../core/words/events.ts";
+import type { Kinds } from "../../core/words/kinds.ts";
+import { type DelegationLimit, type DelegationLimits, LIMIT_NAMES, LIMITS } from "../../core/words/limits.ts";
+import { RUN_STATUSES, STOP_REASON_WORDS } from "../../core/words/outcomes.ts";
+
+type StoredType = Extract<keyof typeof EVENTS, StoredBody["type"]>;
+type Fields<Type extends StoredType> = (typeof EVENTS)[Type]["fields"];
+type WithoutMark<Word> = Word extends `${infer Kind}?` ? Kind : Word;
+/** The kinds of fields that stored events have. */
+type StoredKind = { [Type in StoredType]: WithoutMark<Fields<Type>[keyof Fields<Type>]> }[StoredType];
 
 /** More than a person writes. What is longer is not looked into: a million wrong items would be a million errors. */
 const MAX_ITEMS = 100_000;
@@ -18,7 +28,7 @@ export function list<Item extends z.ZodType>(item: Item): z.ZodType<z.output<Ite
 }
 
 /** A field that is always there in memory, and absent in JSON when it is undefined. */
-export function maybe<Value extends z.ZodType>(value: Value) {
+function maybe<Value extends z.ZodType>(value: Value) {
   return value.optional().transform(asItIs);
 }
 
@@ -28,12 +38,6 @@ function asItIs<Value>(value: Value): Value {
 
 /** Made when first asked for: building schemas takes longer than loading most of sous, and many programs read no journal. */
 export const messageSchemas = once(() => {
-  /** Whole and not negative: indexes and counts. */
-  const count = z.int().min(0);
-
-  /** Not negative and finite: tokens, money, milliseconds. Nothing real is larger than what a number holds exactly. */
-  const amount = z.number().min(0).max(Number.MAX_SAFE_INTEGER);
-
   // The parts below come from callers, models and tools, which may have put more into them than sous knows of. That is
   // dropped: refusing it would make a whole tree unreadable because of one unknown field.
 
@@ -91,26 +95,17 @@ export const messageSchemas = once(() => {
 
   const message = z.discriminatedUnion("role", [userMessage, assistantMessage, toolMessage]);
 
-  return { count, amount, filePart, userMessage, assistantMessage, message };
+  return { filePart, userMessage, assistantMessage, message };
 });
 
-export const runSchemas = once(() => {
-  const { amount, count, message, userMessage } = messageSchemas();
+export const kindSchemas = once(() => {
+  const { filePart, userMessage, assistantMessage, message } = messageSchemas();
 
-  const modelErrorKind = z.enum([
-    "rate_limit",
-    "overloaded",
-    "network",
-    "interrupted",
-    "output_schema",
-    "auth",
-    "spend_limit",
-    "context_length",
-    "invalid_request",
-    "unknown",
-  ]);
-
+  const count = z.int().min(0);
+  // Nothing real is larger than what a number holds exactly.
+  const amount = z.number().min(0).max(Number.MAX_SAFE_INTEGER);
   const errorType = z.enum(ERROR_TYPES);
+  const record = z.record(z.string(), z.unknown());
 
   // Usage is counted by models and budgets are given by callers, who may have written more into them: that is dropped.
 
@@ -132,13 +127,12 @@ export const runSchemas = once(() => {
 
   const budget = z.object({ tokens: limit, costUsd: limit, seconds: limit, executions: limit });
 
+  const limits = LIMIT_NAMES.map((name) => {
+    const row = LIMITS[name];
+    return [name, "words" in row ? z.enum(row.words) : count];
+  });
   const delegationLimits = z.object({
-    maxDepth: count,
-    defaultMaxTurns: count,
-    outputMaxSize: count,
-    maxConcurrent: count,
-    onFull: z.enum(["queue", "refuse"]),
-    summary: z.enum(["auto", "always", "never"]),
+    ...(Object.fromEntries(limits) as { [Name in DelegationLimit]: z.ZodType<DelegationLimits[Name]> }),
     children: budget,
   });
 
@@ -175,12 +169,10 @@ export const runSchemas = once(() => {
     calls: z.record(z.string(), amount).exactOptional(),
   });
 
-  const jsonSchema = z.record(z.string(), z.unknown());
-
   const shownTool = z.strictObject({
     name: z.string(),
     description: z.string(),
-    inputSchema: jsonSchema,
+    inputSchema: record,
     category: z.enum(["read", "edit", "search", "execute", "memory", "vfs", "task", "subagent", "other"]),
     tier: z.enum(["observe", "confirm"]),
     effect: z.enum(["read", "idempotent", "unsafe"]),
@@ -205,32 +197,6 @@ export const runSchemas = once(() => {
 
   const call = z.strictObject({ callId: z.string(), index: count, background: z.boolean().optional() });
 
-  const runStart = {
-    type: z.literal("run-start"),
-    agent: z.string(),
-    nickname: maybe(z.string()),
-    label: z.string(),
-    task: userMessage,
-    model: z.string(),
-    price: maybe(price),
-    contextWindow: maybe(amount),
-    tools,
-    outputSchema: maybe(jsonSchema),
-    instructions: maybe(z.string()),
-    notes: maybe(z.string()),
-    maxTurns: count,
-    rights,
-    origin: maybe(origin),
-    call: maybe(call),
-    summaryPrompt: maybe(z.string()),
-    summarizes: z.literal(true).optional(),
-    timeoutMs: maybe(amount),
-    budget: maybe(budget),
-    terms: maybe(treeTerms),
-    cwd: maybe(z.string()),
-    traceparent,
-  };
-
   const resumedRun = z.strictObject({
     agent: z.string(),
     label: z.string(),
@@ -244,19 +210,73 @@ export const runSchemas = once(() => {
     answeredSeq: z.int().min(1).optional(),
   });
 
-  const runEnd = {
-    type: z.literal("run-end"),
-    status: z.enum(RUN_STATUSES),
-    stopReason: maybe(z.enum(STOP_REASON_WORDS)),
+  return {
+    id: z.string(),
     text: z.string(),
-    output: z.unknown().optional(),
-    fault: maybe(z.strictObject({ type: errorType, message: z.string(), stack: z.string().optional() })),
-    turns: count,
-    toolCount: count,
+    json: z.unknown(),
+    record,
+    count,
+    amount,
+    cost: amount.nullable(),
+    flag: z.boolean(),
+    yes: z.literal(true),
+    phase: z.enum(["start", "end"]),
+    answerer: z.enum(["person", "nobody", "cancelled"]),
+    cutText: z.enum(["report", "tool-result"]),
+    finish: z.enum(["stop", "tool-calls", "length", "content-filter", "paused", "other"]),
+    errorType,
+    modelErrorKind: z.enum([
+      "rate_limit",
+      "overloaded",
+      "network",
+      "interrupted",
+      "output_schema",
+      "auth",
+      "spend_limit",
+      "context_length",
+      "invalid_request",
+      "unknown",
+    ]),
+    cancelMode: z.enum(["stop", "wrap-up", "last-words"]),
+    noticeReason: z.enum([
+      "summary",
+      "output-repair",
+      "wrap-up",
+      "empty-answer",
+      "cut-answer",
+      "no-report",
+      "interrupted",
+    ]),
+    status: z.enum(RUN_STATUSES),
+    stopReason: z.enum(STOP_REASON_WORDS),
+    task: userMessage,
+    answer: assistantMessage,
+    files: list(filePart),
     usage,
-    costUsd: amount.nullable(),
-    durationMs: amount,
-  };
-
-  return { modelErrorKind, errorType, usage, runStart, resumedRun, runEnd };
+    providerCalls: z.record(z.string(), count),
+    price,
+    tools,
+    rights,
+    origin,
+    call,
+    budget,
+    terms: treeTerms,
+    toolOrigin: z.object({ server: z.string(), tool: z.string(), definition: z.string().optional() }),
+    resumedRun,
+    fault: z.strictObject({ type: errorType, message: z.string(), stack: z.string().optional() }),
+  } satisfies { [Each in StoredKind]: z.ZodType<Kinds[Each]> };
 });
+
+type Parsed = { [Each in StoredKind]: z.output<ReturnType<typeof kindSchemas>[Each]> };
+/** Without the differences that do not count: lists lose `readonly` in a schema, and an optional field counts as a field. */
+type Spelled<T> = T extends object ? { readonly [Key in keyof T]-?: [Spelled<T[Key]>] } : T;
+/** `satisfies` alone is one-way: a schema that knows fewer words than the type, or lacks a field, would pass it. */
+type Different = {
+  [Each in StoredKind]: [Spelled<Kinds[Each]>, Spelled<Parsed[Each]>] extends [
+    Spelled<Parsed[Each]>,
+    Spelled<Kinds[Each]>,
+  ]
+    ? never
+    : Each;
+}[StoredKind];
+true satisfies [Different] extends [never] ? true : { schemaAndTypeDiffer: Different };

@@ -6,11 +6,11 @@
 import { createHash } from "node:crypto";
 import { closeSync, constants, lstatSync, openSync, readdirSync, readSync, rmSync, writeSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
-import { codeOf } from "../core/errors.ts";
+import { codeOf } from "../../core/errors.ts";
 import { makeFolders } from "./sqlite/file.ts";
 
 /** Files in this folder whose name begins so. */
-export type MarkFiles = { readonly folder: string; readonly prefix: string };
+type MarkFiles = { readonly folder: string; readonly prefix: string };
 
 /** Said of a mark that a full disk took without its reason. */
 const NO_REASON = "The store failed while it ran.";

@@ -1,6 +1,6 @@
 /** The totals of the store in memory: lines in the order in which they were added. A mark is how many there were. */
 
-import { checkTotalsQuery, notAMark, type Tally, type Totals, type TotalsQuery } from "../core/totals.ts";
+import { checkTotalsQuery, notAMark, type Tally, type Totals, type TotalsQuery } from "../../core/totals.ts";
 
 export class MemoryTallies {
   readonly #tallies: Tally[] = [];

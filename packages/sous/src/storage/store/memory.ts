@@ -1,9 +1,10 @@
 /** The store of a process that keeps nothing: one array of events per tree, records folded when asked for. */
 
-import { StaleOwner, StoreError, UserError } from "../core/errors.ts";
-import type { EventOf, StoredEvent } from "../core/event.ts";
-import type { Purse } from "../core/purse.ts";
-import type { SharedBudget, SharedBudgetOptions, SharedBudgets, SharedLimits } from "../core/shared-budget.ts";
+import { addToQuestions, type OpenQuestions, toQuestion } from "../../core/approval.ts";
+import { StaleOwner, StoreError, UserError } from "../../core/errors.ts";
+import type { EventOf, StoredEvent } from "../../core/event.ts";
+import type { SharedBudget, SharedBudgetOptions, SharedBudgets, SharedLimits } from "../../core/shared-budget.ts";
+import type { SharedBudgetBooks } from "../../core/shared-budget-books.ts";
 import {
   addToRunRecord,
   beginRunRecord,
@@ -15,12 +16,12 @@ import {
   type RunQuery,
   type RunRecord,
   type Store,
-} from "../core/store.ts";
-import { interruptedTally, refusalTally, runTally, type Totals, type TotalsQuery } from "../core/totals.ts";
-import { systemClock } from "../host.ts";
+} from "../../core/store.ts";
+import { interruptedTally, refusalTally, runTally, type Totals, type TotalsQuery } from "../../core/totals.ts";
+import { systemClock } from "../../machine/host.ts";
 import { type KeptEvent, runIdOf, toBrief, toStoredEvent } from "./brief-event.ts";
 import { MemoryTallies } from "./memory-tallies.ts";
-import { openSharedBudget, type PurseTables } from "./shared-budget.ts";
+import { openSharedBudget, type SharedBudgetTables } from "./shared-budget.ts";
 
 /** Stores everything as long as the store itself is referenced. Its shared budgets are those of this process. */
 export function openMemoryStore(): Store & SharedBudgets {
@@ -36,9 +37,10 @@ type Tree = {
   /** True from the first event of its owner to the end of the root. Its owner lives as long as this store does. */
   isOwned: boolean;
   lost: string | undefined;
+  readonly questions: OpenQuestions;
 };
 
-/** Where a run begins and ends in the array of its tree. */
+/** The first and last index of a run in the array of its tree. */
 type Row = {
   readonly tree: Tree;
   readonly start: EventOf<"run-start">;
@@ -48,7 +50,7 @@ type Row = {
 
 class MemoryStore implements Store, SharedBudgets {
   readonly isImmediate = true;
-  readonly #purses = memoryPurses();
+  readonly #sharedBudgets = memorySharedBudgets();
   readonly #trees = new Map<string, Tree>();
   /** By run id, in the order they started. */
   readonly #rows = new Map<string, Row>();
@@ -67,6 +69,7 @@ class MemoryStore implements Store, SharedBudgets {
       const row = this.#rows.get(event.runId);
       if (row !== undefined && fence !== NO_OWNER) this.#tally(row, event);
       const index = tree.events.push(row === undefined ? event : toBrief(event, row.start, tree.epoch)) - 1;
+      addToQuestions(tree.questions, event, (asked) => toQuestion(asked, row?.start.model ?? ""));
       if (event.type === "run-start") {
         this.#rows.set(event.runId, { tree, start: event, startIndex: index, endIndex: undefined });
       } else if (event.type === "run-end") {
@@ -148,16 +151,8 @@ class MemoryStore implements Store, SharedBudgets {
   }
 
   async list(query: RunQuery = {}): Promise<RunRecord[]> {
-    const {
-      since = 0,
-      status,
-      rootsOnly = false,
-      idPrefix = "",
-      rootId,
-      cwd,
-      offset = 0,
-      limit = this.#rows.size,
-    } = query;
+    const { since = 0, status, rootsOnly = false, idPrefix = "", rootId, cwd } = query;
+    const { offset = 0, limit = this.#rows.size } = query;
     const matching: Row[] = [];
     for (const row of this.#rows.values()) {
       const { start } = row;
@@ -171,18 +166,12 @@ class MemoryStore implements Store, SharedBudgets {
 
   async children(runId: string): Promise<RunRecord[]> {
     const tree = this.#rows.get(runId)?.tree;
-    const rows: Row[] = [];
-    for (const row of this.#rows.values()) {
-      if (row.tree === tree && row.start.parentId === runId) rows.push(row);
-    }
-    return foldRows(rows);
+    return this.#fold((row) => row.tree === tree && row.start.parentId === runId);
   }
 
   async tree(rootId: string): Promise<RunRecord[]> {
     const tree = this.#trees.get(rootId);
-    const rows: Row[] = [];
-    for (const row of this.#rows.values()) if (row.tree === tree) rows.push(row);
-    return foldRows(rows);
+    return this.#fold((row) => row.tree === tree);
   }
 
   async totals(query: TotalsQuery = {}): Promise<Totals> {
@@ -193,12 +182,15 @@ class MemoryStore implements Store, SharedBudgets {
 
   /** Runs of imported trees are not counted before a process continues them. */
   #unended(isWanted: (row: Row) => boolean): RunRecord[] {
-    const rows = this.#rows.values().filter((row) => row.endIndex === undefined && row.tree.fence !== NO_OWNER);
-    return foldRows(rows.filter(isWanted).toArray());
+    return this.#fold((row) => row.endIndex === undefined && row.tree.fence !== NO_OWNER && isWanted(row));
+  }
+
+  #fold(isWanted: (row: Row) => boolean): RunRecord[] {
+    return foldRows(this.#rows.values().filter(isWanted).toArray());
   }
 
   sharedBudget(name: string, limits?: SharedLimits, options?: SharedBudgetOptions): Promise<SharedBudget> {
-    return openSharedBudget(this.#purses, name, limits, options);
+    return openSharedBudget(this.#sharedBudgets, name, limits, options);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {}
@@ -206,7 +198,7 @@ class MemoryStore implements Store, SharedBudgets {
 
 function newTree(rootId: string, epoch: number, fence: number): Tree {
   if (fence !== FIRST_FENCE && fence !== NO_OWNER) throw new StaleOwner(`Tree ${rootId} is no longer in the store`);
-  return { rootId, events: [], epoch, fence, isOwned: false, lost: undefined };
+  return { rootId, events: [], epoch, fence, isOwned: false, lost: undefined, questions: new Map() };
 }
 
 /** Two journals of one tree, or one that repeats itself, would corrupt the order of events. */
@@ -223,10 +215,11 @@ function checkFree({ rootId, isOwned }: Tree): void {
   if (isOwned) throw new UserError(`Run ${rootId} is at work in this process`);
 }
 
-function statusOf(row: Row): RunRecord["status"] {
-  const end = row.endIndex === undefined ? undefined : row.tree.events[row.endIndex];
+function statusOf({ tree, endIndex }: Row): RunRecord["status"] {
+  const end = endIndex === undefined ? undefined : tree.events[endIndex];
   if (end?.type === "run-end") return end.status;
-  return row.tree.isOwned ? "running" : "interrupted";
+  if (tree.isOwned) return "running";
+  return tree.questions.size > 0 ? "waiting" : "interrupted";
 }
 
 function byNewest({ start: first }: Row, { start: second }: Row): number {
@@ -250,13 +243,11 @@ function foldRows(rows: readonly Row[]): RunRecord[] {
       if (event !== undefined && record !== undefined) addToRunRecord(record, toStoredEvent(event, tree.epoch));
     }
   }
-  for (const { tree } of rows) {
-    const root = wanted.get(tree.rootId);
-    if (root !== undefined && tree.lost !== undefined) root.lost = tree.lost;
+  for (const row of rows) {
+    const record = wanted.get(row.start.runId);
+    if (record?.status === "running") record.status = statusOf(row);
+    if (record?.id === row.tree.rootId && row.tree.lost !== undefined) record.lost = row.tree.lost;
   }
-  const isOwned = (rootId: string) => rows.some(({ tree }) => tree.rootId === rootId && tree.isOwned);
-  for (const record of wanted.values())
-    if (record.status === "running" && !isOwned(record.rootId)) record.status = "interrupted";
   return [...wanted.values()];
 }
 
@@ -264,8 +255,8 @@ function foldRows(rows: readonly Row[]): RunRecord[] {
 type Listener = { readonly name: string; readonly onNews: (from: string | undefined) => void };
 
 /** The process that draws here lives as long as the tables do, so nothing ever lapses. */
-export function memoryPurses(now: () => number = systemClock.now): PurseTables {
-  const purses = new Map<string, Purse>();
+export function memorySharedBudgets(now: () => number = systemClock.now): SharedBudgetTables {
+  const sharedBudgets = new Map<string, SharedBudgetBooks>();
   const listeners = new Set<Listener>();
   let ids = 0;
 
@@ -284,8 +275,8 @@ export function memoryPurses(now: () => number = systemClock.now): PurseTables {
     now,
     newId: () => String(++ids),
     update(name, change) {
-      const { purse, result, newsFrom } = change(purses.get(name));
-      if (purse !== undefined) purses.set(name, purse);
+      const { books, result, newsFrom } = change(sharedBudgets.get(name));
+      if (books !== undefined) sharedBudgets.set(name, books);
       if (newsFrom !== undefined) tell(name, newsFrom);
       return result;
     },

@@ -2,7 +2,7 @@
 
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
-import { orUndefined, UserError } from "../core/errors.ts";
+import { orUndefined, UserError } from "../../core/errors.ts";
 
 /**
  * The name of one open store in this process: host, boot, process, its start, and a random part. Two stores of one process

@@ -1,8 +1,10 @@
 /** The columns of a run: both SQL stores make their statements, their records and their checks from this list. */
 
-import { StoreError } from "../core/errors.ts";
-import { RECORD_STATUSES, type RunRecord } from "../core/store.ts";
-import type { Usage } from "../core/usage.ts";
+import { keyOfQuestion, type OpenQuestions, type UnansweredQuestion } from "../../core/approval.ts";
+import { StoreError } from "../../core/errors.ts";
+import { RECORD_STATUSES, type RunRecord } from "../../core/store.ts";
+import type { Usage } from "../../core/usage.ts";
+import { isOutOfTurns } from "../../core/words/outcomes.ts";
 import { LATEST_TIME } from "./event-schema.ts";
 
 /** The value of each kind of column in a record. Each store says how it writes and reads a kind. */
@@ -40,8 +42,8 @@ type Column<Kind extends ColumnKind> = {
   readonly added?: { readonly sqlite: number; readonly postgres: number };
 };
 
-/** Fields that each store keeps in its own way: by the number of a run, or in the row of the tree. */
-type Field = Exclude<keyof RunRecord, "parentId" | "rootId" | "lost">;
+/** Not the fields that each store keeps in its own way (by the number of a run, in the row of the tree), nor what follows from others. */
+type Field = Exclude<keyof RunRecord, "parentId" | "rootId" | "lost" | "maxTurnsReached">;
 
 /** In the order of the fields of a record. A field without a column does not compile, nor does one of the wrong kind. */
 const COLUMNS = {
@@ -88,7 +90,10 @@ export function emptyFields(): Record<string, unknown> {
 }
 
 const EMPTY: Record<string, unknown> = Object.fromEntries(
-  ["id", "agentId", "parentId", "rootId", ...RUN_COLUMNS.map(({ field }) => field)].map((field) => [field, undefined]),
+  ["id", "agentId", "parentId", "rootId", ...RUN_COLUMNS.map(({ field }) => field), "maxTurnsReached"].map((field) => [
+    field,
+    undefined,
+  ]),
 );
 
 /** The steps that make a schema, by version, with a step for each column that a later version adds. */
@@ -119,8 +124,9 @@ export const USAGE_COLUMNS = {
 /** Ten times what a runtime allows; trees are indented by it. */
 export const MAX_RUN_DEPTH = 100;
 
-/** Returns the record itself. Throws a `StoreError` that names the run and the column. */
+/** Returns the record itself, with what follows from its columns. Throws a `StoreError` that names the run and the column. */
 export function checkedRecord(record: RunRecord): RunRecord {
+  record.maxTurnsReached = isOutOfTurns(record);
   for (const { name, field, isUsable } of CHECKED) if (!isUsable(record[field])) throw damagedRun(record.id, name);
   return record;
 }
@@ -152,4 +158,27 @@ const CHECKED = RUN_COLUMNS.flatMap(({ name, field, kind }) => {
 /** False for what is not a number at all. */
 function isWithin(value: number, most: number = Number.MAX_SAFE_INTEGER): boolean {
   return value >= 0 && value <= most;
+}
+
+/** The column `questions` of a tree: those without an answer as JSON. A count could not tell one that is asked again. */
+export function questionsColumn(open: OpenQuestions): string | null {
+  return open.size === 0 ? null : JSON.stringify([...open.values()]);
+}
+
+/** Throws a `StoreError` when the column does not hold questions. */
+export function parseQuestions(column: unknown, rootId: string): OpenQuestions {
+  if (column === null || column === undefined) return new Map();
+  try {
+    const found: unknown = JSON.parse(String(column));
+    if (Array.isArray(found) && found.every(isQuestion))
+      return new Map(found.map((question) => [keyOfQuestion(question), question]));
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  throw new StoreError(`Tree ${rootId.slice(0, 100)} is damaged in the store: it has no usable questions`);
+}
+
+function isQuestion(value: unknown): value is UnansweredQuestion {
+  const { runId, path, callId } = (value ?? {}) as Record<keyof UnansweredQuestion, unknown>;
+  return [runId, path, callId].every((part) => typeof part === "string");
 }

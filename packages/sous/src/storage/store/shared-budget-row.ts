@@ -1,17 +1,23 @@
 /** The books of a shared budget as a row of a table. What comes back is checked: a wrong number must not become a limit. */
 
-import { type Amount, UNITS } from "../core/amount.ts";
-import { StoreError } from "../core/errors.ts";
-import { isAwaited, type Liveness, leavePurse, type Purse, type PurseMember } from "../core/purse.ts";
+import { type Amount, UNITS } from "../../core/amount.ts";
+import { StoreError } from "../../core/errors.ts";
+import {
+  isAwaited,
+  type Liveness,
+  leaveBooks,
+  type SharedBudgetBooks,
+  type SharedBudgetMember,
+} from "../../core/shared-budget-books.ts";
 import { isGone, isRunning } from "./owner.ts";
 
 type Row = Readonly<Record<string, unknown>>;
 type Value = string | number | null;
 
-/** In the order of `purseValues`; the name comes before them. */
-export const PURSE_COLUMNS = ["limit_tokens", "limit_nano_usd", "limit_executions", "books"] as const;
+/** In the order of `bookValues`; the name comes before them. */
+export const BOOK_COLUMNS = ["limit_tokens", "limit_nano_usd", "limit_executions", "books"] as const;
 
-export function purseValues({ limits, past, pastExecutions, members }: Purse): Value[] {
+export function bookValues({ limits, past, pastExecutions, members }: SharedBudgetBooks): Value[] {
   return [
     limits.tokens ?? null,
     limits.nanoUsd ?? null,
@@ -20,7 +26,7 @@ export function purseValues({ limits, past, pastExecutions, members }: Purse): V
   ];
 }
 
-export function toPurse(row: Row): Purse {
+export function toSharedBudgetBooks(row: Row): SharedBudgetBooks {
   const limit = (column: string) => (row[column] === null ? undefined : whole(row[column], column));
   const books = toBooks(row.books);
   if (!Array.isArray(books.members)) throw damaged("members");
@@ -38,7 +44,7 @@ export function toPurse(row: Row): Purse {
   };
 }
 
-function toMember(found: unknown): PurseMember {
+function toMember(found: unknown): SharedBudgetMember {
   const row = toRow(found, "members");
   return {
     id: text(row.id, "id"),
@@ -56,7 +62,7 @@ function toMember(found: unknown): PurseMember {
 }
 
 /** One that does not wait has no such field. */
-function toWaiting(found: unknown): PurseMember["waiting"] {
+function toWaiting(found: unknown): SharedBudgetMember["waiting"] {
   if (found === undefined) return undefined;
   const { since, least } = toRow(found, "waiting");
   return { ...toAmount(found, "waiting"), since: whole(since, "waiting"), least: toAmount(least, "waiting") };
@@ -109,12 +115,12 @@ function damaged(where: string): StoreError {
   return new StoreError(`its row is damaged (${where}): restore a copy of the database, or use another name`);
 }
 
-/** How long a process counts as alive after its last step. */
+/** Milliseconds for which a process counts as alive after its last step. */
 const LEASE_MS = 30_000;
 /** A row that no process has renewed in this time becomes the past. */
 const MAX_ABSENCE_MS = 7 * 24 * 3_600_000;
 
-/** What is known at this time about the processes of all rows but those of `ownOwner`. Looks at each process once. */
+/** Finds out what is known at this time about the processes of all rows but those of `ownOwner`. Looks at each process once. */
 export function livenessAt(now: number, ownOwner: string): Liveness {
   const known = new Map<string, { isGone: boolean; isRunning: boolean }>();
   return ({ owner, seenAt }) => {
@@ -130,7 +136,7 @@ export function livenessAt(now: number, ownOwner: string): Liveness {
 }
 
 /** True when others wait who may be served now, or have to look again who is to be refused. */
-export function isNews(before: Purse, after: Purse, id: string): boolean {
+export function isNews(before: SharedBudgetBooks, after: SharedBudgetBooks, id: string): boolean {
   if (!isAwaited(after, id)) return false;
   const rows = new Map(after.members.map((member) => [member.id, member]));
   return before.members.some((member) => {
@@ -139,7 +145,7 @@ export function isNews(before: Purse, after: Purse, id: string): boolean {
   });
 }
 
-function hasGivenWay(before: PurseMember, after: PurseMember): boolean {
+function hasGivenWay(before: SharedBudgetMember, after: SharedBudgetMember): boolean {
   if (isLess(after.inFlight, before.inFlight) || isLess(after.kept, before.kept)) return true;
   if (isLess(after.spent, before.spent) || (before.moves && !after.moves)) return true;
   const { waiting } = before;
@@ -151,12 +157,12 @@ function isLess(one: Amount, other: Amount): boolean {
   return UNITS.some((unit) => one[unit] < other[unit]);
 }
 
-export function hasOwner({ members }: Purse, owner: string): boolean {
+export function hasOwner({ members }: SharedBudgetBooks, owner: string): boolean {
   return members.some((member) => member.owner === owner);
 }
 
 /** A store that is closed takes its rows out of the books. */
-export function withoutOwner(purse: Purse, owner: string): Purse {
-  const own = purse.members.filter((member) => member.owner === owner);
-  return own.reduce((next, { id }) => leavePurse(next, id), purse);
+export function withoutOwner(books: SharedBudgetBooks, owner: string): SharedBudgetBooks {
+  const own = books.members.filter((member) => member.owner === owner);
+  return own.reduce((next, { id }) => leaveBooks(next, id), books);
 }

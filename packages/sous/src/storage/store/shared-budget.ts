@@ -1,48 +1,48 @@
-/** A shared budget over any store that can change one record safely: the rules are those of `core/purse.ts`. */
+/** A shared budget over any store that can change one record safely: the rules are those of `core/shared-budget-books.ts`. */
 
-import { wholeUnits } from "../core/amount.ts";
-import { checkWord, messageOf, StoreError, UserError } from "../core/errors.ts";
-import {
-  emptyPurse,
-  lapseInPurse,
-  leavePurse,
-  type Purse,
-  type PurseLimits,
-  type PurseReply,
-  type PurseShare,
-  type PurseState,
-  stateOf,
-  stepInPurse,
-} from "../core/purse.ts";
+import { wholeUnits } from "../../core/amount.ts";
+import { checkWord, messageOf, StoreError, UserError } from "../../core/errors.ts";
 import {
   checkSharedName,
-  type PursePort,
-  type SharedBudget,
+  type OpenedBudget,
   type SharedBudgetOptions,
+  type SharedBudgetPort,
   type SharedLimits,
-  toPurseLimits,
+  toBookLimits,
   toSharedLimits,
   unreachable,
-} from "../core/shared-budget.ts";
-import { isNews, livenessAt } from "./purse-row.ts";
+} from "../../core/shared-budget.ts";
+import {
+  emptyBooks,
+  lapseInBooks,
+  leaveBooks,
+  type SharedBudgetBooks,
+  type SharedBudgetLimits,
+  type SharedBudgetReply,
+  type SharedBudgetShare,
+  type SharedBudgetState,
+  stateOf,
+  stepInBooks,
+} from "../../core/shared-budget-books.ts";
+import { isNews, livenessAt } from "./shared-budget-row.ts";
 
 type Eventually<T> = T | Promise<T>;
 
-export type PurseChange<T> = {
+export type SharedBudgetChange<T> = {
   /** The new books; undefined when they stay as they are. */
-  readonly purse: Purse | undefined;
+  readonly books: SharedBudgetBooks | undefined;
   readonly result: T;
   /** The row that has changed so that others may be served now. Listeners are notified. */
   readonly newsFrom?: string | undefined;
 };
 
-/** What a store has to offer. */
-export type PurseTables = {
+/** The interface that a store has to offer. */
+export type SharedBudgetTables = {
   /**
-   * Changes the books of one purse; undefined when there is none. They are stored whole or not at all, and no other process changes
+   * Changes the books of one books; undefined when there is none. They are stored whole or not at all, and no other process changes
    * them meanwhile. `change` may be called again with newer books: it must do nothing but return what it is to become.
    */
-  update<T>(name: string, change: (purse: Purse | undefined) => PurseChange<T>): Eventually<T>;
+  update<T>(name: string, change: (books: SharedBudgetBooks | undefined) => SharedBudgetChange<T>): Eventually<T>;
   /** The process, as `owner.ts` writes it. Rows of this owner never lapse here. */
   readonly owner: string;
   /** The clock that all users of these tables share. */
@@ -54,68 +54,68 @@ export type PurseTables = {
 };
 
 export async function openSharedBudget(
-  tables: PurseTables,
+  tables: SharedBudgetTables,
   name: string,
   limits?: SharedLimits,
   { existing = "join" }: SharedBudgetOptions = {},
-): Promise<SharedBudget> {
+): Promise<OpenedBudget> {
   checkSharedName(name);
   checkWord("existing", existing, ["join", "replace"]);
-  const wanted = limits === undefined ? undefined : toPurseLimits(limits);
+  const wanted = limits === undefined ? undefined : toBookLimits(limits);
   const desk = new Desk(tables, name);
   await desk.open(wanted, existing);
-  return { name, left: () => desk.left(), spent: () => desk.spent(), purse: desk };
+  return { name, left: () => desk.left(), spent: () => desk.spent(), books: desk };
 }
 
-class Desk implements PursePort {
-  readonly #tables: PurseTables;
+class Desk implements SharedBudgetPort {
+  readonly #tables: SharedBudgetTables;
   readonly #name: string;
   readonly #id: string;
 
-  constructor(tables: PurseTables, name: string) {
+  constructor(tables: SharedBudgetTables, name: string) {
     this.#tables = tables;
     this.#name = name;
     this.#id = tables.newId();
   }
 
-  async open(wanted: PurseLimits | undefined, existing: "join" | "replace"): Promise<void> {
+  async open(wanted: SharedBudgetLimits | undefined, existing: "join" | "replace"): Promise<void> {
     const name = this.#name;
-    const refusal = await this.#update((purse): PurseChange<UserError | undefined> => {
-      if (purse === undefined && wanted === undefined) {
+    const refusal = await this.#update((books): SharedBudgetChange<UserError | undefined> => {
+      if (books === undefined && wanted === undefined) {
         const sentence = `There is no shared budget ${JSON.stringify(name)}: give its limits to make it`;
-        return { purse: undefined, result: new UserError(sentence) };
+        return { books: undefined, result: new UserError(sentence) };
       }
-      if (purse === undefined) return { purse: wanted && emptyPurse(wanted), result: undefined };
-      if (wanted === undefined || areSame(purse.limits, wanted)) {
+      if (books === undefined) return { books: wanted && emptyBooks(wanted), result: undefined };
+      if (wanted === undefined || areSame(books.limits, wanted)) {
         // Otherwise rows of dead processes pile up.
-        const next = this.#lapse(purse);
-        return { purse: next === purse ? undefined : next, result: undefined, newsFrom: this.#newsIn(purse, next) };
+        const next = this.#lapse(books);
+        return { books: next === books ? undefined : next, result: undefined, newsFrom: this.#newsIn(books, next) };
       }
-      if (existing === "join") return { purse: undefined, result: otherLimits(name, purse.limits) };
-      return { purse: { ...purse, limits: wanted }, result: undefined, newsFrom: this.#id };
+      if (existing === "join") return { books: undefined, result: otherLimits(name, books.limits) };
+      return { books: { ...books, limits: wanted }, result: undefined, newsFrom: this.#id };
     });
     if (refusal !== undefined) throw refusal;
   }
 
-  step(given: Parameters<PursePort["step"]>[0]): Eventually<PurseReply> {
-    return this.#change((purse) => {
+  step(given: Parameters<SharedBudgetPort["step"]>[0]): Eventually<SharedBudgetReply> {
+    return this.#change((books) => {
       const { owner, now } = this.#tables;
       const step = { ...given, share: inWholeUnits(given.share), id: this.#id, owner, now: now() };
-      let { purse: next, reply } = stepInPurse(purse, step);
+      let { books: next, reply } = stepInBooks(books, step);
       if (isHeldUp(reply)) {
-        // What a dead process holds will never come back, so no run should wait for it.
-        const lapsed = this.#lapse(purse);
-        if (lapsed !== purse) ({ purse: next, reply } = stepInPurse(lapsed, step));
+        // Amounts that a dead process holds will never come back, so no run should wait for it.
+        const lapsed = this.#lapse(books);
+        if (lapsed !== books) ({ books: next, reply } = stepInBooks(lapsed, step));
       }
-      return { purse: next, result: reply, newsFrom: this.#newsIn(purse, next) };
+      return { books: next, result: reply, newsFrom: this.#newsIn(books, next) };
     });
   }
 
   leave(): Eventually<void> {
-    return this.#update((purse) => {
-      const next = purse && leavePurse(purse, this.#id);
-      if (purse === undefined || next === undefined || next === purse) return { purse: undefined, result: undefined };
-      return { purse: next, result: undefined, newsFrom: this.#newsIn(purse, next) };
+    return this.#update((books) => {
+      const next = books && leaveBooks(books, this.#id);
+      if (books === undefined || next === undefined || next === books) return { books: undefined, result: undefined };
+      return { books: next, result: undefined, newsFrom: this.#newsIn(books, next) };
     });
   }
 
@@ -141,31 +141,31 @@ class Desk implements PursePort {
     return { tokens: spent.tokens, costUsd: spent.nanoUsd / 1e9, executions };
   }
 
-  #look(): Eventually<PurseState> {
-    return this.#change((purse) => {
-      const next = this.#lapse(purse);
-      if (next === purse) return { purse: undefined, result: stateOf(purse) };
-      return { purse: next, result: stateOf(next), newsFrom: this.#newsIn(purse, next) };
+  #look(): Eventually<SharedBudgetState> {
+    return this.#change((books) => {
+      const next = this.#lapse(books);
+      if (next === books) return { books: undefined, result: stateOf(books) };
+      return { books: next, result: stateOf(next), newsFrom: this.#newsIn(books, next) };
     });
   }
 
-  #lapse(purse: Purse): Purse {
+  #lapse(books: SharedBudgetBooks): SharedBudgetBooks {
     const { owner, now } = this.#tables;
-    return lapseInPurse(purse, livenessAt(now(), owner));
+    return lapseInBooks(books, livenessAt(now(), owner));
   }
 
-  #newsIn(before: Purse, after: Purse): string | undefined {
+  #newsIn(before: SharedBudgetBooks, after: SharedBudgetBooks): string | undefined {
     return isNews(before, after, this.#id) ? this.#id : undefined;
   }
 
-  #change<T>(change: (purse: Purse) => PurseChange<T>): Eventually<T> {
-    return this.#update((purse) => {
-      if (purse === undefined) throw new StoreError("it is no longer in the store");
-      return change(purse);
+  #change<T>(change: (books: SharedBudgetBooks) => SharedBudgetChange<T>): Eventually<T> {
+    return this.#update((books) => {
+      if (books === undefined) throw new StoreError("it is no longer in the store");
+      return change(books);
     });
   }
 
-  #update<T>(change: (purse: Purse | undefined) => PurseChange<T>): Eventually<T> {
+  #update<T>(change: (books: SharedBudgetBooks | undefined) => SharedBudgetChange<T>): Eventually<T> {
     const explain = (error: unknown): never => {
       throw error instanceof StoreError ? unreachable(this.#name, error, messageOf(error)) : error;
     };
@@ -179,18 +179,21 @@ class Desk implements PursePort {
 }
 
 /** Dead processes do not hold back a child: what they started stays counted. */
-function isHeldUp({ answers }: PurseReply): boolean {
+function isHeldUp({ answers }: SharedBudgetReply): boolean {
   return answers.some(({ kind }) => kind !== "granted");
 }
 
 /** The books stay whole numbers, whatever a process sends. Its next step corrects a number that was not whole. */
-function inWholeUnits({ spent, inFlight, kept, executions }: PurseShare): PurseShare {
+function inWholeUnits({ spent, inFlight, kept, executions }: SharedBudgetShare): SharedBudgetShare {
   const whole = (figure: number) => wholeUnits(figure, Number.MAX_SAFE_INTEGER);
-  const amount = ({ tokens, nanoUsd }: PurseShare["spent"]) => ({ tokens: whole(tokens), nanoUsd: whole(nanoUsd) });
+  const amount = ({ tokens, nanoUsd }: SharedBudgetShare["spent"]) => ({
+    tokens: whole(tokens),
+    nanoUsd: whole(nanoUsd),
+  });
   return { spent: amount(spent), inFlight: amount(inFlight), kept: amount(kept), executions: whole(executions) };
 }
 
-function otherLimits(name: string, limits: PurseLimits): UserError {
+function otherLimits(name: string, limits: SharedBudgetLimits): UserError {
   const { tokens, costUsd, executions } = toSharedLimits(limits);
   const words = [
     tokens === undefined ? [] : `${tokens} tokens`,
@@ -202,6 +205,6 @@ function otherLimits(name: string, limits: PurseLimits): UserError {
   );
 }
 
-function areSame(one: PurseLimits, other: PurseLimits): boolean {
+function areSame(one: SharedBudgetLimits, other: SharedBudgetLimits): boolean {
   return one.tokens === other.tokens && one.nanoUsd === other.nanoUsd && one.executions === other.executions;
 }

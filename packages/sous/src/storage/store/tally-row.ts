@@ -1,8 +1,8 @@
 /** One line of the totals as a row of the table `tallies`: which columns there are, and what is made of a row that is read. */
 
-import { ERROR_TYPES, type ErrorType, StoreError } from "../core/errors.ts";
-import { RECORD_STATUSES, type RunRecord } from "../core/store.ts";
-import type { RunTally, Tally } from "../core/totals.ts";
+import { ERROR_TYPES, type ErrorType, StoreError } from "../../core/errors.ts";
+import type { RunTally, Tally } from "../../core/totals.ts";
+import { RUN_STATUSES } from "../../core/words/outcomes.ts";
 import { fromColumn } from "./event-row.ts";
 import { LATEST_TIME } from "./event-schema.ts";
 import { MAX_RUN_DEPTH } from "./run-columns.ts";
@@ -73,10 +73,12 @@ function whole(row: Row, column: string, most?: number): number {
 }
 
 function statusOf(row: Row): RunTally["status"] {
-  const found = RECORD_STATUSES.find((status) => status === row.status);
-  if (found === undefined || found === ("running" satisfies RunRecord["status"])) throw damaged(row, "status");
+  const found = STATUSES.find((status) => status === row.status);
+  if (found === undefined) throw damaged(row, "status");
   return found;
 }
+
+const STATUSES: readonly RunTally["status"][] = [...RUN_STATUSES, "interrupted"];
 
 function errorTypeOf(row: Row): ErrorType {
   const found = ERROR_TYPES.find((type) => type === row.error_type);

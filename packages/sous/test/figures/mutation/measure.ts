@@ -1,22 +1,22 @@
 /** The mutation sample of this repository: which sources are changed, which tests are asked, and what is printed. */
 
-import { EQUIVALENTS } from "../mutation-equivalents.ts";
-import { rootFolder, sourceFiles } from "../source-files.ts";
+import { EQUIVALENTS } from "../../support/mutation-equivalents.ts";
+import { rootFolder, sourceFiles } from "../../support/source-files.ts";
 import { drawMutants, type Judged, judgeMutants, type MutationFigure, testsIn } from "./sample.ts";
 import { isIsolated, type Repository } from "./workshop.ts";
 
 /** Test files that read the sources or measure them: they would notice a change of the text, not of what it does. */
 const LEFT_OUT: Readonly<Record<string, string>> = {
-  "architecture.test.ts": "reads the imports of the sources",
-  "coverage.test.ts": "loads every source and looks at nothing",
-  "docs/": "compares pages with the sources",
-  "exports.test.ts": "compares the list of exports",
-  "figures/r16-expressions.test.ts": "measures the expressions as they are written",
-  "inventory/": "lists the expressions of the sources",
-  "lockfile.test.ts": "reads the lockfile",
-  "mutation.test.ts": "changes sources itself",
-  "mutation/": "changes sources itself",
-  "pack.test.ts": "builds the package from a clean checkout",
+  "figures/mutation/": "changes sources itself",
+  "system/coverage.test.ts": "loads every source and looks at nothing",
+  "system/docs/": "compares pages with the sources",
+  "system/mutation.test.ts": "changes sources itself",
+  "system/pack.test.ts": "builds the package from a clean checkout",
+  "unit/architecture.test.ts": "reads the imports of the sources",
+  "unit/docs/": "compares pages with the sources",
+  "unit/exports.test.ts": "compares the list of exports",
+  "unit/inventory/": "lists the expressions of the sources",
+  "unit/lockfile.test.ts": "reads the lockfile",
 };
 
 const PACKAGE = "packages/sous";

@@ -12,8 +12,8 @@ export function withProbes(text: string, mutants: readonly (readonly [number, Mu
   const opening: Insertion[] = [];
   const closing: Insertion[] = [];
   // Of two that begin at one place the longer one is outside.
-  const outsideFirst = [...mutants].sort(([, one], [, other]) => one.start - other.start || other.end - one.end);
-  for (const [number, mutant] of outsideFirst) {
+  const externalFirst = [...mutants].sort(([, one], [, other]) => one.start - other.start || other.end - one.end);
+  for (const [number, mutant] of externalFirst) {
     const [before, after] = wrapping(number, mutant);
     opening.push({ at: mutant.start + (before.isInside ? 1 : 0), text: before.text });
     closing.unshift({ at: mutant.end, text: after });

@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { EQUIVALENTS, isEquivalent } from "../mutation-equivalents.ts";
-import { sourceFiles } from "../source-files.ts";
-import { temporaryTree } from "../tools/temporary-tree.ts";
+import { temporaryTree } from "../../support/app/tools/temporary-tree.ts";
+import { EQUIVALENTS, isEquivalent } from "../../support/mutation-equivalents.ts";
+import { sourceFiles } from "../../support/source-files.ts";
 import { drawMutants, judgeMutants, testsIn } from "./sample.ts";
 import { applyMutant, MUTATION_KINDS, mutantsIn, parses } from "./sites.ts";
 

@@ -2,10 +2,10 @@
 
 import { readdirSync } from "node:fs";
 import { join, sep } from "node:path";
-import type { Random } from "../../src/core/clock.ts";
-import { seededRandom } from "../../src/testing/world.ts";
-import { type Equivalent, isEquivalent } from "../mutation-equivalents.ts";
-import type { SourceFile } from "../star.ts";
+import type { Random } from "../../../src/core/clock.ts";
+import { seededRandom } from "../../../src/testing/world.ts";
+import { type Equivalent, isEquivalent } from "../../support/mutation-equivalents.ts";
+import type { SourceFile } from "../../support/star.ts";
 import { withProbes } from "./probes.ts";
 import { applyMutant, MUTATION_KINDS, type Mutant, mutantsIn, parses } from "./sites.ts";
 import { type Repository, Workshop } from "./workshop.ts";
@@ -177,7 +177,7 @@ async function judge(
 function nearestFirst(sourcePath: string): (one: TestFile, other: TestFile) => number {
   const [, folder, name] = /^(?:(.*)\/)?([^/]*)\.ts$/.exec(sourcePath) ?? [];
   const distance = ({ path }: TestFile) => {
-    const inFolder = path.includes(`/test/${folder}/`);
+    const inFolder = path.includes(`/${folder}/`);
     if (path.endsWith(`/${name}.test.ts`)) return inFolder ? 0 : 1;
     if (path.includes(`/${name}`)) return 2;
     if (inFolder) return 3;

@@ -1,7 +1,7 @@
 /** Finds the places of a source that can be changed by one step, and says how the changed text reads. */
 
 import { type ESTree, parseSync, Visitor } from "rolldown/utils";
-import type { SourceFile } from "../star.ts";
+import type { SourceFile } from "../../support/star.ts";
 
 export const MUTATION_KINDS = [
   "negate a condition",

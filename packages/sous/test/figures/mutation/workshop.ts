@@ -131,7 +131,7 @@ async function linkModules(root: string, copy: string): Promise<void> {
 
 /** Tests that remove a guard find it by its label. A mutant must not fail them by reading differently. */
 async function readOriginals(root: string, copy: string, packageFolder: string): Promise<void> {
-  const reader = join(copy, packageFolder, "test/mutation.ts");
+  const reader = join(copy, packageFolder, "test/support/mutation.ts");
   if (!existsSync(reader)) return;
   const found = "readFileSync(fileURLToPath(fileUrl)";
   const pieces = (await readFile(reader, "utf8")).split(found);

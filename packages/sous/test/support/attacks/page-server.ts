@@ -3,11 +3,11 @@
 import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import { type AddressInfo, createServer as createTcpServer, type Socket } from "node:net";
-import type { ToolResult } from "../../src/core/tool.ts";
-import { isPublicAddress } from "../../src/machine/address.ts";
-import { fetchTool } from "../../src/tools/fetch.ts";
-import type { Network } from "../../src/tools/fetch-page.ts";
-import { contextIn } from "../tools/temporary-tree.ts";
+import { fetchTool } from "../../../src/app/tools/fetch.ts";
+import type { Network } from "../../../src/app/tools/fetch-page.ts";
+import type { ToolResult } from "../../../src/core/tool.ts";
+import { isPublicAddress } from "../../../src/machine/address.ts";
+import { contextIn } from "../app/tools/temporary-tree.ts";
 
 /** Every address of 127/8 is this machine: the page has one that is exempt, the canary listens on the others. */
 export const PAGE_ADDRESS = "127.0.0.2";

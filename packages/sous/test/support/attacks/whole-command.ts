@@ -2,19 +2,19 @@
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { openApplication } from "../../src/cli/application/open.ts";
-import { findTrust } from "../../src/cli/application/project.ts";
-import { ChatConversation } from "../../src/cli/chat/conversation.ts";
-import { userFolder } from "../../src/cli/files/paths.ts";
-import type { OptionValues } from "../../src/cli/table/options.ts";
-import type { RUN } from "../../src/cli/table/run-entries.ts";
-import { readRunFlags } from "../../src/cli/table/run-flags.ts";
-import { readProject } from "../../src/config/trust/files.ts";
-import { trust as giveTrust } from "../../src/config/trust/trust.ts";
-import type { Approve } from "../../src/core/approval.ts";
-import type { SousEvent } from "../../src/core/event.ts";
-import type { RunResult } from "../../src/core/runtime.ts";
-import { temporaryTree } from "../tools/temporary-tree.ts";
+import { openApplication } from "../../../src/app/cli/application/open.ts";
+import { findTrust } from "../../../src/app/cli/application/project.ts";
+import { ChatConversation } from "../../../src/app/cli/chat/conversation.ts";
+import { userFolder } from "../../../src/app/cli/files/paths.ts";
+import type { OptionValues } from "../../../src/app/cli/table/options.ts";
+import type { RUN } from "../../../src/app/cli/table/run-entries.ts";
+import { readRunFlags } from "../../../src/app/cli/table/run-flags.ts";
+import { readProject } from "../../../src/app/config/trust/files.ts";
+import { trust as giveTrust } from "../../../src/app/config/trust/trust.ts";
+import type { Approve } from "../../../src/core/approval.ts";
+import type { SousEvent } from "../../../src/core/event.ts";
+import type { RunResult } from "../../../src/core/runtime.ts";
+import { temporaryTree } from "../app/tools/temporary-tree.ts";
 
 export type Flags = Partial<OptionValues<typeof RUN>>;
 

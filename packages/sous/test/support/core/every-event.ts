@@ -1,6 +1,6 @@
 /** One event of every type with every field in use, and every place in it that can be made wrong. */
 
-import type { EventOf, StoredEvent } from "../../src/core/event.ts";
+import type { EventOf, StoredEvent } from "../../../src/core/event.ts";
 
 /** A field that is added anywhere does not compile until it is in use here. */
 type Filled<T> = T extends object ? { [Field in keyof T]-?: Filled<Exclude<T[Field], undefined>> } : T;

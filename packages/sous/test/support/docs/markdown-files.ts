@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { pagePaths } from "../../../../scripts/repository-files.ts";
+import { pagePaths } from "../../../../../scripts/repository-files.ts";
 import { rootFolder } from "../source-files.ts";
 
 export type Page = { path: string; text: string };

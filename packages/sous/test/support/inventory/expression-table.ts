@@ -18,12 +18,12 @@ export type UnprovedExpression = {
 
 export const UNPROVED: readonly UnprovedExpression[] = [
   {
-    path: "cli/chat/editor.ts",
+    path: "app/cli/chat/editor.ts",
     written: String.raw`/[\p{L}\p{N}_]*[^\p{L}\p{N}_]*$/u`,
     reason: "looks at no more than the last 1,000 characters before the cursor",
   },
   {
-    path: "secrets/decodings.ts",
+    path: "runtime/secrets/decodings.ts",
     written: String.raw`/^[ \t]*[0-9a-f]{4,16}:?[ \t]+((?:[0-9a-f]{2}){1,8}(?:[ \t]{1,2}(?:[0-9a-f]{2}){1,8}){0,63})(?:[ \t]{2,}[^\r\n]*|[ \t]*\|[^\r\n]*)?(?:\r?\n|$)/gim`,
     reason: "begins at the start of a line only, and what may overlap takes the rest of the line, which always ends it",
     worst: {
@@ -33,7 +33,7 @@ export const UNPROVED: readonly UnprovedExpression[] = [
     },
   },
   {
-    path: "secrets/decodings.ts",
+    path: "runtime/secrets/decodings.ts",
     written: String.raw`/(?:[0-9a-f]{2}(?:(?:[\s:,.-]|\\n){1,5}(?:0x|\\x)?)?){7,}[0-9a-f]{2}/gi`,
     reason: "fails only before the eighth byte, and each byte with what follows it has a bounded length",
     worst: {
@@ -42,7 +42,7 @@ export const UNPROVED: readonly UnprovedExpression[] = [
     },
   },
   {
-    path: "secrets/decodings.ts",
+    path: "runtime/secrets/decodings.ts",
     written: String.raw`/\b\d{1,3}(?:[\s,;]{1,6}\d{1,3}\b){7,}/g`,
     reason: "fails only before the eighth number, and each number with what follows it has a bounded length",
     worst: {
@@ -51,29 +51,29 @@ export const UNPROVED: readonly UnprovedExpression[] = [
     },
   },
   {
-    path: "secrets/decodings.ts",
+    path: "runtime/secrets/decodings.ts",
     written: "new RegExp(`[%\\\\\\\\&${UNSEEN}]`)",
     reason: "one character",
   },
   {
-    path: "secrets/decodings.ts",
+    path: "runtime/secrets/decodings.ts",
     written: String.raw`/^[ \t]*[0-9a-f]{4,16}:?[ \t]/im`,
     reason: "begins at the start of a line only, and takes nothing of the next one",
     worst: { expression: /^[ \t]*[0-9a-f]{4,16}:?[ \t]/im, text: (length) => " ".repeat(length) },
   },
   {
-    path: "secrets/decodings.ts",
+    path: "runtime/secrets/decodings.ts",
     written: 'new RegExp(ESCAPE, "gi")',
     reason: "choices of bounded length",
   },
   {
-    path: "secrets/decodings.ts",
+    path: "runtime/secrets/decodings.ts",
     written: String.raw`/^[ \t]*[0-9a-f]{6,16}:?[ \t]+|\s+/gim`,
     reason: "the first choice begins at the start of a line only, and nothing follows the second one",
     worst: { expression: /^[ \t]*[0-9a-f]{6,16}:?[ \t]+|\s+/gim, text: (length) => " ".repeat(length) },
   },
   {
-    path: "secrets/token-shapes.ts",
+    path: "runtime/secrets/token-shapes.ts",
     written: 'new RegExp(SHAPES.map(({ pattern }) => `(${pattern.source})`).join("|"), "y")',
     reason: "joins expressions that are each proved, as choices at one place; every repetition in them is bounded",
     worst: {
@@ -82,14 +82,24 @@ export const UNPROVED: readonly UnprovedExpression[] = [
     },
   },
   {
-    path: "tools/html-tokens.ts",
+    path: "app/tools/html-tokens.ts",
     written: 'new RegExp(`</${name}(?=[\\\\s/>])`, "gi")',
     reason: "the name is one of our own list of elements; no repetition",
     worst: { expression: /<\/script(?=[\s/>])/gi, text: (length) => "</script".repeat(length / 8) },
   },
   {
-    path: "core/pattern-syntax.ts",
-    written: 'new RegExp(`^\\\\p{${found?.[1]}}$`, "u")',
-    reason: "one class of characters, tried on one character",
+    path: "core/character-class.ts",
+    written: 'new RegExp(`\\\\p{${property}}`, "u")',
+    reason: "one class of characters, and never matched",
+  },
+  {
+    path: "runtime/schema/scalar-rules.ts",
+    written: 'new RegExp(`^(?:${pattern})$`, "u")',
+    reason: "begins at the start of the text only, and repetitions are divided by characters that they do not hold",
+    worst: {
+      expression:
+        /^(?:[\w!#$%&'*+/=?^`{|}~-]+(?:\.[\w!#$%&'*+/=?^`{|}~-]+)*@(?:[A-Za-z0-9][A-Za-z0-9-]*\.)+[A-Za-z]{2,})$/u,
+      text: (length) => `a@${"a-.".repeat(length / 3)}`,
+    },
   },
 ];

@@ -2,17 +2,17 @@
 
 import assert from "node:assert/strict";
 import {
-  type OutsideAgents,
-  type OutsideAnswer,
-  type OutsideHost,
+  type ExternalAgents,
+  type ExternalAnswer,
+  type ExternalHost,
   SessionLost,
   type SessionRequest,
-} from "../../src/core/outside-agent.ts";
-import { type Tool, ToolRegistry } from "../../src/core/tool.ts";
-import { noUsage } from "../../src/core/usage.ts";
-import { registerSubagentTools } from "../../src/runtime.ts";
-import type { SubagentCallbacks, SubagentInfo } from "../../src/subagents/callbacks.ts";
-import type { SubagentToolsOptions } from "../../src/subagents/register.ts";
+} from "../../../src/core/external-agent.ts";
+import { type Tool, ToolRegistry } from "../../../src/core/tool.ts";
+import { noUsage } from "../../../src/core/usage.ts";
+import type { SubagentCallbacks, SubagentInfo } from "../../../src/runtime/subagents/callbacks.ts";
+import type { SubagentToolsOptions } from "../../../src/runtime/subagents/register.ts";
+import { registerSubagentTools } from "../../../src/runtime.ts";
 
 export function registryWith(options: SubagentToolsOptions, depth?: number, tools: readonly Tool[] = []): ToolRegistry {
   const registry = new ToolRegistry(tools);
@@ -56,12 +56,12 @@ export type FakePrompt = {
   isContinued: boolean;
 };
 
-type FakeAnswer = string | Partial<OutsideAnswer & { text: string }>;
+type FakeAnswer = string | Partial<ExternalAnswer & { text: string }>;
 
 /** What an agent does with a prompt. A text is its answer; `lent` is what the run lends to the session. */
 export type FakeWork = (
   prompt: FakePrompt,
-  lent: { signal: AbortSignal; host: OutsideHost; request: SessionRequest },
+  lent: { signal: AbortSignal; host: ExternalHost; request: SessionRequest },
 ) => Promise<FakeAnswer>;
 
 type FakeOptions = {
@@ -74,11 +74,11 @@ type FakeOptions = {
   sessions?: Set<string> | undefined;
 };
 
-/** Agents outside that answer as they are told, without a process. */
+/** External agents that answer as they are told, without a process. */
 export function fakeClient(
   work: FakeWork,
   options: FakeOptions = {},
-): OutsideAgents & { prompts: FakePrompt[]; open: Set<string> } {
+): ExternalAgents & { prompts: FakePrompt[]; open: Set<string> } {
   const { usage, maxCostUsd, timeoutMs, canLoad = true, sessions = new Set() } = options;
   const prompts: FakePrompt[] = [];
   const open = new Set<string>();
@@ -86,7 +86,7 @@ export function fakeClient(
     prompts,
     open,
     serverNames: ["local", "Second Server"],
-    outsideAgent: (serverName, agentId) => ({
+    externalAgent: (serverName, agentId) => ({
       serverName: serverName ?? "local",
       maxCostUsd,
       timeoutMs,

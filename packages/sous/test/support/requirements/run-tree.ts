@@ -1,13 +1,12 @@
 /** One tree on a stage, from start to end, with what its root's tools returned to code. */
 
-import type { AgentOptions } from "../../src/core/agent.ts";
-import type { HookCall } from "../../src/core/approval.ts";
-import type { RunHandle, RunOptions, RunResult, RuntimeOptions } from "../../src/core/runtime.ts";
-import type { Tool, ToolResult, ToolTier } from "../../src/core/tool.ts";
-import type { ParallelOutput } from "../../src/subagents/parallel.ts";
-import type { Script } from "../../src/testing/script.ts";
-import type { ScriptedModelOptions } from "../../src/testing/scripted-model.ts";
-import { calls, type Step } from "../../src/testing/steps.ts";
+import type { AgentOptions } from "../../../src/core/agent.ts";
+import type { HookCall } from "../../../src/core/approval.ts";
+import type { RunHandle, RunOptions, RunResult, RuntimeOptions } from "../../../src/core/runtime.ts";
+import type { Tool, ToolResult, ToolTier } from "../../../src/core/tool.ts";
+import type { ParallelOutput } from "../../../src/runtime/subagents/parallel.ts";
+import type { ScriptedModelOptions } from "../../../src/testing/scripted-model.ts";
+import { calls, type Script, type Step } from "../../../src/testing/steps.ts";
 import { openStage, type Stage, simpleTool } from "./support.ts";
 
 export type TreePlan = {

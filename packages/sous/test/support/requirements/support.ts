@@ -1,27 +1,27 @@
 /** A stage for tests of requirements: the real runtime with a scripted model, on a clock that stands still. */
 
 import assert from "node:assert/strict";
-import { type AgentDefinition, type AgentOptions, agent } from "../../src/core/agent.ts";
-import type { EventOf, SousEvent, StoredEvent } from "../../src/core/event.ts";
-import type { ToolResultPart, UserInput } from "../../src/core/message.ts";
-import type { RunHandle, RunOptions, RunResult, RuntimeOptions } from "../../src/core/runtime.ts";
-import type { AnySchema } from "../../src/core/schema.ts";
-import type { Store } from "../../src/core/store.ts";
-import { type Tool, type ToolContext, type ToolOptions, tool } from "../../src/core/tool.ts";
-import { createRuntime, type Runtime } from "../../src/runtime.ts";
-import { parseStoredEvent } from "../../src/store/event-schema.ts";
-import { problemOfTree } from "../../src/store/import/check.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { checkRequests } from "../../src/testing/check-messages.ts";
-import { checkHistory, type HistoryFacts } from "../../src/testing/checker.ts";
-import type { Script } from "../../src/testing/script.ts";
+import { type AgentDefinition, type AgentOptions, agent } from "../../../src/core/agent.ts";
+import type { EventOf, SousEvent, StoredEvent } from "../../../src/core/event.ts";
+import type { ToolResultPart, UserInput } from "../../../src/core/message.ts";
+import type { RunHandle, RunOptions, RunResult, RuntimeOptions } from "../../../src/core/runtime.ts";
+import type { AnySchema } from "../../../src/core/schema.ts";
+import type { Store } from "../../../src/core/store.ts";
+import { type Tool, type ToolContext, type ToolOptions, tool } from "../../../src/core/tool.ts";
+import { createRuntime, type Runtime } from "../../../src/runtime.ts";
+import { parseStoredEvent } from "../../../src/storage/store/event-schema.ts";
+import { problemOfTree } from "../../../src/storage/store/import/tree.ts";
+import { openMemoryStore } from "../../../src/storage/store/memory.ts";
+import { checkHistory, type HistoryFacts } from "../../../src/testing/checker.ts";
 import {
   type RecordedRequest,
   type ScriptedModel,
   type ScriptedModelOptions,
   scriptedModel,
-} from "../../src/testing/scripted-model.ts";
-import { createWorld, type World } from "../../src/testing/world.ts";
+} from "../../../src/testing/scripted-model.ts";
+import type { Script } from "../../../src/testing/steps.ts";
+import { createWorld, type World } from "../../../src/testing/world.ts";
+import { checkRequests } from "../testing/check-messages.ts";
 
 export type Stage = {
   readonly world: World;

@@ -1,10 +1,11 @@
 /** A stage whose stored run is run again, from its real definitions and from its recording alone. */
 
 import assert from "node:assert/strict";
-import type { AgentDefinition } from "../../src/core/agent.ts";
-import type { StoredEvent } from "../../src/core/event.ts";
-import type { Store } from "../../src/core/store.ts";
-import { type Rerun, type RerunOptions, rerun } from "../../src/rerun.ts";
+import type { AgentDefinition } from "../../../src/core/agent.ts";
+import type { StoredEvent } from "../../../src/core/event.ts";
+import type { Store } from "../../../src/core/store.ts";
+import type { RerunOptions } from "../../../src/rerun/stage.ts";
+import { type Rerun, rerun } from "../../../src/rerun.ts";
 import type { Stage } from "../requirements/support.ts";
 
 /** Both ways give what was recorded; the first is from the real definitions, the second from the recording alone. */

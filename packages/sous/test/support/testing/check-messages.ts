@@ -1,8 +1,8 @@
 /** Says what a provider would refuse in a history: calls must be answered once, ids unique, text well-formed. */
 
-import { isWellFormed } from "../core/clean-text.ts";
-import type { Message } from "../core/message.ts";
-import type { RecordedRequest } from "./scripted-model.ts";
+import { isWellFormed } from "../../../src/core/clean-text.ts";
+import type { Message } from "../../../src/core/message.ts";
+import type { RecordedRequest } from "../../../src/testing/scripted-model.ts";
 
 /** One sentence for each thing a provider would refuse; none when the history can be sent. */
 export function checkMessages(messages: readonly Message[]): string[] {

@@ -1,13 +1,24 @@
 /** Faults by injection: stores, tools and answers that go wrong now and then, drawn from the seed of a world. */
 
-import { StoreError } from "../core/errors.ts";
-import type { StoredEvent } from "../core/event.ts";
-import type { Store } from "../core/store.ts";
-import type { Tool, ToolContext } from "../core/tool.ts";
-import type { Answer } from "./script.ts";
-import { after, calls, cuts, fails, hangs, refuses, reportsNoUsage, type Step, says, stopsAtLength } from "./steps.ts";
-import { forever } from "./waiting.ts";
-import { between, chance, pick, type World } from "./world.ts";
+import { forever } from "../../../src/core/clock.ts";
+import { StoreError } from "../../../src/core/errors.ts";
+import type { StoredEvent } from "../../../src/core/event.ts";
+import type { Store } from "../../../src/core/store.ts";
+import type { Tool, ToolContext } from "../../../src/core/tool.ts";
+import {
+  type Answer,
+  after,
+  calls,
+  cuts,
+  fails,
+  hangs,
+  refuses,
+  reportsNoUsage,
+  type Step,
+  says,
+  stopsAtLength,
+} from "../../../src/testing/steps.ts";
+import { between, chance, pick, type World } from "../../../src/testing/world.ts";
 
 /** The share of operations of each kind that go wrong; 0 when unset. */
 export type FaultRates = { store?: number; tool?: number; model?: number };

@@ -4,22 +4,21 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { openApplication } from "../../src/cli/application/open.ts";
-import { Chat } from "../../src/cli/chat/chat.ts";
-import { readRunFlags } from "../../src/cli/table/run-flags.ts";
-import { chooseStyle } from "../../src/cli/terminal/style.ts";
-import { agent } from "../../src/core/agent.ts";
-import type { RunOptions } from "../../src/core/runtime.ts";
-import type { Tool } from "../../src/core/tool.ts";
-import { openPrograms } from "../../src/process/programs.ts";
-import { createRuntime } from "../../src/runtime.ts";
-import type { Script, ScriptLines } from "../../src/testing/script.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { after, calls, fails, hangs, says } from "../../src/testing/steps.ts";
-import { terminalTool } from "../../src/tools/terminal.ts";
-import { simpleTool } from "../requirements/support.ts";
-import { type TemporaryTree, temporaryTree } from "../tools/temporary-tree.ts";
-import { calling, openCommand, saying } from "./whole-command.ts";
+import { openApplication } from "../../../src/app/cli/application/open.ts";
+import { Chat } from "../../../src/app/cli/chat/chat.ts";
+import { readRunFlags } from "../../../src/app/cli/table/run-flags.ts";
+import { chooseStyle } from "../../../src/app/cli/terminal/style.ts";
+import { openPrograms } from "../../../src/app/process/programs.ts";
+import { terminalTool } from "../../../src/app/tools/terminal.ts";
+import { agent } from "../../../src/core/agent.ts";
+import type { RunOptions } from "../../../src/core/runtime.ts";
+import type { Tool } from "../../../src/core/tool.ts";
+import { createRuntime } from "../../../src/runtime.ts";
+import { scriptedModel } from "../../../src/testing/scripted-model.ts";
+import { after, calls, fails, hangs, type Script, type ScriptLines, says } from "../../../src/testing/steps.ts";
+import { type TemporaryTree, temporaryTree } from "../../support/app/tools/temporary-tree.ts";
+import { calling, openCommand, saying } from "../../support/attacks/whole-command.ts";
+import { simpleTool } from "../../support/requirements/support.ts";
 
 /** Writes its process id into a file, says something and stays. */
 function staying(file: string, words = "CANARY"): { command: string; background: true } {

@@ -2,13 +2,13 @@
 
 import assert from "node:assert/strict";
 import { after, suite, test } from "node:test";
-import { UserError } from "../../src/core/errors.ts";
-import type { Run } from "../../src/core/run.ts";
-import type { Parsed } from "../../src/core/schema.ts";
-import { parseOutput } from "../../src/loop/parse-output.ts";
-import { compileSchema } from "../../src/schema/compile.ts";
-import { runProcess, scriptFolder } from "../cli/run-process.ts";
-import { HOSTILE_SCHEMAS, hostileSchemas } from "../figures/r16-schemas.ts";
+import { UserError } from "../../../src/core/errors.ts";
+import type { Run } from "../../../src/core/run.ts";
+import type { Parsed } from "../../../src/core/schema.ts";
+import { parseOutput } from "../../../src/runtime/loop/parse-output.ts";
+import { compileSchema } from "../../../src/runtime/schema/compile.ts";
+import { HOSTILE_SCHEMAS, hostileSchemas } from "../../figures/r16-schemas.ts";
+import { runProcess, scriptFolder } from "../../support/app/cli/run-process.ts";
 
 /** Enough for every row that takes exponential or quadratic time in a backtracking engine. */
 const SIZE = 1000;

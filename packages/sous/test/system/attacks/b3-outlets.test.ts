@@ -5,14 +5,14 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, suite, test } from "node:test";
 import type { Fixture } from "@copilotkit/aimock";
-import { agent } from "../../src/core/agent.ts";
-import { RunError } from "../../src/core/runtime.ts";
-import { createRuntime } from "../../src/runtime.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { fails } from "../../src/testing/steps.ts";
-import { type Ended, runProcess, scriptFolder } from "../cli/run-process.ts";
-import { startAimock } from "../model/aimock.ts";
-import { randomText } from "../secrets/made-up-keys.ts";
+import { agent } from "../../../src/core/agent.ts";
+import { RunError } from "../../../src/core/runtime.ts";
+import { createRuntime } from "../../../src/runtime.ts";
+import { scriptedModel } from "../../../src/testing/scripted-model.ts";
+import { fails } from "../../../src/testing/steps.ts";
+import { type Ended, runProcess, scriptFolder } from "../../support/app/cli/run-process.ts";
+import { startAimock } from "../../support/runtime/model/aimock.ts";
+import { randomText } from "../../support/runtime/secrets/made-up-keys.ts";
 
 /** Without a shape: only its value tells what it is. */
 const KEY = randomText("a key on its way out", 96);

@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, suite, test } from "node:test";
-import { resolveModel } from "../../src/model/resolve.ts";
-import { runProcess, scriptFolder } from "../cli/run-process.ts";
-import { request } from "../model/requests.ts";
+import { resolveModel } from "../../../src/runtime/model/resolve.ts";
+import { runProcess, scriptFolder } from "../../support/app/cli/run-process.ts";
+import { request } from "../../support/runtime/model/requests.ts";
 
 const KEY = "sk-ant-api03-never-sent-elsewhere";
 const STATUSES = [301, 302, 303, 307, 308];

@@ -5,10 +5,10 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { suite, test } from "node:test";
-import { exitCodeOf } from "../../src/cli/exit-codes.ts";
-import { runProcess } from "../cli/run-process.ts";
-import { temporaryTree } from "../tools/temporary-tree.ts";
-import { calling, type Flags, openCommand, saying } from "./whole-command.ts";
+import { exitCodeOf } from "../../../src/app/cli/exit-codes.ts";
+import { runProcess } from "../../support/app/cli/run-process.ts";
+import { temporaryTree } from "../../support/app/tools/temporary-tree.ts";
+import { calling, type Flags, openCommand, saying } from "../../support/attacks/whole-command.ts";
 
 const EVIL = "EVIL-71c0";
 const BEFORE = "as it was\n";
@@ -266,7 +266,7 @@ suite("B4.5: what is obeyed without being called is refused when no person can b
       "package.json",
       "Makefile",
       "conftest.py",
-      "src/config",
+      "src/app/config",
       "objects/one",
       "hooks/use-state.ts",
       "src/refs/x",

@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { CommandError } from "../../src/cli/exit-codes.ts";
-import { runProcess } from "../cli/run-process.ts";
-import { type Command, calling, openCommand, saying } from "./whole-command.ts";
+import { CommandError } from "../../../src/app/cli/exit-codes.ts";
+import { runProcess } from "../../support/app/cli/run-process.ts";
+import { type Command, calling, openCommand, saying } from "../../support/attacks/whole-command.ts";
 
 const MARK = { sous: [calling(["terminal", { command: "touch marker" }]), saying("Done.")] };
 const PROJECT: Record<string, string> = {

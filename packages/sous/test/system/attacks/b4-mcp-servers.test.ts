@@ -5,9 +5,9 @@ import { existsSync, realpathSync } from "node:fs";
 import { appendFile, chmod, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { type AgentStage, agentFile, agentStage, calls, DONE } from "../cli/agent-stage.ts";
+import { type AgentStage, agentFile, agentStage, calls, DONE } from "../../support/app/cli/agent-stage.ts";
 
-const TOY = join(import.meta.dirname, "../cli/toy-mcp-server.mjs");
+const TOY = join(import.meta.dirname, "../app/cli/toy-mcp-server.mjs");
 
 /** Writes down where it is and what it was given, then answers like any server. */
 const PROBE = `import { writeFileSync } from "node:fs";

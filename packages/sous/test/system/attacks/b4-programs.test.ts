@@ -6,10 +6,10 @@ import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { chmod, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { openApplication } from "../../src/cli/application/open.ts";
-import { runShell } from "../../src/cli/chat/chat.ts";
-import { readRunFlags } from "../../src/cli/table/run-flags.ts";
-import { type Command, calling, openCommand, saying } from "./whole-command.ts";
+import { openApplication } from "../../../src/app/cli/application/open.ts";
+import { runShell } from "../../../src/app/cli/chat/chat.ts";
+import { readRunFlags } from "../../../src/app/cli/table/run-flags.ts";
+import { type Command, calling, openCommand, saying } from "../../support/attacks/whole-command.ts";
 
 const PACKAGE = "repository/packages/one";
 const NAMES = ["rg", "git", "bash", "sh", "node", "env", "cat", "mkfifo", "grep", "sleep"];

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { calling, openCommand, saying } from "./whole-command.ts";
+import { calling, openCommand, saying } from "../../support/attacks/whole-command.ts";
 
 suite("B4.5: a redirection does not write what file tools do not write, whatever is allowed", () => {
   const refused: [how: string, command: string, file: string][] = [

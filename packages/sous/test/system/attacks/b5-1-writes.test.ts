@@ -6,9 +6,9 @@ import { link, mkdir, readFile, rename, rm, stat, symlink, writeFile } from "nod
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
-import { importWithout } from "../mutation.ts";
-import { temporaryTree } from "../tools/temporary-tree.ts";
-import { answerOf, contentsOf, edit, write } from "../tools/write-tools.ts";
+import { temporaryTree } from "../../support/app/tools/temporary-tree.ts";
+import { answerOf, contentsOf, edit, write } from "../../support/app/tools/write-tools.ts";
+import { importWithout } from "../../support/mutation.ts";
 
 const CANARY = "the canary sings\n";
 
@@ -140,8 +140,8 @@ suite("B5.1: nothing outside the workspace is written", () => {
 
   test("B5.1: the folder that was opened is asked where it lies, should the check before it be deceived", async () => {
     await using place = await besideCanaries();
-    const tools = import.meta.resolve("../../src/tools/write-file.ts");
-    const deceived = await importWithout<typeof import("../../src/tools/write-file.ts")>(tools, {
+    const tools = import.meta.resolve("../../../src/app/tools/edit-file.ts");
+    const deceived = await importWithout<typeof import("../../../src/app/tools/edit-file.ts")>(tools, {
       guard: "real-folder-inside",
     });
     const input = { path: "folder-link/new.txt", content: "taken" };
@@ -243,8 +243,8 @@ suite("B4.5: what other programs obey is not written, there or not", () => {
 
   test("B4.5: without the check of names the same write is made, so the rows above can fail", async () => {
     await using place = await besideCanaries();
-    const tools = import.meta.resolve("../../src/tools/write-file.ts");
-    const { writeFileTool } = await importWithout<typeof import("../../src/tools/write-file.ts")>(tools, {
+    const tools = import.meta.resolve("../../../src/app/tools/edit-file.ts");
+    const { writeFileTool } = await importWithout<typeof import("../../../src/app/tools/edit-file.ts")>(tools, {
       guard: "protected-names",
     });
     const input = { path: "hooks-link/pre-commit", content: "obey" };

@@ -4,11 +4,11 @@ import assert from "node:assert/strict";
 import { chmod, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
-import type { Programs } from "../../src/core/process.ts";
-import { openPrograms } from "../../src/process/programs.ts";
-import { grepTool } from "../../src/tools/grep.ts";
-import { type TemporaryTree, temporaryTree } from "../tools/temporary-tree.ts";
-import { answerOf } from "../tools/write-tools.ts";
+import { openPrograms } from "../../../src/app/process/programs.ts";
+import { grepTool } from "../../../src/app/tools/grep.ts";
+import type { Programs } from "../../../src/core/process.ts";
+import { type TemporaryTree, temporaryTree } from "../../support/app/tools/temporary-tree.ts";
+import { answerOf } from "../../support/app/tools/write-tools.ts";
 
 /** Obeys every option that makes ripgrep, find or git run or write something, and finds nothing. */
 const OBEDIENT = `#!/bin/sh

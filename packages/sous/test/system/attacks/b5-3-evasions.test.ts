@@ -4,10 +4,10 @@ import assert from "node:assert/strict";
 import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { before, suite, test } from "node:test";
+import { calling, type Flags, openCommand, saying } from "../../support/attacks/whole-command.ts";
 import { LISTED_EVASIONS } from "./b5-3-evasion-forms.ts";
 import { generatedEvasions, generatedWidenings } from "./b5-3-generated-forms.ts";
 import { ALLOWED_RULES, LISTED_WIDENINGS } from "./b5-3-widening-forms.ts";
-import { calling, type Flags, openCommand, saying } from "./whole-command.ts";
 
 /** Runs all of them in one chat with the real terminal; gives the attempts whose marker was made. */
 async function markersOf(attempts: readonly string[], flags: Flags, configuration: string): Promise<Set<string>> {

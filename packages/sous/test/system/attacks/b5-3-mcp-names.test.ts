@@ -3,11 +3,11 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { denies } from "../../src/config/agents/mcp-entries.ts";
-import { mcpToolName } from "../../src/core/mcp-names.ts";
-import { toolHash } from "../../src/machine/tool-hash.ts";
-import { agentFile, agentStage, calls, DONE } from "../cli/agent-stage.ts";
-import { decideOn } from "../rights/requests.ts";
+import { denies } from "../../../src/app/config/agents/mcp-entries.ts";
+import { mcpToolName } from "../../../src/core/mcp-names.ts";
+import { toolHash } from "../../../src/machine/tool-hash.ts";
+import { agentFile, agentStage, calls, DONE } from "../../support/app/cli/agent-stage.ts";
+import { decideOn } from "../../support/runtime/rights/requests.ts";
 
 const LONG_SERVER = "a".repeat(40);
 const LONG_TOOL = `${"x".repeat(70)}_delete`;
@@ -43,7 +43,7 @@ suite("B5.3: what forbids a tool of a server by its look", () => {
   }
 });
 
-const TOY = join(import.meta.dirname, "../cli/toy-mcp-server.mjs");
+const TOY = join(import.meta.dirname, "../app/cli/toy-mcp-server.mjs");
 const SERVER = `{ command: ${process.execPath}, args: [${TOY}], env: { EXTRA: Wipe.All } }`;
 const [ADD, WIPE] = ["add.two/numbers", "Wipe.All"].map((tool) => mcpToolName("Toy_", tool, toolHash));
 

@@ -4,21 +4,21 @@ import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
-import { createAcpClient } from "../../src/acp-client.ts";
-import { agent } from "../../src/core/agent.ts";
-import type { ApprovalRequest } from "../../src/core/approval.ts";
-import type { PermissionRule } from "../../src/core/configuration.ts";
-import type { EventOf, SousEvent } from "../../src/core/event.ts";
-import { outsideModel } from "../../src/core/outside-agent.ts";
-import type { RunResult } from "../../src/core/runtime.ts";
-import { openPrograms } from "../../src/process/programs.ts";
-import { createConsent, createPolicy } from "../../src/rights/policy.ts";
-import { createRuntime } from "../../src/runtime.ts";
-import { readFileTool } from "../../src/tools/read-file.ts";
-import { terminalTool } from "../../src/tools/terminal.ts";
-import { writeFileTool } from "../../src/tools/write-file.ts";
-import { badServer, PATIENT, script, temporaryFolder } from "../acp/agents.ts";
-import type { Step } from "../acp/bad-agent.ts";
+import { createAcpClient } from "../../../src/acp-client.ts";
+import { openPrograms } from "../../../src/app/process/programs.ts";
+import { writeFileTool } from "../../../src/app/tools/edit-file.ts";
+import { readFileTool } from "../../../src/app/tools/read-only.ts";
+import { terminalTool } from "../../../src/app/tools/terminal.ts";
+import { agent } from "../../../src/core/agent.ts";
+import type { ApprovalRequest, Approve } from "../../../src/core/approval.ts";
+import type { PermissionRule } from "../../../src/core/configuration.ts";
+import type { EventOf, SousEvent } from "../../../src/core/event.ts";
+import { externalModel } from "../../../src/core/external-agent.ts";
+import type { RunResult } from "../../../src/core/runtime.ts";
+import { createPolicy } from "../../../src/runtime/rights/policy.ts";
+import { createRuntime } from "../../../src/runtime.ts";
+import { badServer, PATIENT, script, temporaryFolder } from "../bridges/acp/agents.ts";
+import type { Step } from "../bridges/acp/bad-agent.ts";
 
 const CANARY = "the canary sings";
 const tree = temporaryFolder("b6");
@@ -54,7 +54,7 @@ const RULES: PermissionRule[] = [
 ].map(([effect, pattern]) => ({ effect: effect as "allow", pattern: String(pattern), origin: "the test" }));
 
 const programs = openPrograms({ environment: process.env });
-const client = createAcpClient({ servers: { bad: badServer() }, programs, deadlines: PATIENT });
+const client = createAcpClient({ servers: { bad: badServer() }, deadlines: PATIENT });
 after(async () => {
   await client.dispose();
   await programs[Symbol.asyncDispose]();
@@ -81,14 +81,16 @@ type Answer = {
 async function attack(steps: Record<string, Step | Step[]>, person = false): Promise<Attacked> {
   const asked: ApprovalRequest[] = [];
   const events: SousEvent[] = [];
-  const approve = createConsent(createPolicy({ rules: RULES }), (request) => {
+  const { decide } = createPolicy({ rules: RULES });
+  const ask: Approve = (request) => {
     asked.push(request);
     return person ? { allow: true } : { allow: false, reason: "no" };
-  });
+  };
+  const approve = { decide, ask, asksAgain: true };
   const runtime = createRuntime({ approve, host: { cwd: work } });
   const attacker = agent({
     name: "attacker",
-    model: outsideModel(client.outsideAgent()),
+    model: externalModel(client.externalAgent()),
     tools: [readFileTool(), writeFileTool(), terminalTool({ programs, timeoutMs: 10_000 })],
   });
   const all = Object.values(steps).flat();
@@ -490,15 +492,17 @@ suite("B6.4: an agent that changes the rules of the game", () => {
       { until: "cancel" },
     );
     const runtime = createRuntime({ host: { cwd: work } });
-    const { status, error } = await runtime.run(agent({ name: "x", model: outsideModel(client.outsideAgent()) }), steps)
-      .result;
+    const { status, error } = await runtime.run(
+      agent({ name: "x", model: externalModel(client.externalAgent()) }),
+      steps,
+    ).result;
     assert.equal(status, "failed");
     assert.match(error?.message ?? "", /is in its mode bypassPermissions, which does not ask all questions/);
   });
 
   test("B6.1: a flood of questions is answered with an error beyond 64, and the person is asked no more than that", async () => {
     let asked = 0;
-    await using own = createAcpClient({ servers: { bad: badServer() }, programs, cwd: work, deadlines: PATIENT });
+    await using own = createAcpClient({ servers: { bad: badServer() }, cwd: work, deadlines: PATIENT });
     const answered = Promise.withResolvers<boolean>();
     own.setPermissionPolicy(() => {
       asked += 1;
@@ -526,7 +530,6 @@ suite("B6.4: an agent that changes the rules of the game", () => {
   test("B6.6: two sessions of one process cannot have the same id", async () => {
     await using own = createAcpClient({
       servers: { bad: badServer({ sessionId: "same" }) },
-      programs,
       cwd: work,
       deadlines: PATIENT,
     });
@@ -535,7 +538,7 @@ suite("B6.4: an agent that changes the rules of the game", () => {
   });
 
   test("B6.4: after the cancel every question is answered with cancelled, and no tool runs", async () => {
-    await using own = createAcpClient({ servers: { bad: badServer() }, programs, cwd: work, deadlines: PATIENT });
+    await using own = createAcpClient({ servers: { bad: badServer() }, cwd: work, deadlines: PATIENT });
     const stop = new AbortController();
     let asked = 0;
     own.setPermissionPolicy(() => {

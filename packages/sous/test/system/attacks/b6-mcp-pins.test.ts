@@ -4,11 +4,11 @@ import assert from "node:assert/strict";
 import { readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { ConsentNeeded } from "../../src/core/errors.ts";
-import { changeLocked } from "../../src/machine/private-file.ts";
-import { toolHash } from "../../src/machine/tool-hash.ts";
-import { openPinBook } from "../../src/mcp/pins.ts";
-import { callTool, hostileWorld, type World } from "../mcp/hostile.ts";
+import { openPinBook } from "../../../src/bridges/mcp/pins.ts";
+import { ApprovalNeeded } from "../../../src/core/errors.ts";
+import { changeLocked } from "../../../src/machine/private-file.ts";
+import { toolHash } from "../../../src/machine/tool-hash.ts";
+import { callTool, hostileWorld, type World } from "../../support/bridges/mcp/hostile.ts";
 
 const ECHO = { name: "echo", description: "Echoes.", inputSchema: { type: "object" } };
 
@@ -20,7 +20,7 @@ async function questions(world: World, before: object, ...changed: object[]): Pr
   for (const now of changed) {
     world.change("bad", { tools: [now] });
     const error = await callTool(await world.open(server)).catch((thrown: unknown) => thrown);
-    assert.ok(error instanceof ConsentNeeded, `it was called: ${JSON.stringify(error)}`);
+    assert.ok(error instanceof ApprovalNeeded, `it was called: ${JSON.stringify(error)}`);
     asked.push(error.message);
   }
   return asked;
@@ -84,12 +84,12 @@ test("B6.2: a tool whose own name is what an approved one is called here is not 
     assert.equal(found?.name, first.tools[0]?.name);
     assert.doesNotMatch(found?.description ?? "", /keys/);
     const error = await callTool(opened).catch((thrown: unknown) => thrown);
-    assert.ok(error instanceof ConsentNeeded, `it was called: ${JSON.stringify(error)}`);
+    assert.ok(error instanceof ApprovalNeeded, `it was called: ${JSON.stringify(error)}`);
     assert.match(error.message, /- echo\.all\n\+ echo_all_/);
   }
   assert.equal(world.log().filter(({ method }) => method === "tools/call").length, 1);
   const question = await callTool(await world.open(server)).catch((thrown: unknown) => thrown);
-  assert.ok(question instanceof ConsentNeeded);
+  assert.ok(question instanceof ApprovalNeeded);
   await question.onAllow();
   assert.match((await callTool(await world.open(server))).output, /^ran echo_all_/);
 });

@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ConsentNeeded } from "../../src/core/errors.ts";
-import { VirtualClock } from "../../src/testing/virtual-clock.ts";
-import { callTool, hostileWorld, isAlive, until } from "../mcp/hostile.ts";
-import type { HostileScript, Step } from "../mcp/hostile-server.ts";
+import { ApprovalNeeded } from "../../../src/core/errors.ts";
+import { VirtualClock } from "../../../src/testing/world.ts";
+import { callTool, hostileWorld, isAlive, until } from "../../support/bridges/mcp/hostile.ts";
+import type { HostileScript, Step } from "../../support/bridges/mcp/hostile-server.ts";
 
 const ECHO = {
   name: "echo",
@@ -53,7 +53,7 @@ for (const [what, change, expected] of CHANGES) {
     });
     for (const opened of [await world.open(server), await world.open(server)]) {
       const error = await callTool(opened, {}, { name: "mcp__bad__echo" }).catch((thrown: unknown) => thrown);
-      assert.ok(error instanceof ConsentNeeded);
+      assert.ok(error instanceof ApprovalNeeded);
       assert.match(error.message, expected);
     }
     const later = await world.open({ ...server, tools: ["*"] });
@@ -90,10 +90,10 @@ test("B6.2: a change back and forth asks each time, and only what was approved l
   const opened = await world.open(server);
   world.change("bad", two);
   const error = await callTool(opened).catch((thrown: unknown) => thrown);
-  assert.ok(error instanceof ConsentNeeded);
+  assert.ok(error instanceof ApprovalNeeded);
   await error.onAllow();
   world.change("bad", one);
-  await assert.rejects(callTool(await world.open({ ...server, tools: ["*"] })), ConsentNeeded);
+  await assert.rejects(callTool(await world.open({ ...server, tools: ["*"] })), ApprovalNeeded);
 });
 
 test("B6.2: a tool called read_file, or like one of another server, shadows neither", async () => {
@@ -147,7 +147,7 @@ test("B6.3: flattering annotations change neither tier nor effect", async () => 
 });
 
 const SURVIVED: [string, Step[], RegExp][] = [
-  ["a line of 200 MB without an end", [{ bytes: 200 * 1024 * 1024 }], /a message of more than 10 MB/],
+  ["a line of 20 MB without an end", [{ bytes: 20 * 1024 * 1024 }], /a message of more than 10 MB/],
   ["half a frame, then death", [{ raw: '{"jsonrpc":"2.0","id":$ID,"resu' }, { die: 2 }], /ended with exit code 2/],
   ["death in a call", [{ die: 7 }], /ended with exit code 7 during the call; it said: out of luck/],
   ["a result that is a text", [{ raw: '{"jsonrpc":"2.0","id":$ID,"result":"yes"}' }], /not a valid MCP message/],
@@ -192,7 +192,7 @@ const IGNORED: [string, Step[]][] = [
   [
     "a flood of notifications",
     [
-      { raw: '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}', times: 50_000 },
+      { raw: '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}', times: 5_000 },
       { raw: OK },
     ],
   ],

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { runCraftedRows } from "../figures/b8-crafted-rows.ts";
+import { runCraftedRows } from "../../figures/b8-crafted-rows.ts";
 
 test("B8.2: no command ends with a stack trace when a column or a field holds something odd", async () => {
   const seed = Math.floor(Math.random() * 1e6);

@@ -5,11 +5,11 @@ import { execFileSync } from "node:child_process";
 import { existsSync, lstatSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { suite, test } from "node:test";
-import { openHistory } from "../../src/cli/chat/prompt-line.ts";
-import { replay } from "../../src/cli/commands/replay.ts";
-import { openRunLog } from "../../src/cli/run/log.ts";
-import { readRunFlags } from "../../src/cli/table/run-flags.ts";
-import { type Command, openCommand, saying } from "./whole-command.ts";
+import { openHistory } from "../../../src/app/cli/chat/prompt-line.ts";
+import { replay } from "../../../src/app/cli/commands/replay.ts";
+import { openRunLog } from "../../../src/app/cli/run/log.ts";
+import { readRunFlags } from "../../../src/app/cli/table/run-flags.ts";
+import { type Command, openCommand, saying } from "../../support/attacks/whole-command.ts";
 
 const HELLO = { sous: [saying("Hello.")] };
 const VICTIM = "mine\n";

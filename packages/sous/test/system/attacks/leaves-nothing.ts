@@ -1,12 +1,12 @@
 /** A program that uses sous carelessly, on the real clock: it must end by itself, and nothing may be rejected unheard. */
 
-import { agent } from "../../src/core/agent.ts";
-import { ModelError } from "../../src/core/errors.ts";
-import type { Model } from "../../src/core/model.ts";
-import { tool } from "../../src/core/tool.ts";
-import { fanOut, run } from "../../src/runtime.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { calls, fails, hangs, says } from "../../src/testing/steps.ts";
+import { agent } from "../../../src/core/agent.ts";
+import { ModelError } from "../../../src/core/errors.ts";
+import type { Model } from "../../../src/core/model.ts";
+import { tool } from "../../../src/core/tool.ts";
+import { fanOut, run } from "../../../src/runtime.ts";
+import { scriptedModel } from "../../../src/testing/scripted-model.ts";
+import { calls, fails, hangs, says } from "../../../src/testing/steps.ts";
 
 process.on("unhandledRejection", (error) => {
   console.log("unheard", error);
@@ -51,8 +51,8 @@ const lead = scriptedModel({
 });
 const results = await Promise.all([
   run(agent({ name: "lead", model: lead, delegate: true, timeoutMs: LONG }), "Go.", {
-    budget: { seconds: LONG },
-    limits: { children: { seconds: LONG } },
+    budget: { durationMs: LONG },
+    limits: { children: { durationMs: LONG } },
   }),
   stoppedSoon(run(agent({ name: "held", model: held }), "Go.", { budget: { tokens: 50_000 } })),
   stoppedSoon(run(silent.with({ timeoutMs: LONG }), "Go.")),

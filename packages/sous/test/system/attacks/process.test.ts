@@ -6,10 +6,10 @@ import { getEventListeners } from "node:events";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { agent } from "../../src/core/agent.ts";
-import { createRuntime } from "../../src/runtime.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { hangs, says } from "../../src/testing/steps.ts";
+import { agent } from "../../../src/core/agent.ts";
+import { createRuntime } from "../../../src/runtime.ts";
+import { scriptedModel } from "../../../src/testing/scripted-model.ts";
+import { hangs, says } from "../../../src/testing/steps.ts";
 
 test("a careless program ends by itself, and no rejection goes unheard", async () => {
   const program = fileURLToPath(import.meta.resolve("./leaves-nothing.ts"));

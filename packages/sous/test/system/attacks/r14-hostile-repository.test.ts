@@ -4,8 +4,13 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { test } from "node:test";
 import { promisify } from "node:util";
-import { compiled, MAIN, sous } from "../cli/sous-process.ts";
-import { beginnings, hostileEnvironment, hostilePackage, hostileRepository } from "./r14-hostile-repository.ts";
+import {
+  beginnings,
+  hostileEnvironment,
+  hostilePackage,
+  hostileRepository,
+} from "../../figures/r14-hostile-repository.ts";
+import { compiled, MAIN, sous } from "../../support/app/cli/sous-process.ts";
 
 test("R14: no command hangs on a pipe of an untrusted repository or starts one of its programs", async () => {
   using hostile = hostileRepository({ asPipes: true });

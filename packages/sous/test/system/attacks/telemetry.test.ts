@@ -6,16 +6,16 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { suite, test } from "node:test";
-import { agent } from "../../src/core/agent.ts";
-import { run } from "../../src/runtime.ts";
-import { measureRuns } from "../../src/telemetry/metrics.ts";
-import { serveMetrics } from "../../src/telemetry/metrics-endpoint.ts";
-import { createRegistry } from "../../src/telemetry/registry.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { calls, says } from "../../src/testing/steps.ts";
-import { type Folder, folder, MODEL, USED } from "../cli/chat-folder.ts";
-import { compiled, type Ended, MAIN, sous } from "../cli/sous-process.ts";
-import { tracedProcess } from "../telemetry/traced.ts";
+import { measureRuns } from "../../../src/bridges/telemetry/metrics.ts";
+import { serveMetrics } from "../../../src/bridges/telemetry/metrics-endpoint.ts";
+import { createRegistry } from "../../../src/bridges/telemetry/registry.ts";
+import { agent } from "../../../src/core/agent.ts";
+import { run } from "../../../src/runtime.ts";
+import { scriptedModel } from "../../../src/testing/scripted-model.ts";
+import { calls, says } from "../../../src/testing/steps.ts";
+import { type Folder, folder, MODEL, USED } from "../../support/app/cli/chat-folder.ts";
+import { compiled, type Ended, MAIN, sous } from "../../support/app/cli/sous-process.ts";
+import { tracedProcess } from "../../support/bridges/telemetry/traced.ts";
 
 const ANSWER = { sous: [{ ...USED, text: "Done." }] };
 /** Far more than it takes, and less than a run that waits for an end that never comes. */

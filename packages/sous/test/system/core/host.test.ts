@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test } from "node:test";
-import { systemHost } from "../../src/host.ts";
+import { systemHost } from "../../../src/machine/host.ts";
 
 test("the time of many small events is read once in a turn of the event loop", async () => {
   const { clock } = systemHost();
@@ -24,7 +24,7 @@ function spin(milliseconds: number): void {
 }
 
 test("a quiet timer does not keep the process alive", () => {
-  const host = JSON.stringify(import.meta.resolve("../../src/host.ts"));
+  const host = JSON.stringify(import.meta.resolve("../../../src/machine/host.ts"));
   const script = `const { systemHost } = await import(${host}); systemHost().clock.timer(600_000, () => {}, true);`;
   const env = { ...process.env, NODE_OPTIONS: "", NODE_V8_COVERAGE: "" };
   execFileSync(process.execPath, ["--input-type=module", "-e", script], { env, timeout: 20_000 });

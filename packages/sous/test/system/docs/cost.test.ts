@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { runProcess, scriptFolder } from "../cli/run-process.ts";
-import { startAimock, usage } from "../model/aimock.ts";
+import { runProcess, scriptFolder } from "../../support/app/cli/run-process.ts";
+import { startAimock, usage } from "../../support/runtime/model/aimock.ts";
 
 const KB = 1024;
 

@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { sous } from "../cli/sous-process.ts";
-import { rootFolder } from "../source-files.ts";
-import { temporaryTree } from "../tools/temporary-tree.ts";
+import { sous } from "../../support/app/cli/sous-process.ts";
+import { temporaryTree } from "../../support/app/tools/temporary-tree.ts";
+import { rootFolder } from "../../support/source-files.ts";
 import { comparable } from "./transcript-text.ts";
 
 test("the readme shows the tree that sous demo ends with", async () => {

@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseSync, Visitor } from "rolldown/utils";
-import { sourceFolder } from "../source-files.ts";
+import { sourceFolder } from "../../support/source-files.ts";
 
 /** The fixed pieces of a sentence, in their order; what is filled in lies between them. */
 export type Sentence = { file: string; pieces: string[] };

@@ -1,6 +1,6 @@
 /** What a page shows of a terminal: where it stands, and when two of them say the same. */
 
-import { cutToWidth } from "../../src/cli/terminal/text.ts";
+import { cutToWidth } from "../../../src/app/cli/terminal/text.ts";
 
 /** A block with a name, what is in it, and what is around it. */
 export const TRANSCRIPT: RegExp = /(<!-- transcript: (\w+) -->\s*```text\n)(.*?)(```)/gs;

@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { runProcess, scriptFolder } from "../cli/run-process.ts";
-import { startAimock, usage } from "../model/aimock.ts";
+import { runProcess, scriptFolder } from "../../support/app/cli/run-process.ts";
+import { startAimock, usage } from "../../support/runtime/model/aimock.ts";
 
 test("B4: in a folder that is not trusted notes and settings have no effect, and a tool reads its files", async () => {
   await using place = await scriptFolder({});

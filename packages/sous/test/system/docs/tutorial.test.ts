@@ -7,9 +7,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
 import { promisify } from "node:util";
-import { packedSous } from "../packed-sous.ts";
-import { rootFolder } from "../source-files.ts";
-import { codeBlocks } from "./markdown-files.ts";
+import { codeBlocks } from "../../support/docs/markdown-files.ts";
+import { packedSous } from "../../support/packed-sous.ts";
+import { rootFolder } from "../../support/source-files.ts";
 
 const path = "docs/tutorials/01-first-agent.md";
 const text = readFileSync(join(rootFolder, path), "utf8");

@@ -10,8 +10,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, suite, test } from "node:test";
 import { promisify } from "node:util";
-import { compiled, MAIN } from "../cli/sous-process.ts";
-import { rootFolder } from "../source-files.ts";
+import { compiled, MAIN } from "../../support/app/cli/sous-process.ts";
+import { rootFolder } from "../../support/source-files.ts";
 import { comparable, cutLines, TRANSCRIPT, withStableIds } from "./transcript-text.ts";
 
 const FAN_OUT = join(rootFolder, "docs/tutorials/02-fan-out.md");
@@ -26,7 +26,7 @@ const bin = join(folder, "bin");
 mkdirSync(bin);
 writeFileSync(join(bin, "sous"), `#!/bin/sh\nexec '${process.execPath}' '${MAIN}' "$@"\n`);
 chmodSync(join(bin, "sous"), 0o755);
-// Of the agents outside.
+// Of the external agents.
 symlinkSync(process.execPath, join(bin, "node"));
 
 suite("K1: a tutorial of the command line shows what happens", { concurrency: true }, () => {

@@ -1,7 +1,15 @@
 /** What a program needs that embeds subagents, from its own subpath. */
 
-import { agent, registerSubagentTools, run, type SubagentCallbacks, ToolRegistry } from "sous";
-import { createLifecycleLog, SubagentError, type SubagentProgress, trackProgress, trackSubagents } from "sous/embed";
+import { agent, run, ToolRegistry } from "sous";
+import {
+  createLifecycleLog,
+  registerSubagentTools,
+  type SubagentCallbacks,
+  SubagentError,
+  type SubagentProgress,
+  trackProgress,
+  trackSubagents,
+} from "sous/embed";
 import { calls, fails, says, scriptedModel } from "sous/testing";
 
 const heard: string[] = [];

@@ -5,12 +5,12 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { agent } from "../../src/core/agent.ts";
-import { ulidSource } from "../../src/core/ulid.ts";
-import { systemHost } from "../../src/host.ts";
-import { createRuntime } from "../../src/runtime.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { calls, says } from "../../src/testing/steps.ts";
+import { agent } from "../../../src/core/agent.ts";
+import { ulidSource } from "../../../src/core/ulid.ts";
+import { systemHost } from "../../../src/machine/host.ts";
+import { createRuntime } from "../../../src/runtime.ts";
+import { scriptedModel } from "../../../src/testing/scripted-model.ts";
+import { calls, says } from "../../../src/testing/steps.ts";
 import type { MadeIds } from "./make-ids.ts";
 
 suite("D6: ids", () => {

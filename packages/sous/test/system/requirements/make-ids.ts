@@ -1,10 +1,10 @@
 /** A process that makes ids as a program would, when it is told to: prints those of its runs and of their children. */
 
 import { once } from "node:events";
-import { agent } from "../../src/core/agent.ts";
-import { createRuntime } from "../../src/runtime.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { calls, says } from "../../src/testing/steps.ts";
+import { agent } from "../../../src/core/agent.ts";
+import { createRuntime } from "../../../src/runtime.ts";
+import { scriptedModel } from "../../../src/testing/scripted-model.ts";
+import { calls, says } from "../../../src/testing/steps.ts";
 
 /** What one process has to tell. */
 export type MadeIds = { roots: string[]; children: string[]; from: number; to: number };

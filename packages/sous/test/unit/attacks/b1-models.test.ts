@@ -3,17 +3,17 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import type { Fixture } from "@copilotkit/aimock";
-import { openApplication } from "../../src/cli/application/open.ts";
-import { readRunFlags } from "../../src/cli/table/run-flags.ts";
-import { agent } from "../../src/core/agent.ts";
-import type { RunResult, RuntimeOptions } from "../../src/core/runtime.ts";
-import { createRuntime, runtimeOn } from "../../src/runtime.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { calls, says } from "../../src/testing/steps.ts";
-import { startAimock, usage } from "../model/aimock.ts";
-import { canaryServer } from "./canary-server.ts";
-import { type Flags, openCommand } from "./whole-command.ts";
+import { openApplication } from "../../../src/app/cli/application/open.ts";
+import { readRunFlags } from "../../../src/app/cli/table/run-flags.ts";
+import { agent } from "../../../src/core/agent.ts";
+import type { RunResult, RuntimeOptions } from "../../../src/core/runtime.ts";
+import { createRuntime, runtimeOn } from "../../../src/runtime.ts";
+import { openMemoryStore } from "../../../src/storage/store/memory.ts";
+import { scriptedModel } from "../../../src/testing/scripted-model.ts";
+import { calls, says } from "../../../src/testing/steps.ts";
+import { canaryServer } from "../../support/attacks/canary-server.ts";
+import { type Flags, openCommand } from "../../support/attacks/whole-command.ts";
+import { startAimock, usage } from "../../support/runtime/model/aimock.ts";
 
 const OWN = "anthropic/claude-sonnet-4-5";
 const TASK = "Inspect the thing";

@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { cleanText } from "../../src/core/clean-text.ts";
-import { MAX_RESULT_BYTES } from "../../src/core/truncate.ts";
-import { calls, says } from "../../src/testing/steps.ts";
-import { openStage, simpleTool } from "../requirements/support.ts";
+import { cleanText } from "../../../src/core/clean-text.ts";
+import { MAX_RESULT_BYTES } from "../../../src/core/truncate.ts";
+import { calls, says } from "../../../src/testing/steps.ts";
+import { openStage, simpleTool } from "../../support/requirements/support.ts";
 
 /** Everything the model is sent after a tool has given this back. */
 async function requestAfter(value: unknown): Promise<string> {

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import fc from "fast-check";
-import { createRedactor } from "../../src/secrets/redact.ts";
-import { randomText } from "../secrets/made-up-keys.ts";
+import { createRedactor } from "../../../src/runtime/secrets/redact.ts";
+import { randomText } from "../../support/runtime/secrets/made-up-keys.ts";
 
 /** Long enough for two lines of base64, with characters that every spelling changes. */
 const VALUE = `Zq8-${randomText("a value to be spelled", 84)}/+=_é"x9`;

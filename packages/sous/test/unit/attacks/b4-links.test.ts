@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { chmodSync, existsSync, linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { suite, test } from "node:test";
-import { type Command, calling, openCommand, saying } from "./whole-command.ts";
+import { type Command, calling, openCommand, saying } from "../../support/attacks/whole-command.ts";
 
 const EVIL = "EVIL-71c0";
 

@@ -5,9 +5,9 @@ import { existsSync } from "node:fs";
 import { chmod, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { modelSource } from "../../src/cli/application/models.ts";
-import { canaryServer } from "./canary-server.ts";
-import { calling, type Flags, openCommand, saying } from "./whole-command.ts";
+import { modelSource } from "../../../src/app/cli/application/models.ts";
+import { canaryServer } from "../../support/attacks/canary-server.ts";
+import { calling, type Flags, openCommand, saying } from "../../support/attacks/whole-command.ts";
 
 const CANARY = "CANARY-5d1f";
 

@@ -5,9 +5,9 @@ import { existsSync } from "node:fs";
 import { mkdir, rename, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { systemPrompt } from "../../src/core/agent.ts";
-import { canaryServer } from "./canary-server.ts";
-import { calling, type Flags, openCommand, type Ran, saying } from "./whole-command.ts";
+import { systemPrompt } from "../../../src/core/agent.ts";
+import { canaryServer } from "../../support/attacks/canary-server.ts";
+import { calling, type Flags, openCommand, type Ran, saying } from "../../support/attacks/whole-command.ts";
 
 const CANARY = "CANARY-5d1f";
 const HELLO = { sous: [saying("Hello.")] };

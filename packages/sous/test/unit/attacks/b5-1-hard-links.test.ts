@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { chmod, link, mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { suite, test } from "node:test";
-import { answer, type TemporaryTree, temporaryTree } from "../tools/temporary-tree.ts";
-import { edit } from "../tools/write-tools.ts";
+import { answer, type TemporaryTree, temporaryTree } from "../../support/app/tools/temporary-tree.ts";
+import { edit } from "../../support/app/tools/write-tools.ts";
 
 const SECRET = "SECRET-40b7";
 

@@ -3,13 +3,13 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import * as z from "zod";
-import { agent } from "../../src/core/agent.ts";
-import { type Tool, tool } from "../../src/core/tool.ts";
-import { createConsent, createPolicy } from "../../src/rights/policy.ts";
-import { createRuntime } from "../../src/runtime.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { calls, says } from "../../src/testing/steps.ts";
-import { decideOn, rulesFrom } from "../rights/requests.ts";
+import { agent } from "../../../src/core/agent.ts";
+import { type Tool, tool } from "../../../src/core/tool.ts";
+import { createPolicy } from "../../../src/runtime/rights/policy.ts";
+import { createRuntime } from "../../../src/runtime.ts";
+import { scriptedModel } from "../../../src/testing/scripted-model.ts";
+import { calls, says } from "../../../src/testing/steps.ts";
+import { decideOn, rulesFrom } from "../../support/runtime/rights/requests.ts";
 
 const ATTEMPTS: [how: string, command: string][] = [
   ["a chain of 60 parts", Array.from({ length: 60 }, () => "npm test").join(" && ")],
@@ -141,7 +141,7 @@ suite("B5.3: what reaches the terminal", () => {
       const model = scriptedModel({
         lead: [calls("terminal", { command }), calls("terminal", { command: "npm test" }), says("Done.")],
       });
-      const runtime = createRuntime({ approve: createConsent(policy) });
+      const runtime = createRuntime({ approve: policy });
       const result = await runtime.run(agent({ name: "lead", model, tools: [terminal] }), "Test.");
       assert.deepEqual(ran, ["npm test"]);
       assert.deepEqual([result.status, result.stopReason], ["incomplete", "consent"]);
@@ -161,7 +161,7 @@ suite("B5.3: what reaches the terminal", () => {
       "lead/**": [...tries.map((command) => calls("terminal", { command })), says("Tried.")],
     });
     const scout = agent({ name: "scout", description: "Tries.", tools: [terminal] });
-    const runtime = createRuntime({ approve: createConsent(policy) });
+    const runtime = createRuntime({ approve: policy });
     const result = await runtime.run(agent({ name: "lead", model, subagents: [scout] }), "Push.");
     assert.deepEqual([ran, result.status], [["ls"], "completed"]);
   });

@@ -4,9 +4,16 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { suite, test } from "node:test";
 import { gzipSync } from "node:zlib";
-import { ToolFailure } from "../../src/core/errors.ts";
-import { MAX_BYTES, publicNetwork } from "../../src/tools/fetch-page.ts";
-import { type Canary, canaryServer, fetchWith, PAGE_ADDRESS, pageServer, testNetwork } from "./page-server.ts";
+import { MAX_BYTES, publicNetwork } from "../../../src/app/tools/fetch-page.ts";
+import { ToolFailure } from "../../../src/core/errors.ts";
+import {
+  type Canary,
+  canaryServer,
+  fetchWith,
+  PAGE_ADDRESS,
+  pageServer,
+  testNetwork,
+} from "../../support/attacks/page-server.ts";
 
 /** Spellings of an address of the canary. */
 const SPELLINGS: readonly string[] = [

@@ -2,14 +2,14 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { agent } from "../../src/core/agent.ts";
-import { createConsent, createPolicy } from "../../src/rights/policy.ts";
-import { createRuntime } from "../../src/runtime.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { calls, says } from "../../src/testing/steps.ts";
-import { fetchTool } from "../../src/tools/fetch.ts";
-import { rulesFrom } from "../rights/requests.ts";
-import { pageServer, testNetwork } from "./page-server.ts";
+import { fetchTool } from "../../../src/app/tools/fetch.ts";
+import { agent } from "../../../src/core/agent.ts";
+import { createPolicy } from "../../../src/runtime/rights/policy.ts";
+import { createRuntime } from "../../../src/runtime.ts";
+import { scriptedModel } from "../../../src/testing/scripted-model.ts";
+import { calls, says } from "../../../src/testing/steps.ts";
+import { pageServer, testNetwork } from "../../support/attacks/page-server.ts";
+import { rulesFrom } from "../../support/runtime/rights/requests.ts";
 
 type Attempt = {
   /** `deny fetch(evil.example.com)` and the like. */
@@ -43,10 +43,13 @@ async function follow({ rules, allowHosts = [], allowsAll = false, way, status =
   const model = scriptedModel({ lead: [[calls("fetch", { url: page.url })], [says("done")]] });
   const tools = [fetchTool({ network: testNetwork(), allowHosts: allowHosts.map(withPort) })];
   const runtime = createRuntime({
-    approve: createConsent(policy, () => {
-      questions += 1;
-      return { allow: true };
-    }),
+    approve: {
+      decide: policy.decide,
+      ask: () => {
+        questions += 1;
+        return { allow: true };
+      },
+    },
   });
   let output = "";
   await runtime.run(agent({ name: "lead", model, tools }), "Look", {

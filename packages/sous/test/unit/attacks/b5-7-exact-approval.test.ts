@@ -1,19 +1,19 @@
-/** Consent is to one action: what was shown is what runs, and another action is another question. */
+/** Approval is to one action: what was shown is what runs, and another action is another question. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import fc from "fast-check";
 import * as z from "zod";
-import { agent } from "../../src/core/agent.ts";
-import type { ApprovalRequest } from "../../src/core/approval.ts";
-import { tool } from "../../src/core/tool.ts";
-import { describeAction } from "../../src/rights/action-text.ts";
-import { createConsent, createPolicy } from "../../src/rights/policy.ts";
-import { createRuntime } from "../../src/runtime.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { calls, says } from "../../src/testing/steps.ts";
+import { agent } from "../../../src/core/agent.ts";
+import type { ApprovalRequest, Approve } from "../../../src/core/approval.ts";
+import { type Tool, tool } from "../../../src/core/tool.ts";
+import { describeAction } from "../../../src/runtime/rights/action-text.ts";
+import { createPolicy } from "../../../src/runtime/rights/policy.ts";
+import { createRuntime } from "../../../src/runtime.ts";
+import { scriptedModel } from "../../../src/testing/scripted-model.ts";
+import { calls, says } from "../../../src/testing/steps.ts";
+import { type Effect, noLinks, requestFor, rulesFrom } from "../../support/runtime/rights/requests.ts";
 import { codePoint } from "../code-point.ts";
-import { type Effect, noLinks, requestFor, rulesFrom } from "../rights/requests.ts";
 
 type Call = [toolName: string, input: unknown];
 
@@ -100,7 +100,7 @@ suite("B5.7: an answer for always covers this action of this agent and nothing e
       const decide = ([toolName, input]: Call, name = "scout"): Effect =>
         policy.decide(requestFor(toolName, input, { agent: name }))?.effect;
       assert.equal(decide(approved), "ask");
-      policy.remember(policy.describe(requestFor(...approved)).rule, "scout");
+      policy.remember(policy.describe(requestFor(...approved)).rule, requestFor(...approved));
       for (const call of [approved, ...same]) assert.equal(decide(call), "allow", JSON.stringify(call));
       for (const call of others) assert.equal(decide(call), "ask", JSON.stringify(call));
       assert.equal(decide(approved, "editor"), "ask");
@@ -109,52 +109,48 @@ suite("B5.7: an answer for always covers this action of this agent and nothing e
 
   test("and never beats a rule that denies", () => {
     const policy = createPolicy({ rules: rulesFrom("deny terminal(rm*)") });
-    policy.remember({ effect: "allow", pattern: "terminal", origin: "test" }, "scout");
-    assert.equal(policy.decide(requestFor("terminal", { command: "rm x" }))?.effect, "deny");
+    const request = requestFor("terminal", { command: "rm x" });
+    policy.remember({ effect: "allow", pattern: "terminal", origin: "test" }, request);
+    assert.equal(policy.decide(request)?.effect, "deny");
   });
 
-  test("and answers the questions about it that already wait, before the person is asked once more", async () => {
-    const policy = createPolicy({ rules: rulesFrom("ask *"), realPath: noLinks });
-    const asked: unknown[] = [];
-    const { ask } = createConsent(policy, ({ input }) => {
-      asked.push(input);
-      return { allow: false };
+  for (const effect of ["allow", "deny"] as const) {
+    test(`and answers the questions about it that already wait (${effect}), before the person is asked once more`, async () => {
+      const { ran, terminal } = recordingTerminal();
+      const policy = createPolicy({ rules: rulesFrom("ask *"), realPath: noLinks });
+      let isAsked = false;
+      const ask: Approve = () => {
+        isAsked = true;
+        return { allow: false };
+      };
+      const model = scriptedModel({ lead: [calls("terminal", { command: "npm test" }), says("Done.")] });
+      const runtime = createRuntime({ approve: { decide: policy.decide, ask } });
+      await runtime.run(agent({ name: "lead", model, tools: [terminal] }), "Test.", {
+        // The rules have asked for an answer, and the person has not seen the question yet.
+        onEvent: (event) => {
+          const rule = { effect, pattern: "terminal(=npm test)", origin: "test" };
+          if (event.type === "approval-request") policy.remember(rule, { agent: "lead", above: [] });
+        },
+      });
+      assert.deepEqual([ran, isAsked], [effect === "allow" ? ["npm test"] : [], false]);
     });
-    const answer = (...call: Call) => ask?.(requestFor(...call), new AbortController().signal);
-    const question: Call = ["terminal", { command: "npm test" }];
-    assert.deepEqual(await answer(...question), { allow: false });
-    policy.remember(policy.describe(requestFor(...question)).rule, "scout");
-    assert.deepEqual(await answer(...question), { allow: true });
-    policy.remember({ effect: "deny", pattern: "terminal(npm*)", origin: "test" }, "scout");
-    assert.deepEqual(await answer(...question), { allow: false, reason: "deny terminal(npm*) (test)" });
-    assert.deepEqual(asked, [{ command: "npm test" }]);
-  });
+  }
 
   test("by effect: the second command with other arguments asks again, and does not run after a no", async () => {
-    const ran: string[] = [];
     const asked: ApprovalRequest[] = [];
-    const terminal = tool({
-      name: "terminal",
-      description: "Runs a command.",
-      tier: "confirm",
-      inputSchema: z.object({ command: z.string() }),
-      execute: ({ command }) => {
-        ran.push(command);
-        return "ok";
-      },
-    });
+    const { ran, terminal } = recordingTerminal();
     const policy = createPolicy({ rules: [] });
-    const consent = createConsent(policy, (request) => {
+    const ask: Approve = (request) => {
       asked.push(request);
       if (asked.length > 1) return { allow: false };
-      policy.remember(policy.describe(request).rule, request.agent);
+      policy.remember(policy.describe(request).rule, request);
       return { allow: true };
-    });
+    };
     const commands = ["npm test", "npm test", "npm test --force"];
     const model = scriptedModel({
       lead: [...commands.map((command) => calls("terminal", { command })), says("Done.")],
     });
-    const runtime = createRuntime({ approve: consent, host: { cwd: "/workspace" } });
+    const runtime = createRuntime({ approve: { decide: policy.decide, ask }, host: { cwd: "/workspace" } });
     await runtime.run(agent({ name: "lead", model, tools: [terminal] }), "Test.");
     assert.deepEqual(ran, ["npm test", "npm test"]);
     assert.deepEqual(
@@ -168,6 +164,21 @@ suite("B5.7: an answer for always covers this action of this agent and nothing e
     );
   });
 });
+
+function recordingTerminal(): { ran: string[]; terminal: Tool<{ command: string }> } {
+  const ran: string[] = [];
+  const terminal = tool({
+    name: "terminal",
+    description: "Runs a command.",
+    tier: "confirm",
+    inputSchema: z.object({ command: z.string() }),
+    execute: ({ command }) => {
+      ran.push(command);
+      return "ok";
+    },
+  });
+  return { ran, terminal };
+}
 
 suite("B5.7: the question shows the whole action", () => {
   function shown(command: string, width = 40): readonly string[] {

@@ -2,11 +2,11 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { openApplication } from "../../src/cli/application/open.ts";
-import { readRunFlags } from "../../src/cli/table/run-flags.ts";
-import { createValueRedactor } from "../../src/secrets/redact.ts";
-import { requestFor } from "../rights/requests.ts";
-import { openCommand } from "./whole-command.ts";
+import { openApplication } from "../../../src/app/cli/application/open.ts";
+import { readRunFlags } from "../../../src/app/cli/table/run-flags.ts";
+import { createValueRedactor } from "../../../src/runtime/secrets/redact.ts";
+import { openCommand } from "../../support/attacks/whole-command.ts";
+import { requestFor } from "../../support/runtime/rights/requests.ts";
 
 const LETTERS = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7";
 

@@ -4,11 +4,11 @@ import assert from "node:assert/strict";
 import type { ServerResponse } from "node:http";
 import { suite, test } from "node:test";
 import { setImmediate as turn } from "node:timers/promises";
-import type { McpTransport } from "../../src/core/configuration.ts";
-import { BoundedMessages } from "../../src/mcp/bounded-messages.ts";
-import { openMcpTools } from "../../src/mcp/open.ts";
-import { callTool, hostileWorld, until } from "../mcp/hostile.ts";
-import { hostileHttp, json } from "../mcp/hostile-http.ts";
+import { BoundedMessages } from "../../../src/bridges/mcp/http-fetch.ts";
+import { openMcpTools } from "../../../src/bridges/mcp/open.ts";
+import type { McpTransport } from "../../../src/core/configuration.ts";
+import { callTool, hostileWorld, until } from "../../support/bridges/mcp/hostile.ts";
+import { hostileHttp, json } from "../bridges/mcp/hostile-http.ts";
 
 /** The result of a call that is answered so. */
 async function resultOf(answer: (response: ServerResponse) => void) {

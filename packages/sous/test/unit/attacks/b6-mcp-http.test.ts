@@ -3,12 +3,12 @@
 import assert from "node:assert/strict";
 import type { ServerResponse } from "node:http";
 import { test } from "node:test";
-import type { McpServer } from "../../src/core/configuration.ts";
-import { isMetadataAddress } from "../../src/machine/address.ts";
-import { openMcpTools } from "../../src/mcp/open.ts";
-import { VirtualClock } from "../../src/testing/virtual-clock.ts";
-import { callTool, hostileWorld, until, type World } from "../mcp/hostile.ts";
-import { type Asked, hostileHttp, json, usual } from "../mcp/hostile-http.ts";
+import { openMcpTools } from "../../../src/bridges/mcp/open.ts";
+import type { McpServer } from "../../../src/core/configuration.ts";
+import { isMetadataAddress } from "../../../src/machine/address.ts";
+import { VirtualClock } from "../../../src/testing/world.ts";
+import { callTool, hostileWorld, until, type World } from "../../support/bridges/mcp/hostile.ts";
+import { type Asked, hostileHttp, json, usual } from "../bridges/mcp/hostile-http.ts";
 
 function webServer(world: World, url: string, settings: Partial<McpServer> = {}): McpServer {
   const headers = { Authorization: "Bearer planted" };

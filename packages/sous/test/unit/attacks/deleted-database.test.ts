@@ -3,12 +3,12 @@
 import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
 import { suite, test } from "node:test";
-import { agent } from "../../src/core/agent.ts";
-import { createRuntime } from "../../src/runtime.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { calls, says } from "../../src/testing/steps.ts";
-import { simpleTool } from "../requirements/support.ts";
-import { sqlitePlace } from "../store/sqlite-place.ts";
+import { agent } from "../../../src/core/agent.ts";
+import { createRuntime } from "../../../src/runtime.ts";
+import { scriptedModel } from "../../../src/testing/scripted-model.ts";
+import { calls, says } from "../../../src/testing/steps.ts";
+import { simpleTool } from "../../support/requirements/support.ts";
+import { sqlitePlace } from "../../support/storage/store/sqlite-place.ts";
 
 suite("G3: a run whose database is deleted just before its end", () => {
   for (const requireStore of [false, true]) {

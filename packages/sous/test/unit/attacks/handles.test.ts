@@ -2,16 +2,16 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { agent } from "../../src/core/agent.ts";
-import type { SousEvent } from "../../src/core/event.ts";
-import { RunError } from "../../src/core/runtime.ts";
-import { createRuntime, run } from "../../src/runtime.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { wrapStore } from "../../src/testing/faults.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { calls, fails, hangs, says, streams } from "../../src/testing/steps.ts";
-import { createWorld } from "../../src/testing/world.ts";
-import { openStage, simpleTool } from "../requirements/support.ts";
+import { agent } from "../../../src/core/agent.ts";
+import type { SousEvent } from "../../../src/core/event.ts";
+import { RunError } from "../../../src/core/runtime.ts";
+import { createRuntime, run } from "../../../src/runtime.ts";
+import { openMemoryStore } from "../../../src/storage/store/memory.ts";
+import { scriptedModel } from "../../../src/testing/scripted-model.ts";
+import { calls, fails, hangs, says, streams } from "../../../src/testing/steps.ts";
+import { createWorld } from "../../../src/testing/world.ts";
+import { openStage, simpleTool } from "../../support/requirements/support.ts";
+import { wrapStore } from "../../support/testing/faults.ts";
 
 async function typesOf(events: AsyncIterable<SousEvent>): Promise<string[]> {
   const types: string[] = [];

@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as z from "zod";
-import { agent } from "../../src/core/agent.ts";
-import { calls, says } from "../../src/testing/steps.ts";
-import { openStage, simpleTool } from "../requirements/support.ts";
+import { agent } from "../../../src/core/agent.ts";
+import { calls, says } from "../../../src/testing/steps.ts";
+import { openStage, simpleTool } from "../../support/requirements/support.ts";
 
 test("an output that JSON cannot hold is given as it is and kept as JSON", async () => {
   const outputSchema = z.object({

@@ -2,12 +2,12 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import type { Store } from "../../src/core/store.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { checkHistory } from "../../src/testing/checker.ts";
-import { wrapStore } from "../../src/testing/faults.ts";
-import { calls, says } from "../../src/testing/steps.ts";
-import { openStage } from "../requirements/support.ts";
+import type { Store } from "../../../src/core/store.ts";
+import { openMemoryStore } from "../../../src/storage/store/memory.ts";
+import { checkHistory } from "../../../src/testing/checker.ts";
+import { calls, says } from "../../../src/testing/steps.ts";
+import { openStage } from "../../support/requirements/support.ts";
+import { wrapStore } from "../../support/testing/faults.ts";
 
 /** Keeps the first events, then fails for good. */
 function shortStore(room: number): Store {

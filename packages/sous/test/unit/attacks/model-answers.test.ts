@@ -2,13 +2,13 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { type AgentDefinition, agent } from "../../src/core/agent.ts";
-import { ModelError } from "../../src/core/errors.ts";
-import type { ToolCallPart } from "../../src/core/message.ts";
-import type { Model, ModelAnswer, OnDelta } from "../../src/core/model.ts";
-import type { RunOptions, RunResult } from "../../src/core/runtime.ts";
-import type { Usage } from "../../src/core/usage.ts";
-import { openStage, type Stage, simpleTool } from "../requirements/support.ts";
+import { type AgentDefinition, agent } from "../../../src/core/agent.ts";
+import { ModelError } from "../../../src/core/errors.ts";
+import type { ToolCallPart } from "../../../src/core/message.ts";
+import type { Model, ModelAnswer, OnDelta } from "../../../src/core/model.ts";
+import type { RunOptions, RunResult } from "../../../src/core/runtime.ts";
+import type { Usage } from "../../../src/core/usage.ts";
+import { openStage, type Stage, simpleTool } from "../../support/requirements/support.ts";
 
 type Answer = unknown | ((onDelta: OnDelta) => unknown);
 

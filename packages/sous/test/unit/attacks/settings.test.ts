@@ -3,14 +3,14 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import * as z from "zod";
-import { type AgentOptions, agent } from "../../src/core/agent.ts";
-import { UserError } from "../../src/core/errors.ts";
-import type { RunOptions, RuntimeOptions } from "../../src/core/runtime.ts";
-import { type Tool, tool } from "../../src/core/tool.ts";
-import { createRuntime, run } from "../../src/runtime.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { after, calls, says } from "../../src/testing/steps.ts";
-import { openStage, simpleTool } from "../requirements/support.ts";
+import { type AgentOptions, agent } from "../../../src/core/agent.ts";
+import { UserError } from "../../../src/core/errors.ts";
+import type { RunOptions, RuntimeOptions } from "../../../src/core/runtime.ts";
+import { type Tool, tool } from "../../../src/core/tool.ts";
+import { createRuntime, run } from "../../../src/runtime.ts";
+import { scriptedModel } from "../../../src/testing/scripted-model.ts";
+import { after, calls, says } from "../../../src/testing/steps.ts";
+import { openStage, simpleTool } from "../../support/requirements/support.ts";
 
 const NOT_NUMBERS = [-1, Number.NaN, "5", null] as unknown as number[];
 const model = scriptedModel(says("Done."));
@@ -27,7 +27,7 @@ suite("a number that is not allowed is refused where it is given", () => {
   test("in the options of a run", () => {
     const lead = agent({ name: "lead", model });
     const given: [string, (value: number) => RunOptions & RuntimeOptions, number[]][] = [];
-    for (const unit of ["tokens", "costUsd", "seconds", "executions"]) {
+    for (const unit of ["tokens", "costUsd", "durationMs", "executions"]) {
       given.push([`budget.${unit}`, (value) => ({ budget: { [unit]: value } }), []]);
       given.push([`limits.children.${unit}`, (value) => ({ limits: { children: { [unit]: value } } }), []]);
     }
@@ -76,11 +76,11 @@ test("a setting that is undefined was not given", async () => {
 
 test("without any time left no person is asked, neither at first nor in a follow-up", async () => {
   const stage = openStage({ lead: [says("Never.")] });
-  const none = await stage.run(stage.lead(), "Go.", { budget: { seconds: 0 } });
+  const none = await stage.run(stage.lead(), "Go.", { budget: { durationMs: 0 } });
   assert.deepEqual([none.status, none.error?.message], ["timeout", "Time limit exceeded: 0s/0s"]);
   assert.equal(stage.model.requests.length, 0);
   const slow = openStage({ lead: [[after(2000), says("Too late.")], says("Never.")] });
-  const handle = slow.start(slow.lead(), "Go.", { budget: { seconds: 1 } });
+  const handle = slow.start(slow.lead(), "Go.", { budget: { durationMs: 1000 } });
   assert.equal((await slow.end(handle)).status, "timeout");
   assert.equal((await slow.end(handle.followUp("And now?"))).status, "timeout");
   assert.equal(slow.model.requests.length, 1);

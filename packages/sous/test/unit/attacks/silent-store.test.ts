@@ -2,11 +2,11 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import type { Store } from "../../src/core/store.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { wrapStore } from "../../src/testing/faults.ts";
-import { says } from "../../src/testing/steps.ts";
-import { openStage } from "../requirements/support.ts";
+import type { Store } from "../../../src/core/store.ts";
+import { openMemoryStore } from "../../../src/storage/store/memory.ts";
+import { says } from "../../../src/testing/steps.ts";
+import { openStage } from "../../support/requirements/support.ts";
+import { wrapStore } from "../../support/testing/faults.ts";
 
 /** Takes everything and says nothing. */
 function silentStore(): Store {

@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import type { ApprovalAnswer, Hooks } from "../../src/core/approval.ts";
-import type { Tool, ToolResult } from "../../src/core/tool.ts";
-import { calls, says } from "../../src/testing/steps.ts";
-import { openStage, type Stage, simpleTool } from "../requirements/support.ts";
+import type { ApprovalAnswer, Hooks } from "../../../src/core/approval.ts";
+import type { Tool, ToolResult } from "../../../src/core/tool.ts";
+import { calls, says } from "../../../src/testing/steps.ts";
+import { openStage, type Stage, simpleTool } from "../../support/requirements/support.ts";
 
 type Seen = { output: string | undefined; isError: boolean | undefined; stage: Stage };
 

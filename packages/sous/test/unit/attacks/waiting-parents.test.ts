@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { calls, hangs, says } from "../../src/testing/steps.ts";
-import { openStage, type Stage } from "../requirements/support.ts";
+import { calls, hangs, says } from "../../../src/testing/steps.ts";
+import { openStage, type Stage } from "../../support/requirements/support.ts";
 
 const start = calls("subagent", { label: "scout", task_prompt: "Look for an hour.", background: true });
 

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type AgentDefinition, agent } from "../../src/core/agent.ts";
-import { tool } from "../../src/core/tool.ts";
+import { type AgentDefinition, agent } from "../../../src/core/agent.ts";
+import { tool } from "../../../src/core/tool.ts";
 
 test("C1: a definition does not change with the lists it was made from, and a changed copy leaves it alone", () => {
   const look = tool({ name: "look", description: "Look.", inputSchema: { type: "object" }, execute: () => "A wall." });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { cleanText, plainText, visibleJson, visibleText } from "../../src/core/clean-text.ts";
+import { cleanText, plainText, visibleJson, visibleText } from "../../../src/core/clean-text.ts";
 
 const tags = (text: string): string =>
   [...text].map((each) => String.fromCodePoint(0xe0000 + (each.codePointAt(0) ?? 0))).join("");

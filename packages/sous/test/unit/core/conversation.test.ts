@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { Conversation, checkConversation, DEFAULT_CONVERSATION, messageBytes } from "../../src/core/conversation.ts";
-import { type AssistantMessage, type Message, userMessage } from "../../src/core/message.ts";
+import { Conversation, checkConversation, DEFAULT_CONVERSATION, messageBytes } from "../../../src/core/conversation.ts";
+import { type AssistantMessage, type Message, userMessage } from "../../../src/core/message.ts";
 
 const FILE = { type: "file", mediaType: "image/png", data: "aGk=" } as const;
 const CALL: AssistantMessage = {
@@ -19,7 +19,7 @@ const RESULT = {
 } as const satisfies Message;
 
 suite("the size of a message", () => {
-  test("is that of its parts in bytes, with something for each message, call and file", () => {
+  test("the size of a message is that of its parts in bytes, with something for each message, call and file", () => {
     assert.equal(messageBytes(userMessage("abc")), 15);
     assert.equal(messageBytes(userMessage("äb")), 15);
     assert.equal(messageBytes(CALL), 12 + 3 + (4 + 24 + '{"q":"ä"}'.length + 1));
@@ -29,7 +29,7 @@ suite("the size of a message", () => {
 });
 
 suite("a conversation", () => {
-  test("begins with its history, its task last, and counts a token for three bytes", () => {
+  test("a conversation begins with its history, its task last, and counts a token for three bytes", () => {
     const history = [userMessage("abc"), userMessage("def"), userMessage("ghi")];
     const conversation = new Conversation(history, 10);
     assert.deepEqual([conversation.messages, conversation.taskIndex], [history, 2]);
@@ -38,7 +38,7 @@ suite("a conversation", () => {
     assert.equal(new Conversation([userMessage("a")]).taskIndex, 0);
   });
 
-  test("counts what was added on top of what the provider reported", () => {
+  test("a conversation counts what was added on top of what the provider reported", () => {
     const conversation = new Conversation([userMessage("abc")]);
     conversation.addAnswer(CALL, { inputTokens: 100, outputTokens: 20 });
     assert.equal(conversation.promptTokens, 120);
@@ -52,13 +52,13 @@ suite("a conversation", () => {
     );
   });
 
-  test("has no message for an answer without content, which was paid all the same", () => {
+  test("a conversation has no message for an answer without content, which was paid all the same", () => {
     const conversation = new Conversation([userMessage("abc")]);
     conversation.addAnswer({ role: "assistant", content: [] }, { inputTokens: 7, outputTokens: 1 });
     assert.deepEqual([conversation.messages.length, conversation.promptTokens], [1, 8]);
   });
 
-  test("without its last calls has a new list, without the size of their results", () => {
+  test("a conversation without its last calls has a new list, without the size of their results", () => {
     const conversation = new Conversation([userMessage("abc")]);
     conversation.addAnswer(CALL, { inputTokens: 10, outputTokens: 2 });
     conversation.add(RESULT);
@@ -70,7 +70,7 @@ suite("a conversation", () => {
     assert.equal(conversation.promptTokens, 12 + Math.ceil(messageBytes(userMessage("later")) / 3));
   });
 
-  test("that continues with fewer messages is estimated as a whole again", () => {
+  test("a conversation that continues with fewer messages is estimated as a whole again", () => {
     const conversation = new Conversation([userMessage("abc")]);
     conversation.addAnswer(CALL, { inputTokens: 1000, outputTokens: 2 });
     conversation.replace([userMessage("def")], 30);
@@ -79,7 +79,7 @@ suite("a conversation", () => {
 });
 
 suite("the limits of a conversation", () => {
-  test("are taken up to their bounds", () => {
+  test("limits are taken up to their bounds", () => {
     const least = { maxTokens: 1, minRetainTurns: 1, pruneThreshold: 1 };
     assert.equal(checkConversation(least), least);
     assert.equal(checkConversation(DEFAULT_CONVERSATION), DEFAULT_CONVERSATION);
@@ -94,7 +94,7 @@ suite("the limits of a conversation", () => {
     ["pruneThreshold", "0.5", /conversation\.pruneThreshold must be/],
   ];
   for (const [field, value, found] of wrong) {
-    test(`are refused beyond: ${field} ${JSON.stringify(value)}`, () => {
+    test(`limits beyond their bounds are refused: ${field} ${JSON.stringify(value)}`, () => {
       assert.throws(() => checkConversation({ ...DEFAULT_CONVERSATION, [field]: value }), found);
     });
   }

@@ -1,27 +1,27 @@
 /** Asks every door what it says of one ending. Its own module, so that it can be loaded on a changed table. */
 
-import { ServedSessions } from "../../src/acp/serve-sessions.ts";
-import type { ServedSession } from "../../src/acp/served-agent.ts";
-import { exitCodeOf } from "../../src/cli/exit-codes.ts";
-import { endingSentence } from "../../src/cli/run/ending.ts";
-import { runJson } from "../../src/cli/stored/run-json.ts";
-import { chooseStyle, colourOf, statusWords } from "../../src/cli/terminal/style.ts";
-import { messageOf } from "../../src/core/errors.ts";
-import type { RunOutcome } from "../../src/core/outcome.ts";
-import { type RunResult, withoutRun } from "../../src/core/runtime.ts";
-import type { ChildReport } from "../../src/core/spawn.ts";
-import { foldRunRecord } from "../../src/core/store.ts";
-import { noUsage } from "../../src/core/usage.ts";
-import { parseStoredEvent } from "../../src/store/event-schema.ts";
-import { toHtmlFile } from "../../src/store/export/html.ts";
-import { viewRuns } from "../../src/store/export/view.ts";
-import { reportMetadata, toToolResult } from "../../src/subagents/report.ts";
-import { sampleTree } from "../../src/testing/sample-tree.ts";
-import { VirtualClock } from "../../src/testing/virtual-clock.ts";
+import { exitCodeOf } from "../../../src/app/cli/exit-codes.ts";
+import { endingSentence } from "../../../src/app/cli/run/ending.ts";
+import { runJson } from "../../../src/app/cli/stored/run-json.ts";
+import { chooseStyle, colourOf, statusWords } from "../../../src/app/cli/terminal/style.ts";
+import { ServedSessions } from "../../../src/bridges/acp/serve-sessions.ts";
+import type { ServedSession } from "../../../src/bridges/acp/served-agent.ts";
+import { messageOf } from "../../../src/core/errors.ts";
+import type { RunOutcome } from "../../../src/core/outcome.ts";
+import { type RunResult, withoutRun } from "../../../src/core/runtime.ts";
+import type { ChildReport } from "../../../src/core/spawn.ts";
+import { foldRunRecord } from "../../../src/core/store.ts";
+import { noUsage } from "../../../src/core/usage.ts";
+import { reportMetadata, toToolResult } from "../../../src/runtime/subagents/report.ts";
+import { parseStoredEvent } from "../../../src/storage/store/event-schema.ts";
+import { toHtmlFile } from "../../../src/storage/store/export/html.ts";
+import { viewRuns } from "../../../src/storage/store/export/view.ts";
+import { sampleTree } from "../../../src/testing/sample-tree.ts";
+import { VirtualClock } from "../../../src/testing/world.ts";
 
-export { REPORT_SCHEMA } from "../../src/cli/mcp-serve/report.ts";
-export { RESULT_JSON } from "../../src/cli/table/json-table.ts";
-export { ATTRIBUTES } from "../../src/telemetry/span-names.ts";
+export { REPORT_SCHEMA } from "../../../src/app/cli/mcp-serve/report.ts";
+export { RESULT_JSON } from "../../../src/app/cli/table/json-table.ts";
+export { ATTRIBUTES } from "../../../src/bridges/telemetry/span-names.ts";
 
 export type EndingFacts = Pick<RunOutcome, "status" | "stopReason">;
 

@@ -5,22 +5,22 @@ import { join } from "node:path";
 import { suite, test } from "node:test";
 import fc from "fast-check";
 import * as z from "zod";
-import { StoreError } from "../../src/core/errors.ts";
-import { EVENT_SCHEMA_VERSION, parseStoredEvent, storedEventSchema } from "../../src/store/event-schema.ts";
-import { assertGolden } from "../cli/golden.ts";
-import { STORED } from "../event-fields.ts";
-import { changed, EVERY_EVENT, type Place, placesOf } from "./every-event.ts";
+import { StoreError } from "../../../src/core/errors.ts";
+import { EVENT_VERSION, STORED_TYPES } from "../../../src/core/words/events.ts";
+import { parseStoredEvent, storedEventSchema } from "../../../src/storage/store/event-schema.ts";
+import { assertGolden } from "../../support/app/cli/golden.ts";
+import { changed, EVERY_EVENT, type Place, placesOf } from "../../support/core/every-event.ts";
 
 const events = Object.values(EVERY_EVENT);
 
-test("the schema of events is as it was promised; UPDATE_SNAPSHOTS=1 updates it, after EVENT_SCHEMA_VERSION is raised", () => {
-  const schema = { version: EVENT_SCHEMA_VERSION, ...z.toJSONSchema(storedEventSchema(), { io: "input" }) };
-  const folder = join(import.meta.dirname, "../snapshots");
+test("the schema of events is as it was promised; UPDATE_SNAPSHOTS=1 updates it, after EVENT_STEPS has a step for it", () => {
+  const schema = { version: EVENT_VERSION, ...z.toJSONSchema(storedEventSchema(), { io: "input" }) };
+  const folder = join(import.meta.dirname, "../../snapshots");
   assertGolden("event-schema.json", [JSON.stringify(schema, undefined, 2)], folder);
 });
 
 test("an event of every type comes back as it was", () => {
-  assert.deepEqual(Object.keys(EVERY_EVENT), Object.keys(STORED).toSorted(inOrderOf(Object.keys(EVERY_EVENT))));
+  assert.deepEqual(Object.keys(EVERY_EVENT), STORED_TYPES.toSorted(inOrderOf(Object.keys(EVERY_EVENT))));
   for (const event of events) assert.deepEqual(parseStoredEvent(throughJson(event)), event);
 });
 
@@ -58,7 +58,7 @@ test("more than is known is dropped where callers, models and tools put it, and 
 suite("an event is refused", () => {
   const wrong: readonly unknown[] = [{}, [], "", -1, 0.5, true, null, 1e300, "\ud800", { a: 1 }];
 
-  test("when a value anywhere in it is of another kind, in one sentence that names it", () => {
+  test("an event is refused when a value anywhere in it is of another kind, in one sentence that names it", () => {
     let refusals = 0;
     for (const event of events) {
       for (const place of placesOf(event)) {
@@ -74,7 +74,7 @@ suite("an event is refused", () => {
     assert.ok(refusals > 1500, `only ${refusals} refusals`);
   });
 
-  test("when a field of its head is missing", () => {
+  test("an event is refused when a field of its head is missing", () => {
     for (const event of events) {
       for (const field of ["seq", "time", "runId", "agentId", "parentId", "path", "depth", "type"]) {
         assert.ok(refusal(changed(event, [field], undefined)), `${event.type} without ${field}`);
@@ -82,13 +82,13 @@ suite("an event is refused", () => {
     }
   });
 
-  test("when it is not an event at all", () => {
+  test("a value that is not an event at all is refused", () => {
     for (const value of [undefined, null, 1, "run-start", [], {}, new Date(0), () => 1, { type: "text-delta" }]) {
       assert.throws(() => parseStoredEvent(value), StoreError);
     }
   });
 
-  test("when it is too deep, too wide or poisoned, without harm", () => {
+  test("an event that is too deep, too wide or poisoned is refused, without harm", () => {
     const { "tool-call-start": call, "message-end": answer } = EVERY_EVENT;
     const deep = JSON.parse(`${"[".repeat(1_000_000)}${"]".repeat(1_000_000)}`);
     const sentences = [
@@ -110,8 +110,8 @@ suite("an event is refused", () => {
     assert.equal("polluted" in {}, false);
   });
 
-  test("or read: no value does anything else", () => {
-    const type = fc.constantFrom(...Object.keys(STORED));
+  test("any value is either read or refused, and does nothing else", () => {
+    const type = fc.constantFrom(...STORED_TYPES);
     fc.assert(
       fc.property(fc.jsonValue(), type, fc.dictionary(fc.string(), fc.jsonValue()), (value, word, fields) => {
         for (const each of [value, { ...EVERY_EVENT["turn-start"], type: word, ...fields }]) refusal(each);

@@ -1,20 +1,20 @@
-/** What is recorded of the calls of an agent outside: bounded, without secrets, and the same when it is played again. */
+/** What is recorded of the calls of an external agent: bounded, without secrets, and the same when it is played again. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import type { OutsideCall } from "../../src/core/outside-agent.ts";
-import { boundOutsideCall } from "../../src/core/outside-call.ts";
-import { NO_REDACTION } from "../../src/core/redactor.ts";
-import { utf8Length } from "../../src/core/usage.ts";
-import { createRedactor } from "../../src/secrets/redact.ts";
-import { parseStoredEvent } from "../../src/store/event-schema.ts";
-import { randomText } from "../secrets/made-up-keys.ts";
-import { EVERY_EVENT } from "./every-event.ts";
+import { NO_REDACTION } from "../../../src/core/clean-text.ts";
+import type { ExternalCall } from "../../../src/core/external-agent.ts";
+import { utf8Length } from "../../../src/core/usage.ts";
+import { boundExternalCall } from "../../../src/runtime/loop/provider-activity.ts";
+import { createRedactor } from "../../../src/runtime/secrets/redact.ts";
+import { parseStoredEvent } from "../../../src/storage/store/event-schema.ts";
+import { EVERY_EVENT } from "../../support/core/every-event.ts";
+import { randomText } from "../../support/runtime/secrets/made-up-keys.ts";
 
 const KEY = randomText("in an outside call", 30);
 const redactor = createRedactor([{ name: "SERVICE_KEY", value: KEY }]);
 
-const CALL: OutsideCall = {
+const CALL: ExternalCall = {
   callId: "t1",
   phase: "end",
   name: "Bash",
@@ -31,17 +31,17 @@ function nested(levels: number): unknown {
   return value;
 }
 
-suite("B6.5: a call of an agent outside", () => {
-  test("that is short is recorded as it is", () => {
-    assert.deepEqual(boundOutsideCall(CALL, redactor), CALL);
+suite("B6.5: a call of an external agent", () => {
+  test("a short call is recorded as it is", () => {
+    assert.deepEqual(boundExternalCall(CALL, redactor), CALL);
   });
 
-  test("has no result when it begins", () => {
+  test("a call has no result when it begins", () => {
     const { output: _output, isError: _isError, ...start } = CALL;
-    assert.deepEqual(boundOutsideCall({ ...CALL, phase: "start" }, redactor), { ...start, phase: "start" });
+    assert.deepEqual(boundExternalCall({ ...CALL, phase: "start" }, redactor), { ...start, phase: "start" });
   });
 
-  const long: [what: string, change: Partial<OutsideCall>][] = [
+  const long: [what: string, change: Partial<ExternalCall>][] = [
     ["long names", { callId: "c".repeat(9000), name: "é".repeat(9000), kind: "k".repeat(300), title: "𝒳".repeat(200) }],
     ["a long output", { output: `${"line\n".repeat(5000)}the end` }],
     ["an output of megabytes", { output: "é".repeat(2_000_000) }],
@@ -54,28 +54,28 @@ suite("B6.5: a call of an agent outside", () => {
     ["secrets", { title: `say ${KEY}`, input: { [KEY]: KEY }, output: `${"x".repeat(2000)}${KEY}`.repeat(3) }],
   ];
   for (const [what, change] of long) {
-    test(`with ${what} is bounded, and recorded the same again`, () => {
-      const kept = boundOutsideCall({ ...CALL, ...change }, redactor);
+    test(`a call with ${what} is bounded, and recorded the same again`, () => {
+      const kept = boundExternalCall({ ...CALL, ...change }, redactor);
       for (const text of [kept.callId, kept.name, kept.kind, kept.title]) assert.ok(text.length <= 200);
       assert.ok(utf8Length(JSON.stringify(kept.input)) <= 4096);
       assert.ok(utf8Length(kept.output ?? "") <= 4096);
       assert.ok(JSON.stringify(kept).isWellFormed());
       assert.ok(!JSON.stringify(kept).includes(KEY));
-      assert.deepEqual(boundOutsideCall(kept, redactor), kept);
+      assert.deepEqual(boundExternalCall(kept, redactor), kept);
       assert.deepEqual(parseStoredEvent({ ...EVERY_EVENT["outside-call"], ...kept }).type, "outside-call");
     });
   }
 
-  test("keeps the beginning and the end of its output, and says what was cut", () => {
+  test("a long output keeps its beginning and its end, and says what was cut", () => {
     const output = `first ${"x".repeat(20_000)} last`;
-    const { output: kept = "" } = boundOutsideCall({ ...CALL, output }, NO_REDACTION);
+    const { output: kept = "" } = boundExternalCall({ ...CALL, output }, NO_REDACTION);
     assert.match(kept, /^first x+\n\[Notice: \d+ of 20011 bytes were cut here\]\nx+ last$/);
   });
 
-  test("keeps no half of a secret where its text is cut", () => {
+  test("a call keeps no half of a secret where its text is cut", () => {
     for (let before = 160; before <= 200; before++) {
       const title = `${"x".repeat(before)}${KEY}`;
-      assert.ok(!boundOutsideCall({ ...CALL, title }, redactor).title.includes(KEY.slice(0, 8)));
+      assert.ok(!boundExternalCall({ ...CALL, title }, redactor).title.includes(KEY.slice(0, 8)));
     }
   });
 });

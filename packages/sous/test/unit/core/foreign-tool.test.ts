@@ -5,10 +5,10 @@ import { test } from "node:test";
 import { anthropic } from "@ai-sdk/anthropic";
 import { openai } from "@ai-sdk/openai";
 import * as z from "zod";
-import { agent } from "../../src/core/agent.ts";
-import { toTools } from "../../src/core/foreign-tool.ts";
-import type { ToolList, ToolResult } from "../../src/core/tool.ts";
-import { simpleTool } from "../requirements/support.ts";
+import { agent } from "../../../src/core/agent.ts";
+import { toTools } from "../../../src/core/foreign-tool.ts";
+import type { ToolList, ToolResult } from "../../../src/core/tool.ts";
+import { simpleTool } from "../../support/requirements/support.ts";
 
 const weather = { description: "Weather.", inputSchema: z.object({}), execute: () => "Rain" };
 const look = simpleTool("look");

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { guardOf } from "../../src/core/guarded-files.ts";
-import { NAME_ROWS } from "../../src/core/guarded-names.ts";
+import { guardOf } from "../../../src/core/guarded-files.ts";
+import { NAME_ROWS } from "../../../src/core/guarded-names.ts";
 
 const nothing = (): boolean => false;
 const effectOf = (path: string): string => guardOf(`/project/${path}`, { top: "/project" }, nothing)?.effect ?? "free";

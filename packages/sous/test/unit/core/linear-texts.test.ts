@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { spaceAtEnd, trimEndOf } from "../../src/core/truncate.ts";
-import { pausesFor } from "../../src/tools/pauses.ts";
-import { NO_RULES } from "../../src/tools/walk.ts";
+import { pausesFor } from "../../../src/app/tools/pauses.ts";
+import { NO_RULES } from "../../../src/app/tools/walk.ts";
+import { spaceAtEnd, trimEndOf } from "../../../src/core/truncate.ts";
 
 const pauses = pausesFor(new AbortController().signal);
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
 import fc from "fast-check";
-import { mayMeanMcpTool, mcpServerPart, mcpToolName, readMcpName } from "../../src/core/mcp-names.ts";
+import { mayMeanMcpTool, mcpServerPart, mcpToolName, readMcpName } from "../../../src/core/mcp-names.ts";
 
 const hash = (text: string): string => createHash("sha256").update(text).digest("hex");
 const nameOf = (server: string, tool: string): string => mcpToolName(server, tool, hash);

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { checkAllowEntries, isAllowEntry, whyNotNamed } from "../../src/core/model.ts";
+import { checkAllowEntries, isAllowEntry, whyNotNamed } from "../../../src/core/model.ts";
 
 test("no call names an agent of others as its model, whatever is allowed", () => {
   for (const name of ["external/claude", "external/claude-code"]) {

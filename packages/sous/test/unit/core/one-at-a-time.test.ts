@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { oneAtATime } from "../../src/core/schema.ts";
+import { oneAtATime } from "../../../src/core/schema.ts";
 
 test("each piece of work has a turn of its own, in the order they came", async () => {
   const seen: string[] = [];

@@ -3,24 +3,32 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import * as z from "zod";
-import { createAcpClient } from "../../src/acp-client.ts";
-import { builtInTools, loadAgents } from "../../src/agent-files.ts";
-import { cassetteModel, scriptFromCassette } from "../../src/cassette.ts";
-import { agent } from "../../src/core/agent.ts";
-import { UserError } from "../../src/core/errors.ts";
-import { mergeProviderOptions } from "../../src/core/model-options.ts";
-import { ToolRegistry, tool } from "../../src/core/tool.ts";
-import { rerun } from "../../src/rerun.ts";
-import { createRuntime, fanOut, fork, registerSubagentTools, resume, run, subagentFactory } from "../../src/runtime.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { openPostgresStore } from "../../src/store/postgres/store.ts";
-import { openSqliteStore } from "../../src/store/sqlite/store.ts";
-import { createLifecycleLog } from "../../src/telemetry/log.ts";
-import { meterRuns } from "../../src/telemetry/meter-runs.ts";
-import { traceRuns } from "../../src/telemetry/spans.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { says } from "../../src/testing/steps.ts";
-import { readOnlyTools } from "../../src/tools/read-only.ts";
+import { createAcpClient } from "../../../src/acp-client.ts";
+import { builtInTools, loadAgents } from "../../../src/agent-files.ts";
+import { readOnlyTools } from "../../../src/app/tools/read-only.ts";
+import { createLifecycleLog } from "../../../src/bridges/telemetry/log.ts";
+import { meterRuns } from "../../../src/bridges/telemetry/otel-meter.ts";
+import { traceRuns } from "../../../src/bridges/telemetry/spans.ts";
+import { cassetteModel, scriptFromCassette } from "../../../src/cassette.ts";
+import { agent } from "../../../src/core/agent.ts";
+import { UserError } from "../../../src/core/errors.ts";
+import { mergeProviderOptions } from "../../../src/core/model-options.ts";
+import { ToolRegistry, tool } from "../../../src/core/tool.ts";
+import { rerun } from "../../../src/rerun.ts";
+import {
+  createRuntime,
+  fanOut,
+  fork,
+  registerSubagentTools,
+  resume,
+  run,
+  subagentFactory,
+} from "../../../src/runtime.ts";
+import { openMemoryStore } from "../../../src/storage/store/memory.ts";
+import { openPostgresStore } from "../../../src/storage/store/postgres/store.ts";
+import { openSqliteStore } from "../../../src/storage/store/sqlite/store.ts";
+import { scriptedModel } from "../../../src/testing/scripted-model.ts";
+import { says } from "../../../src/testing/steps.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: what JavaScript lets through.
 type Any = any;
@@ -87,7 +95,8 @@ const WRONG: readonly [name: string, call: () => unknown, message: string | RegE
     /did you mean maxTokens\?$/,
   ],
   ["run() of a runtime", () => runtime.run(scout, "Go.", { store } as Any), /^run\(\) has no option "store": /],
-  ["fanOut()", () => fanOut(scout, ["Go."], { concurrency: 3 } as Any), /did you mean limit\?$/],
+  ["fanOut()", () => fanOut(scout, ["Go."], { limit: 3 } as Any), /did you mean concurrency\?$/],
+  ["budget", () => run(scout, "Go.", { budget: { seconds: 3 } as Any }), /did you mean durationMs\?$/],
   ["resume()", () => resume("x", { store, messages: "Go on." } as Any), /did you mean message\?$/],
   ["fork()", () => fork("x", { store, turn: 3 } as Any), /^fork\(\) has no option "turn"/],
   [
@@ -143,7 +152,7 @@ const LATER_WRONG: readonly [name: string, call: () => Promise<unknown>, message
 
 suite("an unknown option", () => {
   for (const [name, call, message] of LATER_WRONG) {
-    test(`of ${name} rejects with a UserError`, async () => {
+    test(`an unknown option of ${name} rejects with a UserError`, async () => {
       await assert.rejects(call, (error: unknown) => {
         assert(error instanceof UserError);
         assert.match(error.message, message);
@@ -153,7 +162,7 @@ suite("an unknown option", () => {
   }
 
   for (const [name, call, message] of WRONG) {
-    test(`of ${name} is a UserError`, () => {
+    test(`an unknown option of ${name} is a UserError`, () => {
       assert.throws(call, (error: unknown) => {
         assert(error instanceof UserError);
         if (typeof message === "string") assert.equal(error.message, message);
@@ -163,7 +172,7 @@ suite("an unknown option", () => {
     });
   }
 
-  test("that is undefined counts as not given", () => {
+  test("an unknown option that is undefined counts as not given", () => {
     assert.equal(agent({ name: "x", maxSteps: undefined } as Any).name, "x");
   });
 });
@@ -213,14 +222,14 @@ suite("a wrong value", () => {
     });
   }
 
-  test("that contains itself is refused", () => {
+  test("a value that contains itself is refused", () => {
     const loop: Any = {};
     loop.self = loop;
     assert.throws(() => agent({ name: "x", providerOptions: { openai: loop } }), /openai.self must be a JSON value$/);
     assert.throws(() => agent({ name: "x", toolChoice: loop }), /^UserError: toolChoice of agent x must be/);
   });
 
-  test("that is in itself many times over is refused at once", () => {
+  test("a value that is in itself many times over is refused at once", () => {
     let wide: Any = [1];
     for (let level = 0; level < 40; level++) wide = [wide, wide];
     assert.throws(
@@ -236,7 +245,7 @@ suite("a wrong value", () => {
     assert.deepEqual(merged?.openai, { a: 1, b: 2 });
   });
 
-  test("cannot be put in later: the options of a definition are copies", () => {
+  test("a wrong value cannot be put in later: the options of a definition are copies", () => {
     const options = { openai: { serviceTier: "flex" } };
     const made = agent({ name: "x", providerOptions: options });
     options.openai.serviceTier = "priority";

@@ -5,7 +5,7 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { suite, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import type { RunStatus, StopReason } from "../../src/core/outcome.ts";
+import type { RunStatus, StopReason } from "../../../src/core/outcome.ts";
 import {
   endingRow,
   OUTCOMES,
@@ -13,9 +13,10 @@ import {
   RUN_STATUSES,
   STOP_REASON_WORDS,
   stopReasonOf,
-} from "../../src/core/words/outcomes.ts";
-import { importChanged } from "../mutation.ts";
-import { rootFolder, sourceFiles } from "../source-files.ts";
+  UNENDED_STATUSES,
+} from "../../../src/core/words/outcomes.ts";
+import { importChanged } from "../../support/mutation.ts";
+import { rootFolder, sourceFiles } from "../../support/source-files.ts";
 import { RESULT_JSON, sayingsOf } from "./ending-doors.ts";
 
 /** Commit f58d199 said the same, when each door had its own words. */
@@ -69,8 +70,7 @@ test("a stop reason counts only when the run is incomplete", async () => {
       assert.equal(endingRow({ status, stopReason }), OUTCOMES[status]);
     }
   }
-  for (const status of ["running", "interrupted"])
-    assert.equal(stopReasonOf({ status, stopReason: "turns" }), undefined);
+  for (const status of UNENDED_STATUSES) assert.equal(stopReasonOf({ status, stopReason: "turns" }), undefined);
 });
 
 test("a stop reason that a database made up is passed over", () => {
@@ -88,7 +88,7 @@ test("a list of words is one sentence, however many there are", () => {
 });
 
 test("a row of the table is all that the doors need for a new stop reason", async () => {
-  const fileUrl = import.meta.resolve("../../src/core/words/outcomes.ts");
+  const fileUrl = import.meta.resolve("../../../src/core/words/outcomes.ts");
   const before = "export const STOP_REASONS: Readonly<Record<StopReason, StopReasonRow>> = {\n";
   const text = readFileSync(fileURLToPath(fileUrl), "utf8").replace(before, `${before}  ${PATIENCE},\n`);
   const changed = { fileUrl, text };
@@ -108,8 +108,8 @@ test("a row of the table is all that the doors need for a new stop reason", asyn
   assert.equal(doors.RESULT_JSON.find(({ name }) => name === "stop_reason")?.about, listed);
   assert.equal(doors.ATTRIBUTES["sous.stop_reason"].about, listed);
   assert.match(JSON.stringify(doors.REPORT_SCHEMA), /incomplete: patience of no one, or turns, or consent that/);
-  const { exitCodesPage } = await importChanged<typeof import("../../../../scripts/reference/exit-codes-page.ts")>(
-    import.meta.resolve("../../../../scripts/reference/exit-codes-page.ts"),
+  const { exitCodesPage } = await importChanged<typeof import("../../../../../scripts/reference/exit-codes-page.ts")>(
+    import.meta.resolve("../../../../../scripts/reference/exit-codes-page.ts"),
     changed,
   );
   assert.match(exitCodesPage(), /\| `incomplete` +\| `patience` +\| 5 +\|/);
@@ -119,7 +119,7 @@ test("a row of the table is all that the doors need for a new stop reason", asyn
 
 const PATIENCE = `patience: {
     isOutOfTurns: false,
-    lacksConsent: false,
+    lacksApproval: false,
     exit: "budget",
     words: "out of patience",
     warning: "nobody waited for the run",
@@ -138,7 +138,7 @@ suite("three files know a stop reason: its type, its row, and the file that prod
     })),
   ];
   const OWNERS: Readonly<Record<StopReason, readonly string[]>> = {
-    turns: ["core/outcome.ts", "core/words/outcomes.ts", "loop/close-run.ts"],
+    turns: ["core/outcome.ts", "core/words/outcomes.ts", "runtime/loop/ending.ts"],
     consent: ["core/outcome.ts", "core/words/outcomes.ts"],
   };
   for (const word of STOP_REASON_WORDS) {

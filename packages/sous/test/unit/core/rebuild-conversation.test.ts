@@ -2,11 +2,11 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { StoredBody } from "../../src/core/event.ts";
-import { type AssistantMessage, type FilePart, type Message, userMessage } from "../../src/core/message.ts";
-import { rebuildConversation } from "../../src/core/rebuild-conversation.ts";
-import { noUsage } from "../../src/core/usage.ts";
-import { sampleTree } from "../../src/testing/sample-tree.ts";
+import type { StoredBody } from "../../../src/core/event.ts";
+import { type AssistantMessage, type FilePart, type Message, userMessage } from "../../../src/core/message.ts";
+import { rebuildConversation } from "../../../src/core/read-history.ts";
+import { noUsage } from "../../../src/core/usage.ts";
+import { sampleTree } from "../../../src/testing/sample-tree.ts";
 
 const TASK = userMessage("Look around.");
 
@@ -49,7 +49,7 @@ function results(...callIds: string[]): Message {
   };
 }
 
-test("the task, the answers, and one message of results in the order of the calls, whichever ended first", () => {
+test("a conversation is the task, the answers, and one message of results in the order of the calls, whichever ended first", () => {
   const ask = says("I look.", "first", "bad", "third");
   const messages = rebuild([
     { type: "turn-start", turn: 1, promptTokens: 3, reserved: 0 },

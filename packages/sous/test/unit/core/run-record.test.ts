@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { StoredEvent } from "../../src/core/event.ts";
-import { foldRunRecord } from "../../src/core/store.ts";
-import { addUsage, noUsage, type Usage } from "../../src/core/usage.ts";
-import { type SampleTree, sampleTree } from "../../src/testing/sample-tree.ts";
+import type { StoredEvent } from "../../../src/core/event.ts";
+import { foldRunRecord } from "../../../src/core/store.ts";
+import { addUsage, noUsage, type Usage } from "../../../src/core/usage.ts";
+import { type SampleTree, sampleTree } from "../../../src/testing/sample-tree.ts";
 
 const STARTED = 5_000;
 
@@ -62,6 +62,7 @@ test("a live run is running, with what it took so far: answers and attempts that
     depth: 1,
     status: "running",
     stopReason: undefined,
+    maxTurnsReached: false,
     startedAt: STARTED,
     endedAt: undefined,
     durationMs: undefined,
@@ -93,6 +94,7 @@ test("F5: an ended run has the sums and the ending of its run-end", () => {
     ...foldRunRecord("lead", eventsOf(workingChild(), "scout")),
     status: "incomplete",
     stopReason: "turns",
+    maxTurnsReached: true,
     endedAt: STARTED + 7,
     durationMs: 7,
     turns: 3,

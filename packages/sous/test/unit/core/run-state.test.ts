@@ -2,13 +2,20 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { StoredEvent } from "../../src/core/event.ts";
-import { foldRunState } from "../../src/core/run-state.ts";
-import { EVERY_EVENT } from "./every-event.ts";
+import type { StoredEvent } from "../../../src/core/event.ts";
+import { RunFold } from "../../../src/core/run-state.ts";
+import { EVERY_EVENT } from "../../support/core/every-event.ts";
+
+function stateAfter([start, ...events]: readonly StoredEvent[]): RunFold["state"] {
+  assert.ok(start?.type === "run-start");
+  const fold = new RunFold(start);
+  for (const event of events) fold.add(event);
+  return fold.state;
+}
 
 test("G5: the time between an end and a resume is not counted, however often a run is resumed", () => {
   const at = (seconds: number, event: StoredEvent): StoredEvent => ({ ...event, time: seconds * 1000 });
-  const usedMs = (events: StoredEvent[]) => foldRunState(events)?.usedMs;
+  const usedMs = (events: StoredEvent[]) => stateAfter(events).usedMs;
   const start = at(10, EVERY_EVENT["run-start"]);
   const first = [start, at(14, EVERY_EVENT["turn-start"])];
   assert.equal(usedMs(first), 4_000);
@@ -21,7 +28,7 @@ test("G5: the time between an end and a resume is not counted, however often a r
 
 test("G5: a result that is taken from the journal has the files it had, and no empty list of them", () => {
   const filesOf = (event: StoredEvent) => {
-    const call = foldRunState([EVERY_EVENT["run-start"], event])?.calls.get("call_1");
+    const call = stateAfter([EVERY_EVENT["run-start"], event]).calls.get("call_1");
     assert.ok(call?.state === "ended");
     return "files" in call.part ? call.part.files : "none";
   };

@@ -2,11 +2,11 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { Scope, untilAborted } from "../../src/core/scope.ts";
+import { Scope, untilAborted } from "../../../src/core/scope.ts";
 
 suite("a scope", () => {
   for (const count of [1, 2, 3]) {
-    test(`aborts with the one above it, once, and tells its listeners (${count} below, ${count} listeners)`, () => {
+    test(`a scope aborts with the one above it, once, and tells its listeners (${count} below, ${count} listeners)`, () => {
       const above = new Scope();
       const heard: unknown[] = [];
       const below = Array.from({ length: count }, () => new Scope(above));
@@ -25,7 +25,7 @@ suite("a scope", () => {
       );
     });
 
-    test(`that was disposed hears nothing, and neither does a listener that was (${count} of each before)`, () => {
+    test(`a scope that was disposed hears nothing, and neither does a listener that was (${count} of each before)`, () => {
       const above = new Scope();
       const heard: string[] = [];
       const others = Array.from({ length: count }, () => new Scope(above));
@@ -44,7 +44,7 @@ suite("a scope", () => {
     });
   }
 
-  test("aborts those below, not the one above", () => {
+  test("a scope aborts those below, not the one above", () => {
     const above = new Scope();
     const middle = new Scope(above);
     const below = new Scope(middle);
@@ -53,7 +53,7 @@ suite("a scope", () => {
     assert.doesNotThrow(() => above.throwIfAborted());
   });
 
-  test("made below one that was aborted is aborted, and tells a new listener at once", () => {
+  test("a scope made below one that was aborted is aborted, and tells a new listener at once", () => {
     const above = new Scope();
     above.abort("before");
     const below = new Scope(above);
@@ -63,7 +63,7 @@ suite("a scope", () => {
     assert.deepEqual([below.aborted, below.signal.reason, heard], [true, "before", ["before", "before"]]);
   });
 
-  test("has one signal, which aborts with it", () => {
+  test("a scope has one signal, which aborts with it", () => {
     const scope = new Scope();
     const { signal } = scope;
     assert.deepEqual([scope.signal === signal, signal.aborted], [true, false]);
@@ -73,13 +73,13 @@ suite("a scope", () => {
 });
 
 suite("work until a scope aborts", () => {
-  test("settles like the work", async () => {
+  test("the promise settles like the work", async () => {
     const scope = new Scope();
     assert.equal(await untilAborted(Promise.resolve(1), scope), 1);
     await assert.rejects(untilAborted(Promise.reject(new Error("own")), scope), { message: "own" });
   });
 
-  test("rejects with the reason of the scope, before or meanwhile", async () => {
+  test("the promise rejects with the reason of the scope, aborted before or meanwhile", async () => {
     const scope = new Scope();
     const waiting = untilAborted(new Promise(() => {}), scope);
     scope.abort(new Error("stopped"));

@@ -5,8 +5,8 @@ import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import type { FilePart } from "../../src/core/message.ts";
-import { ToolLogRecorder } from "../../src/core/tool-log.ts";
+import type { FilePart } from "../../../src/core/message.ts";
+import { ToolLogRecorder } from "../../../src/core/tool-log.ts";
 
 const call = { type: "tool-call", callId: "1", toolName: "look", input: { at: 1 } } as const;
 const result = { type: "tool-result", callId: "1", toolName: "look", output: "A view.", isError: false } as const;

@@ -12,14 +12,14 @@ import {
   traceVariables,
   traceWithin,
   writeTraceparent,
-} from "../../src/core/trace-context.ts";
+} from "../../../src/core/trace-context.ts";
 
 const TRACE_ID = "4bf92f3577b34da6a3ce929d0e0e4736";
 const SPAN_ID = "00f067aa0ba902b7";
 const TRACEPARENT = `00-${TRACE_ID}-${SPAN_ID}-01`;
 
 suite("F2: TRACEPARENT", () => {
-  test("F2: is read and written as W3C has it, also of a later version", () => {
+  test("F2: a TRACEPARENT is read and written as W3C has it, also of a later version", () => {
     const place = { traceId: TRACE_ID, spanId: SPAN_ID, isSampled: true };
     assert.deepEqual(parseTraceparent(TRACEPARENT), place);
     assert.deepEqual(parseTraceparent(`cc-${TRACE_ID}-${SPAN_ID}-03-what-comes`), place);
@@ -27,7 +27,7 @@ suite("F2: TRACEPARENT", () => {
     assert.equal(writeTraceparent(place), TRACEPARENT);
   });
 
-  test("F2: that is not one begins no trace", () => {
+  test("F2: a text that is not a TRACEPARENT begins no trace", () => {
     const wrong = [
       ...["", "nonsense", `ff-${TRACE_ID}-${SPAN_ID}-01`, `${TRACEPARENT}-more`, TRACEPARENT.toUpperCase()],
       ...[`00-${"0".repeat(32)}-${SPAN_ID}-01`, `00-${TRACE_ID}-${"0".repeat(16)}-01`, ` ${"x".repeat(10_000)}`],
@@ -37,7 +37,7 @@ suite("F2: TRACEPARENT", () => {
     assert.equal(traceIn({ traceparent: { not: "text" } }), undefined);
   });
 
-  test("F2: keeps its state and baggage unless they are too long or not printable", () => {
+  test("F2: a trace keeps its state and baggage unless they are too long or not printable", () => {
     const given = { TRACEPARENT: ` ${TRACEPARENT} `, TRACESTATE: "a=1", BAGGAGE: "team=blue" };
     const trace = { traceparent: TRACEPARENT, tracestate: "a=1", baggage: "team=blue" };
     assert.deepEqual(readTraceContext(given), trace);
@@ -47,7 +47,7 @@ suite("F2: TRACEPARENT", () => {
     assert.deepEqual(traceVariables({ traceparent: TRACEPARENT }), { TRACEPARENT });
   });
 
-  test("F2: of a run that continues is the one it was started with; baggage is that of the process", () => {
+  test("F2: the trace of a run that continues is the one it was started with; baggage is that of the process", () => {
     const now = { traceparent: `00-${"1".repeat(32)}-${SPAN_ID}-01`, tracestate: "a=1", baggage: "team=blue" };
     assert.deepEqual(continuedTrace(TRACEPARENT, now), { traceparent: TRACEPARENT, baggage: "team=blue" });
     assert.deepEqual(continuedTrace(now.traceparent, now), now);
@@ -55,7 +55,7 @@ suite("F2: TRACEPARENT", () => {
     assert.deepEqual(continuedTrace(TRACEPARENT, undefined), { traceparent: TRACEPARENT });
   });
 
-  test("F2: of a program is the span of its run when spans are exported, else what the root was given", () => {
+  test("F2: a program is given the span of its run when spans are exported, else what the root was given", () => {
     const run = { runId: "run", rootRunId: "root" };
     const byCaller = (_traceId: string, callerSaid = true): boolean => callerSaid;
     const given = { traceparent: `00-${TRACE_ID}-${SPAN_ID}-00`, baggage: "team=blue" };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { truncateMiddle, truncateUtf8, truncateUtf8Start, utf8Slice } from "../../src/core/truncate.ts";
+import { truncateMiddle, truncateUtf8, truncateUtf8Start, utf8Slice } from "../../../src/core/truncate.ts";
 import { codePoint } from "../code-point.ts";
 
 const bytes = (text: string): number => Buffer.byteLength(text.toWellFormed());

@@ -3,14 +3,14 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import fc from "fast-check";
-import { ulidSource } from "../../src/core/ulid.ts";
-import { calls, says } from "../../src/testing/steps.ts";
-import { openStage } from "../requirements/support.ts";
+import { ulidSource } from "../../../src/core/ulid.ts";
+import { calls, says } from "../../../src/testing/steps.ts";
+import { openStage } from "../../support/requirements/support.ts";
 
 const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
 
 suite("a ULID", () => {
-  test("begins with its time and ends with chance, in Crockford's letters", () => {
+  test("a ULID begins with its time and ends with chance, in Crockford's letters", () => {
     // The example of the specification: 1469918176385 ms is 01ARYZ6S41.
     const next = ulidSource(
       () => 1469918176385,
@@ -26,7 +26,7 @@ suite("a ULID", () => {
     );
   });
 
-  test("within one millisecond is one more than the one before", () => {
+  test("a ULID within one millisecond is one more than the one before", () => {
     const next = ulidSource(
       () => 1469918176385,
       () => 31 / 32,
@@ -37,7 +37,7 @@ suite("a ULID", () => {
     assert.equal(new Set(ids).size, 3);
   });
 
-  test("never steps back, whatever the clock does, and is never given twice", () => {
+  test("a ULID never steps back, whatever the clock does, and is never given twice", () => {
     const property = fc.property(
       fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 2, maxLength: 60 }),
       fc.array(fc.double({ min: 0, max: 0.999, noNaN: true }), { minLength: 1, maxLength: 5 }),
@@ -56,12 +56,12 @@ suite("a ULID", () => {
     fc.assert(property, { numRuns: 300 });
   });
 
-  test("is unique over a hundred thousand in one millisecond", () => {
+  test("a hundred thousand ULIDs in one millisecond are unique", () => {
     const next = ulidSource(() => 1_700_000_000_000, Math.random);
     assert.equal(new Set(Array.from({ length: 100_000 }, next)).size, 100_000);
   });
 
-  test("names every run of a tree, the same for the same seed", async () => {
+  test("a ULID names every run of a tree, the same for the same seed", async () => {
     const ids = async (seed: number) => {
       const spawn = calls("parallel_subagent", {
         tasks: ["a", "b", "c"].map((label) => ({ label, task_prompt: label })),

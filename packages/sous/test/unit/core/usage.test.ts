@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Price, utf8Length } from "../../src/core/usage.ts";
-import { createRuntime } from "../../src/runtime.ts";
+import { type Price, utf8Length } from "../../../src/core/usage.ts";
+import { createRuntime } from "../../../src/runtime.ts";
 
 test("prices that are not valid are refused when the runtime is made, with the name of the model", () => {
   const withPrice = (price: unknown) => createRuntime({ models: { prices: { "a/b": price as Price } } });

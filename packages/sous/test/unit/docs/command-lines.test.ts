@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { COMMAND_TABLE } from "../../src/cli/table/help.ts";
-import { type Page, pages } from "./markdown-files.ts";
+import { COMMAND_TABLE } from "../../../src/app/cli/table/help.ts";
+import { type Page, pages } from "../../support/docs/markdown-files.ts";
 
 suite("K1: the command lines in the docs can be typed", () => {
   for (const page of pages().filter(({ path }) => path !== "CHANGELOG.md"))

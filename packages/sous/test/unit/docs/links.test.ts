@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { suite, test } from "node:test";
-import { rootFolder } from "../source-files.ts";
-import { type Page, pages } from "./markdown-files.ts";
+import { type Page, pages } from "../../support/docs/markdown-files.ts";
+import { rootFolder } from "../../support/source-files.ts";
 
 suite("every link within the repository leads somewhere", () => {
   for (const page of pages()) test(page.path, () => assert.deepEqual(brokenLinks(page), []));

@@ -5,9 +5,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { parseSync, Visitor } from "rolldown/utils";
-import { sourceFiles, sourceFolder } from "../source-files.ts";
-import type { SourceFile } from "../star.ts";
-import { pages } from "./markdown-files.ts";
+import { pages } from "../../support/docs/markdown-files.ts";
+import { sourceFiles, sourceFolder } from "../../support/source-files.ts";
+import type { SourceFile } from "../../support/star.ts";
 
 const BANNED = /\b(?:nobody|somebody|whoever|anew|go(?:es)? on|so many)\b/gi;
 /** A value of the event `approval-end`. */
@@ -21,7 +21,7 @@ test("the pages of docs, README and SECURITY have no banned words", () => {
 });
 
 test("the tables of commands, options and exit codes have no banned words", () => {
-  const folder = join(sourceFolder, "cli/table");
+  const folder = join(sourceFolder, "app/cli/table");
   const found = readdirSync(folder).flatMap((file) => bannedIn(file, readFileSync(join(folder, file), "utf8")));
   assert.deepEqual(found, []);
 });
@@ -68,7 +68,7 @@ function withBanned(files: readonly SourceFile[]): SourceFile[] {
 }
 
 function testFiles(): SourceFile[] {
-  const folder = join(import.meta.dirname, "..");
+  const folder = join(import.meta.dirname, "../..");
   return readdirSync(folder, { recursive: true, encoding: "utf8" })
     .filter((path) => path.endsWith(".ts"))
     .map((path) => ({ path: path.replaceAll("\\", "/"), text: readFileSync(join(folder, path), "utf8") }));

@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { defaultSettingsMiddleware, wrapLanguageModel } from "ai";
 import { convertArrayToReadableStream, MockLanguageModelV3, MockLanguageModelV4 } from "ai/test";
-import { agent } from "../../src/core/agent.ts";
-import { UserError } from "../../src/core/errors.ts";
-import { run } from "../../src/runtime.ts";
+import { agent } from "../../../src/core/agent.ts";
+import { UserError } from "../../../src/core/errors.ts";
+import { run } from "../../../src/runtime.ts";
 
 test("A4: settings that an agent does not have are set by middleware of the AI SDK", async () => {
   const inner = new MockLanguageModelV4({

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { rootFolder } from "../source-files.ts";
+import { rootFolder } from "../../support/source-files.ts";
 
 const ID = String.raw`[A-Z]\d+(?:\.\d+)?`;
 /** The ids before the colon at the beginning of a name: `H3, B1.2: …`. */

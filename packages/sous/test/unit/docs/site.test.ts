@@ -5,14 +5,14 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, test } from "node:test";
-import { isPacked, packedText, rewriteLinks, targetOf } from "../../../../scripts/packed-pages.ts";
-import { addressOf, FIRST_PAGE } from "../../../../scripts/site/address.ts";
-import { deadTargets } from "../../../../scripts/site/built-site.ts";
-import { fullText, packedLlms, siteLlms } from "../../../../scripts/site/llms.ts";
-import { type SidebarItem, sidebarOf } from "../../../../scripts/site/sidebar.ts";
-import { entriesOf, HOME, parseSiteMap, readSiteMap } from "../../../../scripts/site/site-map.ts";
-import { type SitePage, sitePages, siteText } from "../../../../scripts/site/site-pages.ts";
-import { rootFolder } from "../source-files.ts";
+import { isPacked, packedText, rewriteLinks, targetOf } from "../../../../../scripts/packed-pages.ts";
+import { addressOf, FIRST_PAGE } from "../../../../../scripts/site/address.ts";
+import { deadTargets } from "../../../../../scripts/site/built-site.ts";
+import { fullText, packedLlms, siteLlms } from "../../../../../scripts/site/llms.ts";
+import { type SidebarItem, sidebarOf } from "../../../../../scripts/site/sidebar.ts";
+import { entriesOf, HOME, parseSiteMap, readSiteMap } from "../../../../../scripts/site/site-map.ts";
+import { type SitePage, sitePages, siteText } from "../../../../../scripts/site/site-pages.ts";
+import { rootFolder } from "../../support/source-files.ts";
 
 const pages = sitePages(rootFolder);
 const sections = readSiteMap(rootFolder);

@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { suite, test } from "node:test";
-import { EXAMPLE } from "../../../../scripts/repository-files.ts";
-import { rootFolder } from "../source-files.ts";
-import { CODE_BLOCK, codeBlocks, isGenerated, type Page, pages, regionOf } from "./markdown-files.ts";
+import { EXAMPLE } from "../../../../../scripts/repository-files.ts";
+import { CODE_BLOCK, codeBlocks, isGenerated, type Page, pages, regionOf } from "../../support/docs/markdown-files.ts";
+import { rootFolder } from "../../support/source-files.ts";
 
 const MAX_README_LINES = 20;
 const FENCE = "```";

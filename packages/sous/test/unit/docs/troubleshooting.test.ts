@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { rootFolder, sourceFiles } from "../source-files.ts";
+import { rootFolder, sourceFiles } from "../../support/source-files.ts";
 
 const page = readFileSync(join(rootFolder, "docs/how-to/troubleshooting.md"), "utf8");
 

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { pages } from "./markdown-files.ts";
+import { pages } from "../../support/docs/markdown-files.ts";
 
 const MAX_WORDS = 95_000;
 const SHOWN = 15;

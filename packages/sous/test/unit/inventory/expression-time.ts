@@ -5,8 +5,8 @@
  * for, the second of which may still fail (Weber and Seidl 1991 on the ambiguity of automata).
  */
 
-import { type Automaton, automatonOf } from "./expression-automaton.ts";
-import { type Node, readExpression } from "./expression-syntax.ts";
+import { type Automaton, automatonOf } from "../../support/inventory/expression-automaton.ts";
+import { type Node, readExpression } from "../../support/inventory/expression-syntax.ts";
 
 /** Undefined when the expression is proved to be linear; else why not. */
 export function doubtAbout(source: string, flags: string): string | undefined {

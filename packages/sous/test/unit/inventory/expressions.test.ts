@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { sourceFiles } from "../source-files.ts";
-import { UNPROVED } from "./expression-table.ts";
+import { UNPROVED } from "../../support/inventory/expression-table.ts";
+import { expressionsIn } from "../../support/inventory/expressions-in-sources.ts";
+import { sourceFiles } from "../../support/source-files.ts";
 import { doubtAbout } from "./expression-time.ts";
-import { expressionsIn } from "./expressions-in-sources.ts";
 
 const found = sourceFiles()
   .flatMap(expressionsIn)

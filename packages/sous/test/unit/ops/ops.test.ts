@@ -5,11 +5,11 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { suite, test } from "node:test";
 import { parse } from "yaml";
-import { ERROR_TYPES } from "../../src/core/errors.ts";
-import { completionStatus } from "../../src/core/outcome.ts";
-import { RECORD_STATUSES } from "../../src/core/store.ts";
-import { METRICS, type Metric, prometheusName } from "../../src/telemetry/names.ts";
-import { rootFolder } from "../source-files.ts";
+import { METRICS, type Metric, prometheusName } from "../../../src/bridges/telemetry/names.ts";
+import { ERROR_TYPES } from "../../../src/core/errors.ts";
+import { completionStatus } from "../../../src/core/outcome.ts";
+import { RUN_STATUSES } from "../../../src/core/words/outcomes.ts";
+import { rootFolder } from "../../support/source-files.ts";
 import { type Query, readQuery } from "./prom-query.ts";
 
 const OPS = join(rootFolder, "ops");
@@ -49,9 +49,7 @@ const SAMPLES = new Map<string, { metric: Metric; labels: readonly string[] }>(
   }),
 );
 
-const shownStatuses = RECORD_STATUSES.filter((status) => status !== "running" && status !== "interrupted").map(
-  completionStatus,
-);
+const shownStatuses = RUN_STATUSES.map(completionStatus);
 
 /** Labels whose values are a closed set. */
 const VALUES: Record<string, readonly string[]> = {

@@ -2,11 +2,11 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { agent } from "../../src/core/agent.ts";
-import type { SousEvent } from "../../src/core/event.ts";
-import { textOf } from "../../src/core/message.ts";
-import { after, calls, fails, says, streams, uses } from "../../src/testing/steps.ts";
-import { openStage, simpleTool } from "./support.ts";
+import { agent } from "../../../src/core/agent.ts";
+import type { SousEvent } from "../../../src/core/event.ts";
+import { textOf } from "../../../src/core/message.ts";
+import { after, calls, fails, says, streams, uses } from "../../../src/testing/steps.ts";
+import { openStage, simpleTool } from "../../support/requirements/support.ts";
 
 suite("A1: the agent loop", () => {
   test("A1: asks the model, runs its tools and repeats until it stops asking", async () => {

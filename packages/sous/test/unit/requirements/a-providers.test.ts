@@ -2,16 +2,16 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { agent } from "../../src/core/agent.ts";
-import { StoreError } from "../../src/core/errors.ts";
-import { RunError } from "../../src/core/runtime.ts";
-import { tool } from "../../src/core/tool.ts";
-import { resolveModel } from "../../src/model/resolve.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { wrapStore } from "../../src/testing/faults.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { calls, fails, says } from "../../src/testing/steps.ts";
-import { openStage, simpleTool } from "./support.ts";
+import { agent } from "../../../src/core/agent.ts";
+import { StoreError } from "../../../src/core/errors.ts";
+import { RunError } from "../../../src/core/runtime.ts";
+import { tool } from "../../../src/core/tool.ts";
+import { resolveModel } from "../../../src/runtime/model/resolve.ts";
+import { openMemoryStore } from "../../../src/storage/store/memory.ts";
+import { scriptedModel } from "../../../src/testing/scripted-model.ts";
+import { calls, fails, says } from "../../../src/testing/steps.ts";
+import { openStage, simpleTool } from "../../support/requirements/support.ts";
+import { wrapStore } from "../../support/testing/faults.ts";
 
 suite("A4: providers", () => {
   test("A4: one model instance serves the whole tree, and a child may name another", async () => {

@@ -2,12 +2,12 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { agent } from "../../src/core/agent.ts";
-import { type Tool, type ToolCategory, ToolRegistry, tool } from "../../src/core/tool.ts";
-import { namedAgentTool, subagentFactory } from "../../src/subagents/named-agent.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { calls, says, uses } from "../../src/testing/steps.ts";
-import { openStage, simpleTool } from "./support.ts";
+import { agent } from "../../../src/core/agent.ts";
+import { type Tool, type ToolCategory, ToolRegistry, tool } from "../../../src/core/tool.ts";
+import { namedAgentTool, subagentFactory } from "../../../src/runtime/subagents/named-agent.ts";
+import { scriptedModel } from "../../../src/testing/scripted-model.ts";
+import { calls, says, uses } from "../../../src/testing/steps.ts";
+import { openStage, simpleTool } from "../../support/requirements/support.ts";
 
 suite("A2: a conversation", () => {
   test("A2: belongs to one run: a child sees its task and nothing of its parent", async () => {

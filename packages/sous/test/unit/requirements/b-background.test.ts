@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { textOf } from "../../src/core/message.ts";
-import type { ModelRequest } from "../../src/core/model.ts";
-import { after, calls, fails, hangs, says } from "../../src/testing/steps.ts";
-import { openStage, type Stage, simpleTool } from "./support.ts";
+import { textOf } from "../../../src/core/message.ts";
+import type { ModelRequest } from "../../../src/core/model.ts";
+import { after, calls, fails, hangs, says } from "../../../src/testing/steps.ts";
+import { openStage, type Stage, simpleTool } from "../../support/requirements/support.ts";
 
 const start = (label: string, more: object = {}) =>
   calls("subagent", { label, task_prompt: `Look at ${label}.`, background: true, ...more });

@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { agent } from "../../src/core/agent.ts";
-import type { SousEvent } from "../../src/core/event.ts";
-import { calls, says, streams } from "../../src/testing/steps.ts";
-import { openStage, simpleTool } from "./support.ts";
+import { agent } from "../../../src/core/agent.ts";
+import type { SousEvent } from "../../../src/core/event.ts";
+import { calls, says, streams } from "../../../src/testing/steps.ts";
+import { openStage, simpleTool } from "../../support/requirements/support.ts";
 
 const spawn = (label: string, task_prompt = "Look.") => calls("subagent", { label, task_prompt });
 

@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { textOf } from "../../src/core/message.ts";
-import type { ModelRequest } from "../../src/core/model.ts";
-import { after, calls, hangs, says, uses } from "../../src/testing/steps.ts";
-import { openStage, simpleTool } from "./support.ts";
+import { textOf } from "../../../src/core/message.ts";
+import type { ModelRequest } from "../../../src/core/model.ts";
+import { after, calls, hangs, says, uses } from "../../../src/testing/steps.ts";
+import { openStage, simpleTool } from "../../support/requirements/support.ts";
 
 const spawn = (more: object = {}) => calls("subagent", { label: "x", task_prompt: "Look left.", ...more });
 /** Sends a message to the child whose report the parent read last. */

@@ -2,11 +2,11 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { agent } from "../../src/core/agent.ts";
-import type { RunOptions, RuntimeOptions } from "../../src/core/runtime.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { after, calls, hangs, says } from "../../src/testing/steps.ts";
-import { openStage, simpleTool } from "./support.ts";
+import { agent } from "../../../src/core/agent.ts";
+import type { RunOptions, RuntimeOptions } from "../../../src/core/runtime.ts";
+import { scriptedModel } from "../../../src/testing/scripted-model.ts";
+import { after, calls, hangs, says } from "../../../src/testing/steps.ts";
+import { openStage, simpleTool } from "../../support/requirements/support.ts";
 
 const good = { label: "x", task_prompt: "Look." };
 
@@ -239,7 +239,7 @@ suite("B12: messages people and tests rely on", () => {
       [{ ...good, allowed_tools: ["subagent"] }, {}, "Subagent cannot have 'subagent' in allowed_tools"],
       [good, { limits: { children: { executions: 0 } } }, "Execution limit reached: 0/0"],
       [good, { limits: { children: { tokens: 100 } } }, "Token limit exceeded: "],
-      [good, { limits: { children: { seconds: 0 } } }, "Time limit exceeded: 0s/0s"],
+      [good, { limits: { children: { durationMs: 0 } } }, "Time limit exceeded: 0s/0s"],
     ];
     for (const [input, runtime, beginning] of beginnings) {
       const { output, isError } = await answerTo(input, runtime);

@@ -2,14 +2,14 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { type AgentOptions, agent } from "../../src/core/agent.ts";
-import type { SousEvent } from "../../src/core/event.ts";
-import type { RunOptions, RuntimeOptions } from "../../src/core/runtime.ts";
-import { createLifecycleLog } from "../../src/telemetry/log.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { calls, type Step, says } from "../../src/testing/steps.ts";
-import { fakeClient, registryWith } from "./embedding.ts";
-import { runTree } from "./run-tree.ts";
+import { createLifecycleLog } from "../../../src/bridges/telemetry/log.ts";
+import { type AgentOptions, agent } from "../../../src/core/agent.ts";
+import type { SousEvent } from "../../../src/core/event.ts";
+import type { RunOptions, RuntimeOptions } from "../../../src/core/runtime.ts";
+import { scriptedModel } from "../../../src/testing/scripted-model.ts";
+import { calls, type Step, says } from "../../../src/testing/steps.ts";
+import { fakeClient, registryWith } from "../../support/requirements/embedding.ts";
+import { runTree } from "../../support/requirements/run-tree.ts";
 
 type Plan = { call: Step; lead?: Partial<AgentOptions>; runtime?: RuntimeOptions; run?: RunOptions };
 

@@ -2,16 +2,16 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { type AgentOptions, agent } from "../../src/core/agent.ts";
-import type { ModelRequest } from "../../src/core/model.ts";
-import { type Tool, ToolRegistry } from "../../src/core/tool.ts";
-import { rerun } from "../../src/rerun.ts";
-import { subagentFactory } from "../../src/runtime.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { after, calls, refuses, type Step, says } from "../../src/testing/steps.ts";
-import { ALLOW, fakeClient, registryWith } from "./embedding.ts";
-import { parallelOutput, readBy, runTree } from "./run-tree.ts";
-import { openStage, simpleTool } from "./support.ts";
+import { type AgentOptions, agent } from "../../../src/core/agent.ts";
+import type { ModelRequest } from "../../../src/core/model.ts";
+import { type Tool, ToolRegistry } from "../../../src/core/tool.ts";
+import { rerun } from "../../../src/rerun.ts";
+import { subagentFactory } from "../../../src/runtime.ts";
+import { scriptedModel } from "../../../src/testing/scripted-model.ts";
+import { after, calls, refuses, type Step, says } from "../../../src/testing/steps.ts";
+import { ALLOW, fakeClient, registryWith } from "../../support/requirements/embedding.ts";
+import { parallelOutput, readBy, runTree } from "../../support/requirements/run-tree.ts";
+import { openStage, simpleTool } from "../../support/requirements/support.ts";
 
 /** Longer than a report and than a page of one, with characters of several bytes. */
 const WHOLE = Array.from({ length: 3000 }, (_, line) => `Zeile ${line}: größer`).join("\n");

@@ -2,12 +2,21 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import type { DelegationLimits } from "../../src/core/limits.ts";
-import { textOf } from "../../src/core/message.ts";
-import { reportText } from "../../src/subagents/report.ts";
-import type { ScriptLines } from "../../src/testing/script.ts";
-import { after, calls, fails, hangs, refuses, says, streams, uses } from "../../src/testing/steps.ts";
-import { openStage, simpleTool } from "./support.ts";
+import { textOf } from "../../../src/core/message.ts";
+import type { DelegationLimits } from "../../../src/core/words/limits.ts";
+import { reportText } from "../../../src/runtime/subagents/report.ts";
+import {
+  after,
+  calls,
+  fails,
+  hangs,
+  refuses,
+  type ScriptLines,
+  says,
+  streams,
+  uses,
+} from "../../../src/testing/steps.ts";
+import { openStage, simpleTool } from "../../support/requirements/support.ts";
 
 /** One child with this script; gives the report its parent read and everything around it. */
 async function reportOf(child: ScriptLines, input: object = {}, limits: Partial<DelegationLimits> = {}) {

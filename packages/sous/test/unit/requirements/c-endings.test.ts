@@ -2,13 +2,29 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { type AgentOptions, agent } from "../../src/core/agent.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import type { NamedAgentResult } from "../../src/subagents/named-agent.ts";
-import { wrapStore } from "../../src/testing/faults.ts";
-import type { ScriptTurn } from "../../src/testing/script.ts";
-import { after, calls, fails, hangs, refuses, says, streams, uses } from "../../src/testing/steps.ts";
-import { parallelOutput, readBy, recordingTool, runTree, statuses, type TreePlan } from "./run-tree.ts";
+import { type AgentOptions, agent } from "../../../src/core/agent.ts";
+import type { NamedAgentResult } from "../../../src/runtime/subagents/named-agent.ts";
+import { openMemoryStore } from "../../../src/storage/store/memory.ts";
+import {
+  after,
+  calls,
+  fails,
+  hangs,
+  refuses,
+  type ScriptTurn,
+  says,
+  streams,
+  uses,
+} from "../../../src/testing/steps.ts";
+import {
+  parallelOutput,
+  readBy,
+  recordingTool,
+  runTree,
+  statuses,
+  type TreePlan,
+} from "../../support/requirements/run-tree.ts";
+import { wrapStore } from "../../support/testing/faults.ts";
 
 type Case = {
   turns: readonly ScriptTurn[];

@@ -2,17 +2,17 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { agent } from "../../src/core/agent.ts";
-import type { Hooks } from "../../src/core/approval.ts";
-import type { SousEvent, StoredEvent } from "../../src/core/event.ts";
-import type { Message } from "../../src/core/message.ts";
-import { ToolRegistry } from "../../src/core/tool.ts";
-import type { ChildState } from "../../src/subagents/child-stores.ts";
-import { subagentFactory } from "../../src/subagents/named-agent.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { calls, fails, says, streams, uses } from "../../src/testing/steps.ts";
-import { recordingTool, runTree } from "./run-tree.ts";
-import { simpleTool } from "./support.ts";
+import { agent } from "../../../src/core/agent.ts";
+import type { Hooks } from "../../../src/core/approval.ts";
+import type { SousEvent, StoredEvent } from "../../../src/core/event.ts";
+import type { Message } from "../../../src/core/message.ts";
+import { ToolRegistry } from "../../../src/core/tool.ts";
+import type { ChildState } from "../../../src/runtime/subagents/child-stores.ts";
+import { subagentFactory } from "../../../src/runtime/subagents/named-agent.ts";
+import { scriptedModel } from "../../../src/testing/scripted-model.ts";
+import { calls, fails, says, streams, uses } from "../../../src/testing/steps.ts";
+import { recordingTool, runTree } from "../../support/requirements/run-tree.ts";
+import { simpleTool } from "../../support/requirements/support.ts";
 
 suite("C5: a child is isolated", () => {
   test("C5: own id, own conversation: the parent's words do not reach it, and its words only as the report", async () => {

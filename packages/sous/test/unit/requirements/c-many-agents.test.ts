@@ -2,15 +2,14 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { type AgentDefinition, type AgentOptions, agent } from "../../src/core/agent.ts";
-import type { StoredEvent } from "../../src/core/event.ts";
-import { mcpServerPart } from "../../src/core/mcp-names.ts";
-import { NO_OWNER } from "../../src/core/store.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import type { Script } from "../../src/testing/script.ts";
-import { after, calls, says } from "../../src/testing/steps.ts";
-import { rerunBothWays } from "../rerun/support.ts";
-import { openStage, type Stage, simpleTool } from "./support.ts";
+import { type AgentDefinition, type AgentOptions, agent } from "../../../src/core/agent.ts";
+import type { StoredEvent } from "../../../src/core/event.ts";
+import { mcpServerPart } from "../../../src/core/mcp-names.ts";
+import { NO_OWNER } from "../../../src/core/store.ts";
+import { openMemoryStore } from "../../../src/storage/store/memory.ts";
+import { after, calls, type Script, says } from "../../../src/testing/steps.ts";
+import { openStage, type Stage, simpleTool } from "../../support/requirements/support.ts";
+import { rerunBothWays } from "../../support/rerun/support.ts";
 
 const TRADES = ["sql", "css", "rust", "tax", "wine", "maps", "mail", "audio", "chess", "plants"];
 

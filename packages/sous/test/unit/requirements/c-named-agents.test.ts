@@ -2,14 +2,14 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { agent } from "../../src/core/agent.ts";
-import { UserError } from "../../src/core/errors.ts";
-import { type Tool, ToolRegistry, tool } from "../../src/core/tool.ts";
-import { type NamedAgentResult, subagentFactory } from "../../src/subagents/named-agent.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { calls, says, uses } from "../../src/testing/steps.ts";
-import { readBy, recordingTool, runTree, statuses } from "./run-tree.ts";
-import { simpleTool } from "./support.ts";
+import { agent } from "../../../src/core/agent.ts";
+import { UserError } from "../../../src/core/errors.ts";
+import { type Tool, ToolRegistry, tool } from "../../../src/core/tool.ts";
+import { type NamedAgentResult, subagentFactory } from "../../../src/runtime/subagents/named-agent.ts";
+import { scriptedModel } from "../../../src/testing/scripted-model.ts";
+import { calls, says, uses } from "../../../src/testing/steps.ts";
+import { readBy, recordingTool, runTree, statuses } from "../../support/requirements/run-tree.ts";
+import { simpleTool } from "../../support/requirements/support.ts";
 
 const ALLOW = () => ({ allow: true }) as const;
 

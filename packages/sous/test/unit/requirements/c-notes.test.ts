@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { agent } from "../../src/core/agent.ts";
-import { calls, says } from "../../src/testing/steps.ts";
-import { openStage, simpleTool } from "./support.ts";
+import { agent } from "../../../src/core/agent.ts";
+import { calls, says } from "../../../src/testing/steps.ts";
+import { openStage, simpleTool } from "../../support/requirements/support.ts";
 
 const child = (label: string, more: object = {}) => calls("subagent", { label, task_prompt: `Do ${label}.`, ...more });
 const SCHEMA = { type: "object", properties: { done: { type: "boolean" } }, required: ["done"] };

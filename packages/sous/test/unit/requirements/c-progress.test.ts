@@ -2,11 +2,11 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { agent } from "../../src/core/agent.ts";
-import { type SubagentProgress, trackProgress } from "../../src/subagents/progress.ts";
-import { after, calls, says, uses } from "../../src/testing/steps.ts";
-import { parallelOutput, runTree, statuses } from "./run-tree.ts";
-import { simpleTool } from "./support.ts";
+import { agent } from "../../../src/core/agent.ts";
+import { type SubagentProgress, trackProgress } from "../../../src/runtime/subagents/progress.ts";
+import { after, calls, says, uses } from "../../../src/testing/steps.ts";
+import { parallelOutput, runTree, statuses } from "../../support/requirements/run-tree.ts";
+import { simpleTool } from "../../support/requirements/support.ts";
 
 suite("C7: progress", () => {
   test("C7: every step of a child is told with all that a status line needs", async () => {

@@ -3,11 +3,19 @@
 import assert from "node:assert/strict";
 import { getEventListeners } from "node:events";
 import { suite, test } from "node:test";
-import { agent } from "../../src/core/agent.ts";
-import type { Tool } from "../../src/core/tool.ts";
-import { after, calls, fails, hangs, says, streams } from "../../src/testing/steps.ts";
-import { parallelOutput, readBy, runTree, startsOf, statuses, type TreePlan, untilStopped } from "./run-tree.ts";
-import { simpleTool } from "./support.ts";
+import { agent } from "../../../src/core/agent.ts";
+import type { Tool } from "../../../src/core/tool.ts";
+import { after, calls, fails, hangs, says, streams } from "../../../src/testing/steps.ts";
+import {
+  parallelOutput,
+  readBy,
+  runTree,
+  startsOf,
+  statuses,
+  type TreePlan,
+  untilStopped,
+} from "../../support/requirements/run-tree.ts";
+import { simpleTool } from "../../support/requirements/support.ts";
 
 /** A tool that works until it is stopped, and remembers when that was. */
 function workingTool(): { work: Tool; stoppedAt: number[]; watch: NonNullable<TreePlan["during"]> } {

@@ -5,14 +5,14 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { describeOutput } from "../../src/cli/view/plain-lines.ts";
-import { agent } from "../../src/core/agent.ts";
-import { type Tool, type ToolOptions, tool } from "../../src/core/tool.ts";
-import type { NamedAgentResult } from "../../src/subagents/named-agent.ts";
-import type { ToolLog } from "../../src/subagents/tool-logs.ts";
-import { calls, says } from "../../src/testing/steps.ts";
-import { readOnlyTools } from "../../src/tools/read-only.ts";
-import { runTree, type TreeTrial } from "./run-tree.ts";
+import { describeOutput } from "../../../src/app/cli/view/plain-lines.ts";
+import { readOnlyTools } from "../../../src/app/tools/read-only.ts";
+import { agent } from "../../../src/core/agent.ts";
+import { type Tool, type ToolOptions, tool } from "../../../src/core/tool.ts";
+import type { NamedAgentResult } from "../../../src/runtime/subagents/named-agent.ts";
+import type { ToolLog } from "../../../src/runtime/subagents/tool-logs.ts";
+import { calls, says } from "../../../src/testing/steps.ts";
+import { runTree, type TreeTrial } from "../../support/requirements/run-tree.ts";
 
 /** What one specialist with these tools did, as its caller reads it. */
 async function logsOf(

@@ -2,21 +2,21 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { agent } from "../../src/core/agent.ts";
-import { UserError } from "../../src/core/errors.ts";
-import type { ToolResult } from "../../src/core/tool.ts";
+import { agent } from "../../../src/core/agent.ts";
+import { UserError } from "../../../src/core/errors.ts";
+import type { ToolResult } from "../../../src/core/tool.ts";
 import {
   type SubagentCallbacks,
   SubagentError,
   type SubagentInfo,
   toListener,
   trackSubagents,
-} from "../../src/subagents/callbacks.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { calls, fails, hangs, refuses, says, streams } from "../../src/testing/steps.ts";
-import { ALLOW, fakeClient, recorder, registryWith } from "./embedding.ts";
-import { inParallel, runTree } from "./run-tree.ts";
-import { simpleTool } from "./support.ts";
+} from "../../../src/runtime/subagents/callbacks.ts";
+import { scriptedModel } from "../../../src/testing/scripted-model.ts";
+import { calls, fails, hangs, refuses, says, streams } from "../../../src/testing/steps.ts";
+import { ALLOW, fakeClient, recorder, registryWith } from "../../support/requirements/embedding.ts";
+import { inParallel, runTree } from "../../support/requirements/run-tree.ts";
+import { simpleTool } from "../../support/requirements/support.ts";
 
 /** Every call with all that it was given. */
 function exactRecorder(): { heard: unknown[][]; callbacks: Required<SubagentCallbacks> } {

@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { calls, says, uses } from "../../src/testing/steps.ts";
-import { ALLOW, fakeClient, recorder, registryWith } from "./embedding.ts";
-import { readBy, runTree, statuses } from "./run-tree.ts";
+import { calls, says, uses } from "../../../src/testing/steps.ts";
+import { ALLOW, fakeClient, recorder, registryWith } from "../../support/requirements/embedding.ts";
+import { readBy, runTree, statuses } from "../../support/requirements/run-tree.ts";
 
 suite("D1, D2: subagent_delegate", () => {
   const task = { task: "Fix it.", description: "a fix" };
@@ -143,7 +143,7 @@ suite("D1, D2: subagent_delegate", () => {
     ] as const) {
       const { said, callbacks } = recorder();
       const agents = fakeClient(async () => "Fixed.");
-      const client = { ...agents, outsideAgent: () => ({ ...agents.outsideAgent(), open }) };
+      const client = { ...agents, externalAgent: () => ({ ...agents.externalAgent(), open }) };
       const { result } = await runTree({
         script: { lead: [calls("subagent_delegate", task), says("Seen.")] },
         lead: { delegate: false, tools: [...registryWith({ client, callbacks })] },

@@ -2,15 +2,15 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { agent } from "../../src/core/agent.ts";
-import { UserError } from "../../src/core/errors.ts";
-import type { ToolContext, ToolRegistry, ToolResult } from "../../src/core/tool.ts";
-import type { SubagentCallbacks, SubagentInfo } from "../../src/subagents/callbacks.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { calls, fails, hangs, refuses, says, streams } from "../../src/testing/steps.ts";
-import { ALLOW, fakeClient, recorder, registryWith } from "./embedding.ts";
-import { readBy, runTree, startsOf, statuses } from "./run-tree.ts";
-import { simpleTool } from "./support.ts";
+import { agent } from "../../../src/core/agent.ts";
+import { UserError } from "../../../src/core/errors.ts";
+import type { ToolContext, ToolRegistry, ToolResult } from "../../../src/core/tool.ts";
+import type { SubagentCallbacks, SubagentInfo } from "../../../src/runtime/subagents/callbacks.ts";
+import { scriptedModel } from "../../../src/testing/scripted-model.ts";
+import { calls, fails, hangs, refuses, says, streams } from "../../../src/testing/steps.ts";
+import { ALLOW, fakeClient, recorder, registryWith } from "../../support/requirements/embedding.ts";
+import { readBy, runTree, startsOf, statuses } from "../../support/requirements/run-tree.ts";
+import { simpleTool } from "../../support/requirements/support.ts";
 
 suite("D1: registerSubagentTools", () => {
   test("D1: adds subagent_spawn, with a client subagent_delegate, subagent_report, and nothing at the depth limit", () => {

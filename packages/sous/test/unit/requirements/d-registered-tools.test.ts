@@ -3,14 +3,13 @@
 import assert from "node:assert/strict";
 import { getEventListeners } from "node:events";
 import { suite, test } from "node:test";
-import { UserError } from "../../src/core/errors.ts";
-import type { ToolContext, ToolRegistry, ToolResult } from "../../src/core/tool.ts";
-import type { Answer } from "../../src/testing/script.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { calls, fails, hangs, refuses, says, uses } from "../../src/testing/steps.ts";
-import { fakeClient, recorder, registryWith } from "./embedding.ts";
-import { readBy, runTree, startsOf, statuses } from "./run-tree.ts";
-import { simpleTool } from "./support.ts";
+import { UserError } from "../../../src/core/errors.ts";
+import type { ToolContext, ToolRegistry, ToolResult } from "../../../src/core/tool.ts";
+import { scriptedModel } from "../../../src/testing/scripted-model.ts";
+import { type Answer, calls, fails, hangs, refuses, says, uses } from "../../../src/testing/steps.ts";
+import { fakeClient, recorder, registryWith } from "../../support/requirements/embedding.ts";
+import { readBy, runTree, startsOf, statuses } from "../../support/requirements/run-tree.ts";
+import { simpleTool } from "../../support/requirements/support.ts";
 
 /** Calls a tool as a loop that is not ours would. */
 async function callAlone(

@@ -1,14 +1,14 @@
 /** A fan-out of an agent called `scout` in a world of its own, for tests of it. */
 
 import assert from "node:assert/strict";
-import { agent } from "../../src/core/agent.ts";
-import type { SousEvent, StoredEvent } from "../../src/core/event.ts";
-import type { RunResult, RuntimeOptions } from "../../src/core/runtime.ts";
-import { createRuntime, type FanOutOptions } from "../../src/runtime.ts";
-import { checkHistory } from "../../src/testing/checker.ts";
-import type { Script } from "../../src/testing/script.ts";
-import { type ScriptedModel, scriptedModel } from "../../src/testing/scripted-model.ts";
-import { createWorld, type World } from "../../src/testing/world.ts";
+import { agent } from "../../../src/core/agent.ts";
+import type { SousEvent, StoredEvent } from "../../../src/core/event.ts";
+import type { RunResult, RuntimeOptions } from "../../../src/core/runtime.ts";
+import { createRuntime, type FanOutOptions } from "../../../src/runtime.ts";
+import { checkHistory } from "../../../src/testing/checker.ts";
+import { type ScriptedModel, scriptedModel } from "../../../src/testing/scripted-model.ts";
+import type { Script } from "../../../src/testing/steps.ts";
+import { createWorld, type World } from "../../../src/testing/world.ts";
 
 export type FanOutPlan = {
   script: Script;

@@ -2,11 +2,18 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { agent } from "../../src/core/agent.ts";
-import type { ApprovalAnswer, ApprovalRequest, Approve } from "../../src/core/approval.ts";
-import { after, calls, says } from "../../src/testing/steps.ts";
-import { parallelOutput, readBy, recordingTool, runTree, statuses, type TreePlan } from "./run-tree.ts";
-import { simpleTool } from "./support.ts";
+import { agent } from "../../../src/core/agent.ts";
+import type { ApprovalAnswer, ApprovalRequest, Approve } from "../../../src/core/approval.ts";
+import { after, calls, says } from "../../../src/testing/steps.ts";
+import {
+  parallelOutput,
+  readBy,
+  recordingTool,
+  runTree,
+  statuses,
+  type TreePlan,
+} from "../../support/requirements/run-tree.ts";
+import { simpleTool } from "../../support/requirements/support.ts";
 
 function child(label: string, more: Record<string, unknown> = {}) {
   return calls("subagent", { label, task_prompt: `Do ${label}.`, ...more });
@@ -101,7 +108,7 @@ suite("H4: a question", () => {
       script: DEEP,
       lead: { tools: [write] },
       runtime: { approve },
-      run: { budget: { seconds: 60 } },
+      run: { budget: { durationMs: 60_000 } },
       during,
     });
     assert.deepEqual([result.status, result.durationMs], ["timeout", 60_000]);
@@ -143,7 +150,7 @@ suite("H4: a question", () => {
     const { result } = await runTree({
       script: DEEP,
       lead: { tools: [write] },
-      runtime: { approve, limits: { children: { seconds: 60 } } },
+      runtime: { approve, limits: { children: { durationMs: 60_000 } } },
       during,
     });
     assert.deepEqual([result.status, statuses(result)["lead/a"]], ["completed", "completed"]);
@@ -154,7 +161,7 @@ suite("H4: a question", () => {
         "lead/asks": [calls("write"), [after(61_000), says("Late.")]],
       },
       lead: { tools: [write] },
-      runtime: { approve, limits: { children: { seconds: 60 } } },
+      runtime: { approve, limits: { children: { durationMs: 60_000 } } },
       during,
     });
     assert.equal(statuses(slow.result)["lead/asks"], "budget_exceeded", "it runs again after the answer");
@@ -166,7 +173,7 @@ suite("H4: a question", () => {
         "lead/works": [[after(90_000), says("Late.")]],
       },
       lead: { tools: [write] },
-      runtime: { approve, limits: { children: { seconds: 60 } } },
+      runtime: { approve, limits: { children: { durationMs: 60_000 } } },
       during,
     });
     assert.deepEqual(statuses(busy.result), {

@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { agent } from "../../src/core/agent.ts";
-import { after, calls, cuts, fails, hangs, reportsNoUsage, says, streams, uses } from "../../src/testing/steps.ts";
-import { parallelOutput, readBy, runTree, startsOf, statuses } from "./run-tree.ts";
-import { simpleTool } from "./support.ts";
+import { agent } from "../../../src/core/agent.ts";
+import { after, calls, cuts, fails, hangs, reportsNoUsage, says, streams, uses } from "../../../src/testing/steps.ts";
+import { parallelOutput, readBy, runTree, startsOf, statuses } from "../../support/requirements/run-tree.ts";
+import { simpleTool } from "../../support/requirements/support.ts";
 
 /** A task for `label` with words of its own. */
 function child(label: string, more: Record<string, unknown> = {}) {

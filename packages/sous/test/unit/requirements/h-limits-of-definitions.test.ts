@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { agent } from "../../src/core/agent.ts";
-import { after, calls, hangs, says } from "../../src/testing/steps.ts";
-import { openStage } from "./support.ts";
+import { agent } from "../../../src/core/agent.ts";
+import { after, calls, hangs, says } from "../../../src/testing/steps.ts";
+import { openStage } from "../../support/requirements/support.ts";
 
 suite("H1: a definition's own limits", () => {
   test("of a root are the smaller of its budget and the one given to run", async () => {
@@ -40,7 +40,7 @@ suite("H1: a definition's own limits", () => {
       lead: [calls("subagent_slow", { task: "Wait." }), says("It was late.")],
       "lead/slow": [hangs()],
     });
-    const slow = agent({ name: "slow", budget: { seconds: 2 }, timeoutMs: 60_000 });
+    const slow = agent({ name: "slow", budget: { durationMs: 2000 }, timeoutMs: 60_000 });
     const { status } = await stage.run(stage.lead({ subagents: [slow] }));
     assert.equal(status, "completed");
     assert.match(stage.resultsOf("lead")[0]?.output ?? "", /^Time limit exceeded: 2s\/2s/);

@@ -2,11 +2,11 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { agent } from "../../src/core/agent.ts";
-import { after, calls, hangs, says, streams, uses } from "../../src/testing/steps.ts";
-import { rerunBothWays } from "../rerun/support.ts";
-import { parallelOutput, readBy, runTree, startsOf, statuses } from "./run-tree.ts";
-import { openStage, simpleTool } from "./support.ts";
+import { agent } from "../../../src/core/agent.ts";
+import { after, calls, hangs, says, streams, uses } from "../../../src/testing/steps.ts";
+import { parallelOutput, readBy, runTree, startsOf, statuses } from "../../support/requirements/run-tree.ts";
+import { openStage, simpleTool } from "../../support/requirements/support.ts";
+import { rerunBothWays } from "../../support/rerun/support.ts";
 
 function child(label: string, more: Record<string, unknown> = {}) {
   return calls("subagent", { label, task_prompt: `Do ${label}.`, ...more });
@@ -64,7 +64,7 @@ suite("H1: time", () => {
   test("H1: seconds are the deadline of the root, and stop everything", async () => {
     const { result } = await runTree({
       script: { lead: [child("a"), says("Unreached.")], "lead/a": [[streams("Half."), hangs()]] },
-      run: { budget: { seconds: 60 } },
+      run: { budget: { durationMs: 60_000 } },
     });
     assert.deepEqual(
       [result.status, result.error?.message, result.durationMs],
@@ -76,7 +76,7 @@ suite("H1: time", () => {
   test("H1: a jump of the wall clock changes no deadline", async () => {
     const { result } = await runTree({
       script: { lead: [[after(30_000), says("Done.")]] },
-      run: { budget: { seconds: 60 } },
+      run: { budget: { durationMs: 60_000 } },
       during: ({ stage, at }) => at(1000, () => stage.world.clock.jump(86_400_000)),
     });
     assert.deepEqual([result.status, result.durationMs], ["completed", 30_000]);
@@ -98,8 +98,8 @@ suite("H1: time", () => {
           [after(7000), says("Twice.")],
         ],
       },
-      lead: { subagents: [agent({ name: "slow", budget: { seconds: 10 } })] },
-      run: { budget: { seconds: 60 } },
+      lead: { subagents: [agent({ name: "slow", budget: { durationMs: 10_000 } })] },
+      run: { budget: { durationMs: 60_000 } },
     });
     const ends = stage.eventsOf("run-end", "lead/slow");
     assert.deepEqual(
@@ -149,7 +149,7 @@ suite("H1: limits for children alone", () => {
         "lead/a": [[after(40_000), says("Done.")]],
         "lead/b": [[after(19_000), streams("Half."), hangs()]],
       },
-      runtime: { limits: { children: { seconds: 60 } } },
+      runtime: { limits: { children: { durationMs: 60_000 } } },
     });
     assert.deepEqual(statuses(result), { lead: "completed", "lead/a": "completed", "lead/b": "budget_exceeded" });
     const [, second, third] = readBy(stage, "subagent");
@@ -165,7 +165,7 @@ suite("H1: limits for children alone", () => {
         "lead/a": [[after(50_000), streams("Half."), hangs()]],
         "lead/b": [says("Never.")],
       },
-      runtime: { limits: { maxConcurrent: 1, children: { seconds: 60, executions: 5 } } },
+      runtime: { limits: { maxConcurrent: 1, children: { durationMs: 60_000, executions: 5 } } },
     });
     assert.deepEqual(
       [startsOf(stage), statuses(result)],
@@ -184,8 +184,8 @@ suite("H1: limits for children alone", () => {
   test("H1: a limit for children above the whole budget is no error: the budget rules", async () => {
     const { stage, result } = await runTree({
       script: { lead: [child("a"), child("b"), says("Seen.")], "lead/*": [says("Done.")] },
-      runtime: { limits: { children: { tokens: 900_000, executions: 50, seconds: 600 } } },
-      run: { budget: { tokens: 90_000, executions: 1, seconds: 60 } },
+      runtime: { limits: { children: { tokens: 900_000, executions: 50, durationMs: 600_000 } } },
+      run: { budget: { tokens: 90_000, executions: 1, durationMs: 60_000 } },
     });
     assert.deepEqual(startsOf(stage), ["lead", "lead/a"]);
     assert.equal(result.status, "completed");

@@ -2,13 +2,13 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { agent } from "../../src/core/agent.ts";
-import { DEFAULT_LIMITS } from "../../src/core/limits.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { calls, says } from "../../src/testing/steps.ts";
-import { Profiles } from "../../src/tree/profiles.ts";
-import { readBy, recordingTool, runTree, startsOf } from "./run-tree.ts";
-import { simpleTool } from "./support.ts";
+import { agent } from "../../../src/core/agent.ts";
+import { DEFAULT_LIMITS } from "../../../src/core/words/limits.ts";
+import { Profiles } from "../../../src/runtime/tree/profiles.ts";
+import { scriptedModel } from "../../../src/testing/scripted-model.ts";
+import { calls, says } from "../../../src/testing/steps.ts";
+import { readBy, recordingTool, runTree, startsOf } from "../../support/requirements/run-tree.ts";
+import { simpleTool } from "../../support/requirements/support.ts";
 
 function child(label: string, more: Record<string, unknown> = {}) {
   return calls("subagent", { label, task_prompt: `Do ${label}.`, ...more });

@@ -2,17 +2,18 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { agent } from "../../src/core/agent.ts";
-import { NO_AMOUNT } from "../../src/core/amount.ts";
-import { StoreError, UserError } from "../../src/core/errors.ts";
-import type { PursePort, SharedBudget } from "../../src/core/shared-budget.ts";
-import { createRuntime } from "../../src/runtime.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { after, calls, hangs, says, uses } from "../../src/testing/steps.ts";
-import { tokens } from "../store/shared-budget/purse-asks.ts";
-import { readBy, runTree, statuses } from "./run-tree.ts";
-import { openStage } from "./support.ts";
+import { agent } from "../../../src/core/agent.ts";
+import { NO_AMOUNT } from "../../../src/core/amount.ts";
+import { StoreError, UserError } from "../../../src/core/errors.ts";
+import type { OpenedBudget, SharedBudget, SharedBudgetPort } from "../../../src/core/shared-budget.ts";
+import { createRuntime } from "../../../src/runtime.ts";
+import { openMemoryStore } from "../../../src/storage/store/memory.ts";
+import { scriptedModel } from "../../../src/testing/scripted-model.ts";
+import { after, calls, hangs, says, uses } from "../../../src/testing/steps.ts";
+import { readBy, runTree, statuses } from "../../support/requirements/run-tree.ts";
+import { openStage } from "../../support/requirements/support.ts";
+import { opened } from "../../support/storage/store/shared-budget/opened.ts";
+import { tokens } from "../../support/storage/store/shared-budget/shared-budget-asks.ts";
 
 const USED = uses({ input: 300, output: 100 });
 
@@ -308,26 +309,28 @@ suite("H1: what is kept of a shared budget", () => {
 });
 
 /** As another process would, in one call. */
-function spendWhatIsFree({ purse }: SharedBudget): void {
+function spendWhatIsFree(shared: SharedBudget): void {
+  const { books } = opened(shared);
   const share = { spent: NO_AMOUNT, inFlight: NO_AMOUNT, kept: NO_AMOUNT, executions: 0 };
   const step = { share, asks: [], starts: 0, moves: false, mayLower: true, lapses: 0 };
-  const reply = purse.step(step);
+  const reply = books.step(step);
   assert.ok(!(reply instanceof Promise));
   const { limits, spent, reserved } = reply.state;
   const free = (limits.tokens ?? 0) - spent.tokens - reserved.tokens;
   assert.ok(free > 0);
-  void purse.step({ ...step, share: { ...share, spent: tokens(free) } });
+  void books.step({ ...step, share: { ...share, spent: tokens(free) } });
 }
 
 /** The same budget behind a store that has failed for good. */
-function unreachable(real: SharedBudget, faults = { isGone: true }): SharedBudget {
-  const purse: PursePort = {
+function unreachable(shared: SharedBudget, faults = { isGone: true }): OpenedBudget {
+  const real = opened(shared);
+  const books: SharedBudgetPort = {
     step(step) {
       if (faults.isGone) throw new StoreError("the disk is gone");
-      return real.purse.step(step);
+      return real.books.step(step);
     },
-    leave: () => real.purse.leave(),
-    listen: (onNews) => real.purse.listen(onNews),
+    leave: () => real.books.leave(),
+    listen: (onNews) => real.books.listen(onNews),
   };
-  return { ...real, purse };
+  return { ...real, books };
 }

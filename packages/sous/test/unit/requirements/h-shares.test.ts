@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { agent } from "../../src/core/agent.ts";
-import { after, calls, says, uses } from "../../src/testing/steps.ts";
-import { parallelOutput, readBy, runTree, startsOf, statuses } from "./run-tree.ts";
-import { simpleTool } from "./support.ts";
+import { agent } from "../../../src/core/agent.ts";
+import { after, calls, says, uses } from "../../../src/testing/steps.ts";
+import { parallelOutput, readBy, runTree, startsOf, statuses } from "../../support/requirements/run-tree.ts";
+import { simpleTool } from "../../support/requirements/support.ts";
 
 /** A task for `label` with words of its own. */
 function _child(label: string, more: Record<string, unknown> = {}) {
@@ -45,14 +45,14 @@ suite("H1: a share for a child", () => {
     [{ tokens: 200_000 }, /^Token limit exceeded: \d+\/100000 \(spent /],
     [{ costUsd: 3 }, /^Cost limit exceeded: \$3\.\d{4}\/\$2\.0000 \(spent /],
     [{ executions: 9 }, /^Execution limit reached: 9\/4$/],
-    [{ seconds: 120 }, /^Time limit exceeded: 120s\/60s$/],
+    [{ durationMs: 120_000 }, /^Time limit exceeded: 120s\/60s$/],
   ];
   for (const [budget, sentence] of greedy) {
     test(`H1: a child that asks for ${JSON.stringify(budget)} of less is refused before any model call`, async () => {
       const { stage } = await runTree({
         script: { lead: [calls("subagent_head", { task: "Think." }), says("Oh.")] },
         lead: { delegate: false, subagents: [agent({ name: "head", budget })] },
-        run: { budget: { tokens: 100_000, costUsd: 2, executions: 4, seconds: 60 } },
+        run: { budget: { tokens: 100_000, costUsd: 2, executions: 4, durationMs: 60_000 } },
         model: { price: { input: 1, output: 1 } },
       });
       assert.match(readBy(stage, "subagent_head")[0] ?? "", sentence);
@@ -83,17 +83,17 @@ suite("H1: a share for a child", () => {
         subagents: [
           agent({
             name: "head",
-            budget: { tokens: 20_000, executions: 2, seconds: 30 },
+            budget: { tokens: 20_000, executions: 2, durationMs: 30_000 },
             subagents: [
-              asking({ tokens: 1000, executions: 0, seconds: 5 }, "small"),
+              asking({ tokens: 1000, executions: 0, durationMs: 5_000 }, "small"),
               asking({ tokens: 19_000 }, "tokens"),
               asking({ executions: 2 }, "executions"),
-              asking({ seconds: 25 }, "seconds"),
+              asking({ durationMs: 25_000 }, "seconds"),
             ],
           }),
         ],
       },
-      run: { budget: { tokens: 900_000, executions: 90, seconds: 900 } },
+      run: { budget: { tokens: 900_000, executions: 90, durationMs: 900_000 } },
     });
     const read = ["tokens", "executions", "seconds"].map((name) => readBy(stage, `subagent_${name}`, "lead/head")[0]);
     assert.match(read[0] ?? "", /^Token limit exceeded: \d+\/20000 \(spent /);

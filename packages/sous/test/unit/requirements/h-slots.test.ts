@@ -2,12 +2,12 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { agent } from "../../src/core/agent.ts";
-import { createRuntime } from "../../src/runtime.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { after, calls, fails, says } from "../../src/testing/steps.ts";
-import { createWorld } from "../../src/testing/world.ts";
-import { parallelOutput, recordingTool, runTree, statuses } from "./run-tree.ts";
+import { agent } from "../../../src/core/agent.ts";
+import { createRuntime } from "../../../src/runtime.ts";
+import { scriptedModel } from "../../../src/testing/scripted-model.ts";
+import { after, calls, fails, says } from "../../../src/testing/steps.ts";
+import { createWorld } from "../../../src/testing/world.ts";
+import { parallelOutput, recordingTool, runTree, statuses } from "../../support/requirements/run-tree.ts";
 
 function child(label: string, more: Record<string, unknown> = {}) {
   return calls("subagent", { label, task_prompt: `Do ${label}.`, ...more });

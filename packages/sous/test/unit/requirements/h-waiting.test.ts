@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { agent } from "../../src/core/agent.ts";
-import { after, calls, hangs, says, uses } from "../../src/testing/steps.ts";
-import { inShort, parallelOutput, readBy, runTree, startsOf, statuses } from "./run-tree.ts";
-import { openStage, simpleTool } from "./support.ts";
+import { agent } from "../../../src/core/agent.ts";
+import { after, calls, hangs, says, uses } from "../../../src/testing/steps.ts";
+import { inShort, parallelOutput, readBy, runTree, startsOf, statuses } from "../../support/requirements/run-tree.ts";
+import { openStage, simpleTool } from "../../support/requirements/support.ts";
 
 function child(label: string, more: Record<string, unknown> = {}) {
   return calls("subagent", { label, task_prompt: `Do ${label}.`, allowed_tools: [], ...more });
@@ -262,7 +262,7 @@ suite("H1: what is seen of a budget", () => {
         "lead/e": [[after(6_000), says("E.")]],
         "lead/*": [[after(5_000), says("Found.")]],
       },
-      run: { budget: { seconds: 50, executions: 5 }, limits: { children: { seconds: 12 } } },
+      run: { budget: { durationMs: 50_000, executions: 5 }, limits: { children: { durationMs: 12_000 } } },
     });
     assert.deepEqual(
       stage
@@ -270,8 +270,8 @@ suite("H1: what is seen of a budget", () => {
         .map(({ path, limit: { of, unit, spent, limit } }) => [path, of, unit, spent, limit]),
       [
         ["lead", "tree", "executions", 4, 5],
-        ["lead", "children", "seconds", 9.6, 12],
-        ["lead", "tree", "seconds", 40, 50],
+        ["lead", "children", "durationMs", 9_600, 12_000],
+        ["lead", "tree", "durationMs", 40_000, 50_000],
       ],
     );
   });
@@ -282,8 +282,8 @@ suite("H1: what is seen of a budget", () => {
       "lead/*": [hangs()],
     });
     const handle = stage.start(stage.lead(), "Go.", {
-      budget: { tokens: 20_000, seconds: 60, executions: 9 },
-      limits: { children: { tokens: 6_000, seconds: 30 } },
+      budget: { tokens: 20_000, durationMs: 60_000, executions: 9 },
+      limits: { children: { tokens: 6_000, durationMs: 30_000 } },
     });
     let seen = handle.spending();
     stage.when(
@@ -297,11 +297,11 @@ suite("H1: what is seen of a budget", () => {
     await stage.end(handle);
     const brief = seen.limits.map(({ of, unit, limit, spent }) => [of, unit, limit, spent]);
     assert.deepEqual(brief, [
-      ["tree", "seconds", 60, 2],
+      ["tree", "durationMs", 60_000, 2_000],
       ["tree", "tokens", 20_000, 110],
       ["tree", "executions", 9, 1],
       ["children", "tokens", 6_000, 0],
-      ["children", "seconds", 30, 2],
+      ["children", "durationMs", 30_000, 2_000],
     ]);
     const [lead, a] = seen.runs;
     assert.deepEqual([lead?.path, lead?.inCall.tokens, a?.path, a?.kept.tokens], ["lead", 0, "lead/a", 0]);

@@ -2,13 +2,12 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { agent } from "../../src/core/agent.ts";
-import type { Tool } from "../../src/core/tool.ts";
-import type { Answer } from "../../src/testing/script.ts";
-import { after, calls, fails, hangs, refuses, says, streams } from "../../src/testing/steps.ts";
-import type { VirtualClock } from "../../src/testing/virtual-clock.ts";
-import { inParallel, inShort, parallelOutput, runTree, statuses } from "./run-tree.ts";
-import { simpleTool } from "./support.ts";
+import { agent } from "../../../src/core/agent.ts";
+import type { Tool } from "../../../src/core/tool.ts";
+import { type Answer, after, calls, fails, hangs, refuses, says, streams } from "../../../src/testing/steps.ts";
+import type { World } from "../../../src/testing/world.ts";
+import { inParallel, inShort, parallelOutput, runTree, statuses } from "../../support/requirements/run-tree.ts";
+import { simpleTool } from "../../support/requirements/support.ts";
 
 type FirstFailure = {
   turns?: readonly Answer[];
@@ -161,7 +160,7 @@ suite("I3: where the others are", () => {
 
   test("I3: the call ends when the last of them has stopped, however deep and however slow", async () => {
     const order: string[] = [];
-    let clock: VirtualClock | undefined;
+    let clock: World["clock"] | undefined;
     const { stage } = await runTree({
       script: {
         lead: [inParallel([{ label: "nest" }, { label: "fails" }], { fail_fast: true }), says("Seen.")],
@@ -198,7 +197,7 @@ suite("I3: where the others are", () => {
 });
 
 /** A tool that has something to put away when it is stopped; `clock` is known when the world is. */
-function tidyingTool(order: string[], clock: () => VirtualClock | undefined): Tool {
+function tidyingTool(order: string[], clock: () => World["clock"] | undefined): Tool {
   return simpleTool("tidy", (input, { signal }) => {
     const { milliseconds } = input as { milliseconds: number };
     return new Promise((_resolve, reject) => {

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { agent } from "../../src/core/agent.ts";
-import { after, calls, fails, hangs, says } from "../../src/testing/steps.ts";
+import { agent } from "../../../src/core/agent.ts";
+import { after, calls, fails, hangs, says } from "../../../src/testing/steps.ts";
 import {
   inParallel,
   inShort,
@@ -13,8 +13,8 @@ import {
   runTree,
   statuses,
   untilStopped,
-} from "./run-tree.ts";
-import { simpleTool } from "./support.ts";
+} from "../../support/requirements/run-tree.ts";
+import { simpleTool } from "../../support/requirements/support.ts";
 
 suite("I3: fail_fast", () => {
   test("I3: stops the others when the first fails, waits for them, and starts no more", async () => {

@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { after, calls, fails, hangs, refuses, says } from "../../src/testing/steps.ts";
+import { openMemoryStore } from "../../../src/storage/store/memory.ts";
+import { after, calls, fails, hangs, refuses, says } from "../../../src/testing/steps.ts";
+import { recordingTool } from "../../support/requirements/run-tree.ts";
 import { fanOut, inShort } from "./fan-out.ts";
-import { recordingTool } from "./run-tree.ts";
 
 suite("I4: the endings of a fan-out", () => {
   test("I4: never rejects: every ending is a result of its own", async () => {
@@ -49,7 +49,7 @@ suite("I4: the endings of a fan-out", () => {
     const stop = new AbortController();
     const { results, events } = await fanOut(["a", "b", "c", "d", "e"], {
       script: { "**": [[after(2000), says("Done.")]] },
-      options: { limit: 2, signal: stop.signal },
+      options: { concurrency: 2, signal: stop.signal },
       during: (world) => void world.clock.ownTimer(3000, () => stop.abort()),
     });
     assert.deepEqual(
@@ -62,7 +62,7 @@ suite("I4: the endings of a fan-out", () => {
   test("I4: when the time of the whole is up, every input that is not done says so", async () => {
     const { results, events, world } = await fanOut(["a", "b", "c"], {
       script: { "**": [[after(1000), says("Done.")]] },
-      options: { limit: 1, budget: { seconds: 1.5 } },
+      options: { concurrency: 1, budget: { durationMs: 1500 } },
     });
     assert.deepEqual(inShort(results), [
       ["completed", "Done.", undefined],
@@ -106,7 +106,7 @@ suite("I4: the endings of a fan-out", () => {
       const script = { "**": [[after(1000), says("Done.")]] };
       return fanOut(["a", "b"], {
         script,
-        options: { limit: 1 },
+        options: { concurrency: 1 },
         runtime: { store, requireStore: true },
         isKept: false,
       });

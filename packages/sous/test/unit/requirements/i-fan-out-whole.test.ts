@@ -2,19 +2,18 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { type AgentOptions, agent } from "../../src/core/agent.ts";
-import type { SousEvent, StoredEvent } from "../../src/core/event.ts";
-import type { DelegationLimits } from "../../src/core/limits.ts";
-import type { RunResult } from "../../src/core/runtime.ts";
-import { NO_OWNER } from "../../src/core/store.ts";
-import { createRuntime, type FanOutOptions } from "../../src/runtime.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import type { Script } from "../../src/testing/script.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { calls, says } from "../../src/testing/steps.ts";
-import { createWorld } from "../../src/testing/world.ts";
-import { rerunBothWays } from "../rerun/support.ts";
-import { openStage, simpleTool } from "./support.ts";
+import { type AgentOptions, agent } from "../../../src/core/agent.ts";
+import type { SousEvent, StoredEvent } from "../../../src/core/event.ts";
+import type { RunResult } from "../../../src/core/runtime.ts";
+import { NO_OWNER } from "../../../src/core/store.ts";
+import type { DelegationLimits } from "../../../src/core/words/limits.ts";
+import { createRuntime, type FanOutOptions } from "../../../src/runtime.ts";
+import { openMemoryStore } from "../../../src/storage/store/memory.ts";
+import { scriptedModel } from "../../../src/testing/scripted-model.ts";
+import { calls, type Script, says } from "../../../src/testing/steps.ts";
+import { createWorld } from "../../../src/testing/world.ts";
+import { openStage, simpleTool } from "../../support/requirements/support.ts";
+import { rerunBothWays } from "../../support/rerun/support.ts";
 
 const LONG = "A long answer. ".repeat(500);
 const SUMMARY = "Summarize your findings concisely";

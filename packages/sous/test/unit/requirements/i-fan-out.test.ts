@@ -2,14 +2,14 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { agent } from "../../src/core/agent.ts";
-import type { SousEvent } from "../../src/core/event.ts";
-import { createRuntime } from "../../src/runtime.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { after, calls, fails, says, uses } from "../../src/testing/steps.ts";
-import { createWorld } from "../../src/testing/world.ts";
+import { agent } from "../../../src/core/agent.ts";
+import type { SousEvent } from "../../../src/core/event.ts";
+import { createRuntime } from "../../../src/runtime.ts";
+import { scriptedModel } from "../../../src/testing/scripted-model.ts";
+import { after, calls, fails, says, uses } from "../../../src/testing/steps.ts";
+import { createWorld } from "../../../src/testing/world.ts";
+import { recordingTool } from "../../support/requirements/run-tree.ts";
 import { fanOut, inShort } from "./fan-out.ts";
-import { recordingTool } from "./run-tree.ts";
 
 suite("I4: fanOut", () => {
   test("I4: gives one result per input, in order, at most `limit` at once", async () => {
@@ -19,7 +19,7 @@ suite("I4: fanOut", () => {
         "fan-out/scout#2": [[after(1000), says("Billing.")]],
         "fan-out/scout#3": [[after(1000), says("Jobs.")]],
       },
-      options: { limit: 2 },
+      options: { concurrency: 2 },
     });
     assert.deepEqual(inShort(results), [
       ["completed", "Auth.", undefined],
@@ -36,7 +36,7 @@ suite("I4: fanOut", () => {
 
   test("I4: nothing to do is no result, and a limit below one means one at a time", async () => {
     assert.deepEqual((await fanOut([], { script: {} })).results, []);
-    for (const [limit, time] of [
+    for (const [concurrency, time] of [
       [0, 3000],
       [-1, 3000],
       [Number.NaN, 3000],
@@ -46,7 +46,7 @@ suite("I4: fanOut", () => {
     ] as const) {
       const { results, world } = await fanOut(["a", "b", "c"], {
         script: { "**": [[after(1000), says("Done.")]] },
-        options: { limit },
+        options: { concurrency },
       });
       assert.deepEqual([results.map(({ text }) => text).join(), world.clock.monotonic()], ["Done.,Done.,Done.", time]);
     }
@@ -63,8 +63,12 @@ suite("I4: fanOut", () => {
   test("I4: a limit above five is meant, unless the limit of the tree is given too", async () => {
     const inputs = Array.from({ length: 10 }, (_, index) => `Input ${index}`);
     const script = { "**": [[after(1000), says("Done.")]] };
-    const asked = await fanOut(inputs, { script, options: { limit: 10 } });
-    const held = await fanOut(inputs, { script, options: { limit: 10 }, runtime: { limits: { maxConcurrent: 2 } } });
+    const asked = await fanOut(inputs, { script, options: { concurrency: 10 } });
+    const held = await fanOut(inputs, {
+      script,
+      options: { concurrency: 10 },
+      runtime: { limits: { maxConcurrent: 2 } },
+    });
     assert.deepEqual([asked.world.clock.monotonic(), held.world.clock.monotonic()], [1000, 5000]);
   });
 
@@ -164,7 +168,7 @@ suite("I4: fanOut", () => {
   test("I4: one tree, one budget: all of it is for the children", async () => {
     const { results } = await fanOut(["a", "b", "c"], {
       script: { "**": [[says("Done."), uses({ input: 100, output: 100 })]] },
-      options: { limit: 1, budget: { tokens: 1300, executions: 2 } },
+      options: { concurrency: 1, budget: { tokens: 1300, executions: 2 } },
     });
     assert.deepEqual(inShort(results), [
       ["completed", "Done.", undefined],
@@ -177,7 +181,7 @@ suite("I4: fanOut", () => {
     const timeOf = async (count: number) => {
       const inputs = Array.from({ length: count }, (_, index) => `Input ${index}`);
       const before = process.cpuUsage();
-      const { results } = await fanOut(inputs, { script: { "**": [says("Done.")] }, options: { limit: 100 } });
+      const { results } = await fanOut(inputs, { script: { "**": [says("Done.")] }, options: { concurrency: 100 } });
       const own = results.filter(({ status, agents }) => status === "completed" && agents.length === 1);
       assert.equal(own.length, count);
       const { user, system } = process.cpuUsage(before);

@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import type { ParallelOutput } from "../../src/subagents/parallel.ts";
-import { after, calls, fails, hangs, refuses, says } from "../../src/testing/steps.ts";
-import { inParallel, inShort, parallelOutput, runTree, startsOf } from "./run-tree.ts";
-import { simpleTool } from "./support.ts";
+import type { ParallelOutput } from "../../../src/runtime/subagents/parallel.ts";
+import { after, calls, fails, hangs, refuses, says } from "../../../src/testing/steps.ts";
+import { inParallel, inShort, parallelOutput, runTree, startsOf } from "../../support/requirements/run-tree.ts";
+import { simpleTool } from "../../support/requirements/support.ts";
 
 suite("I1: the input of parallel_subagent", () => {
   const bad: [input: unknown, says: RegExp][] = [

@@ -22,8 +22,10 @@ function numbered(section: string, last: number): string[] {
 }
 
 test("one test at least is named after each requirement", () => {
-  const folder = resolve(import.meta.dirname, "..");
-  const sources = globSync("**/*.test.ts", { cwd: folder }).map((file) => readFileSync(resolve(folder, file), "utf8"));
+  const folder = resolve(import.meta.dirname, "../..");
+  const sources = globSync("{unit,system}/**/*.test.ts", { cwd: folder }).map((file) =>
+    readFileSync(resolve(folder, file), "utf8"),
+  );
   const names = sources.flatMap((source) => source.match(/\b(test|suite)\(\s*[`"']([^`"'\n]+)/g) ?? []).join("\n");
   // `A4, F5: …` names both.
   const missing = IDS.filter((id) => !new RegExp(`["'\`](?:[A-Z]\\d+, )*${id}\\b(?:, [A-Z]\\d+)*[: ]`).test(names));

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { align, SAME } from "../../src/replay/align.ts";
+import { align, SAME } from "../../../src/storage/replay/diff-runs.ts";
 
 /** Equal letters are the same, a letter and its capital are alike, all else never stands in one row. */
 function rows(left: string, right: string): string[] {
@@ -36,7 +36,7 @@ suite("two lists beside each other", () => {
     });
   }
 
-  test("are paired as they stand when they are too long for a table", () => {
+  test("two lists are paired as they stand when they are too long for a table", () => {
     const [xs, ys] = ["x".repeat(999), "y".repeat(999)];
     // A thousand by a thousand is a table: what belongs together is found wherever it stands.
     assert.ok(rows(`b${xs}`, `${ys}b`).includes("bb"));
@@ -45,7 +45,7 @@ suite("two lists beside each other", () => {
     assert.deepEqual([paired.slice(0, 5), paired.length], [["p-", "-r", "Aa", "x-", "-y"], 2 * 1_001 - 1]);
   });
 
-  test("of very different length leave over what the longer one has", () => {
+  test("two lists of very different length leave over what the longer one has", () => {
     const long = "z".repeat(1_100);
     assert.deepEqual(rows(`${long}q`, `${"w".repeat(1_000)}`).slice(-2), ["z-", "q-"]);
     assert.deepEqual(rows(`${"w".repeat(1_000)}`, `${long}q`).slice(-2), ["-z", "-q"]);

@@ -2,16 +2,15 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { type AgentOptions, agent } from "../../src/core/agent.ts";
-import type { RunOptions, RuntimeOptions } from "../../src/core/runtime.ts";
-import { rerun } from "../../src/rerun.ts";
-import { createRuntime } from "../../src/runtime.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import type { Script } from "../../src/testing/script.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { after, calls, says, uses } from "../../src/testing/steps.ts";
-import { openStage, type Stage, simpleTool } from "../requirements/support.ts";
-import { rerunBothWays } from "./support.ts";
+import { type AgentOptions, agent } from "../../../src/core/agent.ts";
+import type { RunOptions, RuntimeOptions } from "../../../src/core/runtime.ts";
+import { rerun } from "../../../src/rerun.ts";
+import { createRuntime } from "../../../src/runtime.ts";
+import { openMemoryStore } from "../../../src/storage/store/memory.ts";
+import { scriptedModel } from "../../../src/testing/scripted-model.ts";
+import { after, calls, type Script, says, uses } from "../../../src/testing/steps.ts";
+import { openStage, type Stage, simpleTool } from "../../support/requirements/support.ts";
+import { rerunBothWays } from "../../support/rerun/support.ts";
 
 type Plan = { script: Script; lead?: Partial<AgentOptions>; runtime?: RuntimeOptions; run?: RunOptions };
 
@@ -53,7 +52,7 @@ const severalTurns: Script = {
 suite("G4, H1: a rerun of a tree", () => {
   for (const onExhausted of ["wrap-up", "stop"] as const) {
     for (const tokens of [20_000, 30_000, 44_000]) {
-      test(`in which children wait for ${tokens} tokens, are refused and ${onExhausted}`, async () => {
+      test(`children wait again for ${tokens} tokens, are refused and ${onExhausted}`, async () => {
         const stage = await recordAndRerun({
           script: severalTurns,
           lead: { tools: [look] },
@@ -65,7 +64,7 @@ suite("G4, H1: a rerun of a tree", () => {
     }
   }
 
-  test("in which a child in the background was refused after its call had returned", async () => {
+  test("a child in the background is refused again after its call has returned", async () => {
     const stage = await recordAndRerun({
       script: {
         lead: [
@@ -87,7 +86,7 @@ suite("G4, H1: a rerun of a tree", () => {
     );
   });
 
-  test("in which a child was stopped while it waited to start", async () => {
+  test("a child is stopped again while it waits to start", async () => {
     const stage = openStage({
       lead: [[child("a"), child("b")], says("Seen.")],
       "lead/*": [[after(2_000), says("Done."), uses({ input: 50, output: 50 })]],
@@ -100,7 +99,7 @@ suite("G4, H1: a rerun of a tree", () => {
     await rerunBothWays(stage, runId, [lead]);
   });
 
-  test("that shared its budget with another: no purse is asked", async () => {
+  test("a tree that shared its budget with another is run again without asking the books", async () => {
     const store = openMemoryStore();
     const team = await store.sharedBudget("team", { tokens: 60_000, executions: 40 });
     const model = scriptedModel(severalTurns);

@@ -2,23 +2,23 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import type { SousEvent, StoredEvent } from "../../src/core/event.ts";
-import type { RunHandle } from "../../src/core/runtime.ts";
-import { rerun } from "../../src/rerun.ts";
-import { createRuntime } from "../../src/runtime.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { between, chance, createWorld, pick, seededRandom } from "../../src/testing/world.ts";
-import { agentsOf, toolsOf } from "../figures/r13-tree.ts";
-import { randomAnswers } from "../figures/random-answers.ts";
-import { storeOf } from "./support.ts";
+import type { SousEvent, StoredEvent } from "../../../src/core/event.ts";
+import type { RunHandle } from "../../../src/core/runtime.ts";
+import { rerun } from "../../../src/rerun.ts";
+import { createRuntime } from "../../../src/runtime.ts";
+import { openMemoryStore } from "../../../src/storage/store/memory.ts";
+import { scriptedModel } from "../../../src/testing/scripted-model.ts";
+import { between, chance, createWorld, pick, seededRandom } from "../../../src/testing/world.ts";
+import { agentsOf, toolsOf } from "../../figures/r13-tree.ts";
+import { randomAnswers } from "../../figures/random-answers.ts";
+import { storeOf } from "../../support/rerun/support.ts";
 
 /** Those of the first hundred that differed while reruns had to guess what a cancel does at its moment, and some more. */
 const SEEDS = [1, 2, 4, 8, 17, 19, 31, 52];
 
 suite("G4: a rerun of a tree that was cancelled is the same", () => {
   for (const seed of [...SEEDS, Math.floor(Math.random() * 2 ** 31)]) {
-    test(`of seed ${seed}`, async () => {
+    test(`the rerun of the tree of seed ${seed} is the same`, async () => {
       const events = await recordCancelled(seed);
       const rootId = events[0]?.runId ?? "";
       const agents = agentsOf(toolsOf(() => Promise.reject(new Error("A tool has run")), seededRandom(1, "never")));

@@ -2,11 +2,10 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import type { StoredEvent } from "../../src/core/event.ts";
-import { compareRuns } from "../../src/replay/comparison.ts";
-import type { Script } from "../../src/testing/script.ts";
-import { after, calls, says } from "../../src/testing/steps.ts";
-import { openStage, simpleTool } from "../requirements/support.ts";
+import type { StoredEvent } from "../../../src/core/event.ts";
+import { after, calls, type Script, says } from "../../../src/testing/steps.ts";
+import { openStage, simpleTool } from "../../support/requirements/support.ts";
+import { compareRuns } from "../../support/rerun/compare-runs.ts";
 
 const look = simpleTool("look", () => "A view.");
 
@@ -24,7 +23,7 @@ const script = (delays: readonly [number, number], last = "B."): Script => ({
 });
 
 suite("G4: two streams", () => {
-  test("are the same whichever child was faster, and whatever the ids are", async () => {
+  test("two streams are the same whichever child was faster, and whatever the ids are", async () => {
     const one = await eventsOf(script([10, 500]), 1);
     const other = await eventsOf(script([900, 5]), 2);
     assert.notDeepEqual(

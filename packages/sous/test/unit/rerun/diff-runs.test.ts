@@ -2,11 +2,10 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { agent } from "../../src/core/agent.ts";
-import { type AgentDiff, diffRuns } from "../../src/replay/diff-runs.ts";
-import type { Script } from "../../src/testing/script.ts";
-import { calls, says } from "../../src/testing/steps.ts";
-import { openStage, type Stage, simpleTool } from "../requirements/support.ts";
+import { agent } from "../../../src/core/agent.ts";
+import { type AgentDiff, diffRuns } from "../../../src/storage/replay/diff-runs.ts";
+import { calls, type Script, says } from "../../../src/testing/steps.ts";
+import { openStage, type Stage, simpleTool } from "../../support/requirements/support.ts";
 
 const grep = simpleTool("grep", (input) => `found ${JSON.stringify(input)}`);
 const scout = agent({ name: "scout", instructions: "You find.", tools: [grep] });
@@ -26,7 +25,7 @@ const SCRIPT: Script = {
 };
 
 suite("G4: two runs side by side", () => {
-  test("are the same when they did the same, whatever their ids and times are", async () => {
+  test("two runs are the same when they did the same, whatever their ids and times are", async () => {
     const { stage, ids } = await twoRuns(SCRIPT, SCRIPT);
     const diff = await diffRuns(stage.store, ...ids);
     assert.equal(diff.isSame, true);
@@ -100,7 +99,7 @@ suite("G4: two runs side by side", () => {
     assert.deepEqual(children, ["lead/scout"]);
   });
 
-  test("may be a child and a root: paths begin with the compared run", async () => {
+  test("the two runs may be a child and a root: paths begin with the compared run", async () => {
     const stage = openStage({
       lead: [calls("subagent_scout", { task: "Look." }), says("Done.")],
       "**": [says("There.")],

@@ -1,34 +1,34 @@
-/** The agent outside of a rerun does what was recorded, each thing in its turn, and starts nothing. */
+/** The external agent of a rerun does what was recorded, each thing in its turn, and starts nothing. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { NO_AMOUNT } from "../../src/core/amount.ts";
-import type { StoredBody, StoredEvent } from "../../src/core/event.ts";
-import type { RunOutcome } from "../../src/core/outcome.ts";
-import type { OutsideAgent, OutsideHost, SessionRequest } from "../../src/core/outside-agent.ts";
-import { SessionLost } from "../../src/core/outside-agent.ts";
-import { Scope } from "../../src/core/scope.ts";
-import { toCassette } from "../../src/replay/cassette.ts";
-import { compareRuns } from "../../src/replay/comparison.ts";
-import { recordedLedger } from "../../src/replay/recorded-ledger.ts";
-import { RecordedOrder } from "../../src/replay/recorded-order.ts";
-import { recordedOutsideAgent, recordedOutsideModel } from "../../src/replay/recorded-outside.ts";
-import { foldRecording, type Recording, type RunRecording } from "../../src/replay/recording.ts";
-import { sampleTree } from "../../src/testing/sample-tree.ts";
+import { NO_AMOUNT } from "../../../src/core/amount.ts";
+import type { StoredBody, StoredEvent } from "../../../src/core/event.ts";
+import type { ExternalAgent, ExternalHost, SessionRequest } from "../../../src/core/external-agent.ts";
+import { SessionLost } from "../../../src/core/external-agent.ts";
+import type { RunOutcome } from "../../../src/core/outcome.ts";
+import { Scope } from "../../../src/core/scope.ts";
+import { toCassette } from "../../../src/storage/replay/cassette.ts";
+import { recordedExternalAgent, recordedExternalModel } from "../../../src/storage/replay/recorded-external.ts";
+import { recordedLedger } from "../../../src/storage/replay/recorded-ledger.ts";
+import { RecordedOrder } from "../../../src/storage/replay/recorded-order.ts";
+import { foldRecording, type Recording, type RunRecording } from "../../../src/storage/replay/recording.ts";
+import { sampleTree } from "../../../src/testing/sample-tree.ts";
 import {
   ANSWER,
   CONSENT,
   EDIT_END,
   EDIT_START,
+  externalTree,
   OUTSIDE_USAGE,
-  outsideTree,
   QUESTION,
   SESSION,
   TEST_END,
   TEST_START,
   TURN,
   WORK,
-} from "../outside-tree.ts";
+} from "../../support/external-tree.ts";
+import { compareRuns } from "../../support/rerun/compare-runs.ts";
 
 function recorded(work: readonly StoredBody[], end: Partial<RunOutcome> = {}): { run: RunRecording; all: Recording } {
   const tree = sampleTree("claude");
@@ -45,8 +45,8 @@ function recorded(work: readonly StoredBody[], end: Partial<RunOutcome> = {}): {
 class Stage {
   readonly log: string[] = [];
   readonly closing = new AbortController();
-  readonly agent: OutsideAgent;
-  readonly host: OutsideHost = {
+  readonly agent: ExternalAgent;
+  readonly host: ExternalHost = {
     onText: (text) => void this.log.push(`says ${text}`),
     onThought: (text) => void this.log.push(`thinks ${text}`),
     onPlan: () => void this.log.push("plans"),
@@ -55,7 +55,7 @@ class Stage {
       this.log.push(`used ${tokens} ${costUsd}`);
       this.onUsage?.();
     },
-    consent: async ({ callId, toolName, input }) => {
+    approve: async ({ callId, toolName, input }) => {
       this.log.push(`asks ${callId} ${toolName} ${JSON.stringify(input)}`);
       return true;
     },
@@ -71,12 +71,12 @@ class Stage {
       return new Promise((_, reject) => signal?.addEventListener("abort", () => reject(signal.reason)));
     };
     const conductor = { turn, closing: this.closing.signal };
-    this.agent = recordedOutsideAgent(run, { conductor, ids: { toActual: (value) => value } });
+    this.agent = recordedExternalAgent(run, { conductor, ids: { toActual: (value) => value } });
   }
 
   open(sessionId?: string) {
     const none = undefined;
-    const allowance = { depth: 1, maxDepth: 3, tokens: none, costUsd: none, seconds: none };
+    const allowance = { depth: 1, maxDepth: 3, tokens: none, costUsd: none, durationMs: none };
     const request: SessionRequest = { cwd: "/srv", sessionId, allowance, signal: new AbortController().signal };
     return this.agent.open(request, this.host);
   }
@@ -84,8 +84,8 @@ class Stage {
 
 const never = new AbortController().signal;
 
-suite("D5: the agent outside of a rerun", () => {
-  test("does what was recorded, in the recorded order, and answers with the recorded bill", async () => {
+suite("D5: the external agent of a rerun", () => {
+  test("the agent does what was recorded, in the recorded order, and answers with the recorded bill", async () => {
     const stage = new Stage(recorded(WORK).run);
     assert.deepEqual(
       [stage.agent.serverName, stage.agent.maxCostUsd, stage.agent.timeoutMs],
@@ -116,7 +116,7 @@ suite("D5: the agent outside of a rerun", () => {
     ]);
   });
 
-  test("answers each prompt of a run with its own answer", async () => {
+  test("the agent answers each prompt of a run with its own answer", async () => {
     const second = { ...ANSWER, turn: 2, message: { role: "assistant", content: [{ type: "text", text: "Again." }] } };
     const stage = new Stage(recorded([SESSION, TURN, TEST_START, TEST_END, ANSWER, TURN, second as StoredBody]).run);
     const session = await stage.open();
@@ -132,7 +132,7 @@ suite("D5: the agent outside of a rerun", () => {
     ["content-filter", "refused"],
     ["other", "cancelled"],
   ] as const) {
-    test(`stops as ${stop} where ${finish} was recorded`, async () => {
+    test(`the agent stops as ${stop} where ${finish} was recorded`, async () => {
       const stage = new Stage(recorded([SESSION, TURN, { ...ANSWER, finish } as StoredBody]).run);
       assert.equal((await (await stage.open()).prompt("Go.", never)).stop, stop);
     });
@@ -147,7 +147,7 @@ suite("D5: the agent outside of a rerun", () => {
     assert.deepEqual(stage.log.slice(1), ["turn of message-end", "says It works now.", "used 940 0.02"]);
   });
 
-  test("that could not be started fails again, in the recorded words", async () => {
+  test("an agent that could not be started fails again, in the recorded words", async () => {
     const fault = { type: "model", message: "claude could not be started" } as const;
     const stage = new Stage(recorded([], { status: "failed", fault }).run);
     await assert.rejects(stage.open(), { name: "ModelError", message: fault.message });
@@ -155,7 +155,7 @@ suite("D5: the agent outside of a rerun", () => {
     assert.equal(stage.agent.serverName, "claude-code");
   });
 
-  test("that went over its budget reports it, is stopped, and has its answer", async () => {
+  test("an agent that went over its budget reports it, is stopped, and has its answer", async () => {
     const work = [SESSION, TURN, ANSWER, { type: "budget-warning", message: "Token limit exceeded: 940/500" }] as const;
     const stage = new Stage(recorded(work, { status: "budget_exceeded" }).run);
     const stop = new AbortController();
@@ -165,7 +165,7 @@ suite("D5: the agent outside of a rerun", () => {
     assert.deepEqual(stage.log.slice(1), ["used 940 0.02", "turn of message-end", "says It works now."]);
   });
 
-  test("that was interrupted waits until it is stopped", async () => {
+  test("an agent that was interrupted waits until it is stopped", async () => {
     const stage = new Stage(recorded([SESSION, TURN, TEST_START]).run);
     const stop = new AbortController();
     const answering = (await stage.open()).prompt("Go.", stop.signal);
@@ -179,24 +179,24 @@ suite("D5: the agent outside of a rerun", () => {
     await assert.rejects(stage.open("session-0"), SessionLost);
   });
 
-  test("is the model of its run, and of no other", () => {
+  test("the agent is the model of its run, and of no other", () => {
     const playback = {
       conductor: { turn: async () => {}, closing: never },
       ids: { toActual: <T>(value: T) => value },
     };
-    const recording = foldRecording(outsideTree().events);
+    const recording = foldRecording(externalTree().events);
     const modelOf = (runId: string) => {
       const run = recording?.runs.get(runId);
-      return run && recordedOutsideModel(run, playback);
+      return run && recordedExternalModel(run, playback);
     };
     assert.equal(modelOf("lead"), undefined);
     assert.equal(modelOf("claude")?.id, "external/claude-code");
-    assert.equal(modelOf("claude")?.outside?.serverName, "Claude Code");
+    assert.equal(modelOf("claude")?.external?.serverName, "Claude Code");
   });
 });
 
-suite("D5: the recording of an agent outside", () => {
-  test("is played act by act: none of them follows from another", () => {
+suite("D5: the recording of an external agent", () => {
+  test("the recording is played act by act: none of them follows from another", () => {
     const { run, all } = recorded(WORK);
     const order = new RecordedOrder(all);
     const acts = run.events.filter(({ type }) => /^outside|^approval/.test(type));
@@ -204,7 +204,7 @@ suite("D5: the recording of an agent outside", () => {
     for (const act of acts) assert.equal(order.lastConsequence(act), act);
   });
 
-  test("is the same with another number of restarts, and differs in another result", () => {
+  test("the recording is the same with another number of restarts, and differs in another result", () => {
     const restart: StoredBody[] = [
       { type: "resume", usedMs: 5 },
       { type: "notice", reason: "interrupted", text: "You were interrupted." },
@@ -248,9 +248,9 @@ suite("D5: the recording of an agent outside", () => {
     assert.deepEqual((await grants([], { status: "failed" }))[0], Infinity);
   });
 
-  test("is no cassette", () => {
+  test("the recording of an external agent cannot be a cassette", () => {
     const recording = foldRecording(
-      outsideTree([SESSION, TURN, EDIT_START, QUESTION, CONSENT, EDIT_END, ANSWER]).events,
+      externalTree([SESSION, TURN, EDIT_START, QUESTION, CONSENT, EDIT_END, ANSWER]).events,
     );
     assert.ok(recording !== undefined);
     assert.throws(() => toCassette(recording, "lead"), {

@@ -1,23 +1,28 @@
-/** A tree with agents outside is run again from its recording alone. */
+/** A tree with external agents is run again from its recording alone. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { agent } from "../../src/core/agent.ts";
-import { ModelError } from "../../src/core/errors.ts";
-import { type OutsideAgent, type OutsideAnswer, type OutsideHost, outsideModel } from "../../src/core/outside-agent.ts";
-import type { RunOptions } from "../../src/core/runtime.ts";
-import { noUsage } from "../../src/core/usage.ts";
-import { rerun } from "../../src/rerun.ts";
-import { createRuntime } from "../../src/runtime.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { checkHistory } from "../../src/testing/checker.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { calls, says } from "../../src/testing/steps.ts";
-import { simpleTool } from "../requirements/support.ts";
+import { agent } from "../../../src/core/agent.ts";
+import { ModelError } from "../../../src/core/errors.ts";
+import {
+  type ExternalAgent,
+  type ExternalAnswer,
+  type ExternalHost,
+  externalModel,
+} from "../../../src/core/external-agent.ts";
+import type { RunOptions } from "../../../src/core/runtime.ts";
+import { noUsage } from "../../../src/core/usage.ts";
+import { rerun } from "../../../src/rerun.ts";
+import { createRuntime } from "../../../src/runtime.ts";
+import { openMemoryStore } from "../../../src/storage/store/memory.ts";
+import { checkHistory } from "../../../src/testing/checker.ts";
+import { scriptedModel } from "../../../src/testing/scripted-model.ts";
+import { calls, says } from "../../../src/testing/steps.ts";
+import { simpleTool } from "../../support/requirements/support.ts";
 
-type Work = (host: OutsideHost, signal: AbortSignal) => Promise<Partial<OutsideAnswer>>;
+type Work = (host: ExternalHost, signal: AbortSignal) => Promise<Partial<ExternalAnswer>>;
 
-function outside(work: Work): OutsideAgent {
+function outside(work: Work): ExternalAgent {
   return {
     serverName: "Claude Code",
     maxCostUsd: 0.5,
@@ -50,7 +55,7 @@ async function again(work: Work, options: { allow?: boolean; budget?: RunOptions
     name: "lead",
     model: scriptedModel({ lead: [calls("subagent_claude", { task: "Fix it." }), says("Done.")] }),
     tools: [write],
-    subagents: [agent({ name: "claude", model: outsideModel(outside(work)), tools: [write] })],
+    subagents: [agent({ name: "claude", model: externalModel(outside(work)), tools: [write] })],
   });
   const { runId } = await runtime.run(lead, "Go.", { budget });
   const events = await store.read(runId);
@@ -59,13 +64,13 @@ async function again(work: Work, options: { allow?: boolean; budget?: RunOptions
   return { events, result, given };
 }
 
-suite("D5: a tree with an agent outside is run again without it", () => {
+suite("D5: a tree with an external agent is run again without it", () => {
   const works: [name: string, work: Work, options?: Parameters<typeof again>[1]][] = [
     [
       "after calls with consent",
       async (host) => {
         host.onCall({ ...about, phase: "start" });
-        const allowed = await host.consent({ callId: "t1", toolName: "write_file", input: { path: "a.ts" } });
+        const allowed = await host.approve({ callId: "t1", toolName: "write_file", input: { path: "a.ts" } });
         host.onCall({ ...about, phase: "end", output: `allowed: ${allowed}`, isError: false });
         host.onText("Fixed.");
         return {};

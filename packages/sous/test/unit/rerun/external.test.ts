@@ -3,14 +3,13 @@
 import assert from "node:assert/strict";
 import { getEventListeners } from "node:events";
 import { suite, test } from "node:test";
-import { agent } from "../../src/core/agent.ts";
-import { UserError } from "../../src/core/errors.ts";
-import type { SousEvent } from "../../src/core/event.ts";
-import { rerun } from "../../src/rerun.ts";
-import type { Script } from "../../src/testing/script.ts";
-import { after, calls, hangs, says } from "../../src/testing/steps.ts";
-import { openStage, simpleTool } from "../requirements/support.ts";
-import { rerunBothWays, storeOf } from "./support.ts";
+import { agent } from "../../../src/core/agent.ts";
+import { UserError } from "../../../src/core/errors.ts";
+import type { SousEvent } from "../../../src/core/event.ts";
+import { rerun } from "../../../src/rerun.ts";
+import { after, calls, hangs, type Script, says } from "../../../src/testing/steps.ts";
+import { openStage, simpleTool } from "../../support/requirements/support.ts";
+import { rerunBothWays, storeOf } from "../../support/rerun/support.ts";
 
 const look = simpleTool("look", () => "A view.");
 const scout = agent({ name: "scout", instructions: "You find.", tools: [look] });
@@ -19,7 +18,7 @@ const at = (path: string, type: SousEvent["type"], turn?: number) => (event: Sou
   event.path === path && event.type === type && (turn === undefined || ("turn" in event && event.turn === turn));
 
 suite("G4: a rerun hears again", () => {
-  test("what was said to the root and to a child", async () => {
+  test("a rerun hears what was said to the root and to a child", async () => {
     const stage = openStage({
       lead: [calls("look"), calls("subagent_scout", { task: "Find." }), says("Done."), says("Done again.")],
       "lead/scout": [calls("look"), says("There.")],
@@ -38,7 +37,7 @@ suite("G4: a rerun hears again", () => {
     );
   });
 
-  test("what was said to a child before its first turn", async () => {
+  test("a rerun hears what was said to a child before its first turn", async () => {
     const stage = openStage({
       lead: [calls("subagent_scout", { task: "Find." }), says("Done.")],
       "lead/scout": [says("There.")],
@@ -51,7 +50,7 @@ suite("G4: a rerun hears again", () => {
     await rerunBothWays(stage, handle.id, [lead]);
   });
 
-  test("a message from outside to a child that had ended", async () => {
+  test("a rerun hears a message from outside to a child that had ended", async () => {
     const stage = openStage({
       lead: [calls("subagent_scout", { task: "Find." }), [after(500), says("Done.")]],
       "lead/scout": [says("There."), says("And here.")],
@@ -64,7 +63,7 @@ suite("G4: a rerun hears again", () => {
     await rerunBothWays(stage, handle.id, [lead]);
   });
 
-  test("what a parent said to its children, once", async () => {
+  test("a rerun hears once what a parent said to its children", async () => {
     const stage = openStage({
       lead: [
         calls("subagent", { label: "helper", task_prompt: "Help.", background: true }),
@@ -85,7 +84,7 @@ suite("G4: a rerun hears again", () => {
 });
 
 suite("G4: a rerun stops again", () => {
-  test("a child that was cancelled from outside, while its parent continues", async () => {
+  test("a rerun stops a child that was cancelled from outside, while its parent continues", async () => {
     const stage = openStage({
       lead: [calls("parallel_subagent", { tasks: [task("a"), task("b")] }), says("Done.")],
       "lead/a": [[after(10), says("A.")]],
@@ -100,7 +99,7 @@ suite("G4: a rerun stops again", () => {
     assert.equal(given.endsEarly, undefined);
   });
 
-  test("a child that was cancelled from outside, and its parent later", async () => {
+  test("a rerun stops a child that was cancelled from outside, and its parent later", async () => {
     const stage = openStage({
       lead: [calls("parallel_subagent", { tasks: [task("a"), task("b")] }), [after(500), calls("look")], hangs()],
       "lead/a": [[after(10), says("A.")]],
@@ -122,7 +121,7 @@ suite("G4: a rerun stops again", () => {
     await rerunBothWays(stage, handle.id, [lead]);
   });
 
-  test("a run that was asked to wrap up", async () => {
+  test("a rerun stops a run that was asked to wrap up", async () => {
     const stage = openStage({ lead: [calls("look"), calls("look"), says("I saw little.")] });
     const lead = stage.lead({ tools: [look] });
     const handle = stage.start(lead);
@@ -132,7 +131,7 @@ suite("G4: a rerun stops again", () => {
     await rerunBothWays(stage, handle.id, [lead]);
   });
 
-  test("a run whose tools and children were stopped before its last words", async () => {
+  test("a rerun stops a run whose tools and children were stopped before its last words", async () => {
     const wait = simpleTool(
       "wait",
       (_, { signal }) => new Promise((_resolve, reject) => signal.addEventListener("abort", reject)),
@@ -149,7 +148,7 @@ suite("G4: a rerun stops again", () => {
     await rerunBothWays(stage, handle.id, [lead]);
   });
 
-  test("a run that had only children at work when it was left its last words", async () => {
+  test("a rerun stops a run that had only children at work when it was left its last words", async () => {
     const stage = openStage({
       lead: [calls("parallel_subagent", { tasks: [task("a"), task("b")] }), says("I saw little.")],
       "lead/a": [calls("subagent", task("c")), says("Unreached.")],
@@ -180,7 +179,7 @@ suite("G4: a rerun stops again", () => {
     ],
   ];
   for (const [state, script] of moments) {
-    test(`a run that ${state} when it was left its last words`, async () => {
+    test(`a rerun stops a run that ${state} when it was left its last words`, async () => {
       const stopped = (signal: AbortSignal) =>
         new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
       const tools = [
@@ -199,7 +198,7 @@ suite("G4: a rerun stops again", () => {
     });
   }
 
-  test("children that ran out of time, and those that failed with another", async () => {
+  test("a rerun stops children that ran out of time, and those that failed with another", async () => {
     const stage = openStage({
       lead: [
         calls("parallel_subagent", { tasks: [{ ...task("slow"), timeout_ms: 2000 }, task("quick")] }),
@@ -218,7 +217,7 @@ suite("G4: a rerun stops again", () => {
     await rerunBothWays(stage, runId, [lead]);
   });
 
-  test("background children that their parent left behind", async () => {
+  test("a rerun stops background children that their parent left behind", async () => {
     const stage = openStage({
       lead: [calls("subagent", { ...task("slow"), background: true }), says("Done.")],
       "lead/slow": [hangs()],
@@ -233,7 +232,7 @@ suite("G4: a rerun gives the recorded consent", () => {
   const write = simpleTool("write", () => "Written.", { tier: "confirm", effect: "unsafe" });
   const script = { lead: [[calls("write", { at: 1 }), calls("write", { at: 2 })], says("Done.")] };
 
-  test("yes, no with a reason, and a question that failed", async () => {
+  test("a rerun gives yes, no with a reason, and a question that failed", async () => {
     const answers = [{ allow: true }, { allow: false, reason: "not now" }] as const;
     const broken = { lead: [...script.lead.slice(0, 1), calls("write", { at: 3 }), says("Done.")] };
     const stage = openStage(broken, {
@@ -254,7 +253,7 @@ suite("G4: a rerun gives the recorded consent", () => {
     await rerunBothWays(stage, runId, [lead]);
   });
 
-  test("without a person to ask", async () => {
+  test("a rerun refuses as before where there was no person to ask", async () => {
     const stage = openStage(script);
     const lead = stage.lead({ tools: [write] });
     const { runId, status, stopReason } = await stage.run(lead);
@@ -282,7 +281,7 @@ suite("G4: a rerun gives the recorded consent", () => {
 });
 
 suite("G4: a rerun of what was continued", () => {
-  test("a branch begins with what the other run had said", async () => {
+  test("a rerun of a branch begins with what the other run had said", async () => {
     const stage = openStage({ lead: [calls("look"), says("One."), says("Two."), says("Three.")] });
     const lead = stage.lead({ tools: [look] });
     const { runId } = await stage.run(lead);
@@ -294,7 +293,7 @@ suite("G4: a rerun of what was continued", () => {
     await rerunBothWays(stage, latest?.id ?? "", [lead]);
   });
 
-  test("a root that was given more to spend", async () => {
+  test("a root that was given more to spend is run again with it", async () => {
     const stage = openStage({
       lead: [...Array.from({ length: 12 }, () => calls("look")), says("Done."), says("Done.")],
     });

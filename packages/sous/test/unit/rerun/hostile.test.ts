@@ -2,16 +2,16 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { saveCassette } from "../../src/cassette.ts";
-import { agent } from "../../src/core/agent.ts";
-import { UserError } from "../../src/core/errors.ts";
-import type { StoredEvent } from "../../src/core/event.ts";
-import { compareRuns } from "../../src/replay/comparison.ts";
-import { diffRuns } from "../../src/replay/diff-runs.ts";
-import { type Rerun, rerun } from "../../src/rerun.ts";
-import { calls, says } from "../../src/testing/steps.ts";
-import { openStage, simpleTool } from "../requirements/support.ts";
-import { storeOf } from "./support.ts";
+import { saveCassette } from "../../../src/cassette.ts";
+import { agent } from "../../../src/core/agent.ts";
+import { UserError } from "../../../src/core/errors.ts";
+import type { StoredEvent } from "../../../src/core/event.ts";
+import { type Rerun, rerun } from "../../../src/rerun.ts";
+import { diffRuns } from "../../../src/storage/replay/diff-runs.ts";
+import { calls, says } from "../../../src/testing/steps.ts";
+import { openStage, simpleTool } from "../../support/requirements/support.ts";
+import { compareRuns } from "../../support/rerun/compare-runs.ts";
+import { storeOf } from "../../support/rerun/support.ts";
 
 const look = simpleTool("look", () => "A view.");
 const scout = agent({ name: "scout", tools: [look] });

@@ -2,21 +2,21 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { agent } from "../../src/core/agent.ts";
-import type { StoredEvent } from "../../src/core/event.ts";
-import { rerun } from "../../src/rerun.ts";
-import { createRuntime } from "../../src/runtime.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { after, calls, fails, hangs, says, stopsAtLength, thinks } from "../../src/testing/steps.ts";
-import { openStage, simpleTool } from "../requirements/support.ts";
-import { differenceOf, rerunBothWays, storeOf } from "./support.ts";
+import { agent } from "../../../src/core/agent.ts";
+import type { StoredEvent } from "../../../src/core/event.ts";
+import { rerun } from "../../../src/rerun.ts";
+import { createRuntime } from "../../../src/runtime.ts";
+import { openMemoryStore } from "../../../src/storage/store/memory.ts";
+import { scriptedModel } from "../../../src/testing/scripted-model.ts";
+import { after, calls, fails, hangs, says, stopsAtLength, thinks } from "../../../src/testing/steps.ts";
+import { openStage, simpleTool } from "../../support/requirements/support.ts";
+import { differenceOf, rerunBothWays, storeOf } from "../../support/rerun/support.ts";
 
 const grep = simpleTool("grep", (input) => `found ${JSON.stringify(input)}`);
 const scout = agent({ name: "scout", description: "Finds.", instructions: "You find.", tools: [grep], maxTurns: 7 });
 
 suite("G4: a rerun gives the recorded stream", () => {
-  test("of a run with tools, specialists, made-up children, thoughts and failed attempts", async () => {
+  test("a rerun gives the stream of a run with tools, specialists, made-up children, thoughts and failed attempts", async () => {
     const stage = openStage({
       lead: [
         [
@@ -49,7 +49,7 @@ suite("G4: a rerun gives the recorded stream", () => {
     assert.equal(given.endsEarly, undefined);
   });
 
-  test("of a call for an agent that is unknown, which is told the names of those that are known", async () => {
+  test("a rerun gives the stream of a call for an agent that is unknown, which is told the names of those that are known", async () => {
     const writer = agent({ name: "writer", description: "Writes." });
     const critic = agent({ name: "critic", description: "Finds faults." });
     for (const shared of [[], [critic]]) {
@@ -65,7 +65,7 @@ suite("G4: a rerun gives the recorded stream", () => {
     }
   });
 
-  test("of two agents that each have a specialist of the same name, with terms of its own", async () => {
+  test("a rerun gives the stream of two agents that each have a specialist of the same name, with terms of its own", async () => {
     const helper = (maxTurns: number) => agent({ name: "helper", instructions: `Up to ${maxTurns}.`, maxTurns });
     const left = agent({ name: "left", subagents: [helper(3)] });
     const right = agent({ name: "right", subagents: [helper(7)] });
@@ -83,7 +83,7 @@ suite("G4: a rerun gives the recorded stream", () => {
     await rerunBothWays(stage, runId, [lead]);
   });
 
-  test("of follow-ups of the root, in their order", async () => {
+  test("a rerun gives the stream of follow-ups of the root, in their order", async () => {
     const stage = openStage({
       lead: [calls("grep", {}), says("One."), says("Two."), calls("grep", {}), says("Three.")],
     });
@@ -98,7 +98,7 @@ suite("G4: a rerun gives the recorded stream", () => {
     assert.equal(given.events.filter(({ type }) => type === "run-end").length, 3);
   });
 
-  test("of a tree that is named by any of its runs", async () => {
+  test("a rerun gives the stream of a tree that is named by any of its runs", async () => {
     const stage = openStage({
       lead: [calls("subagent_scout", { task: "Find." }), says("Done.")],
       "**": [says("There.")],
@@ -110,25 +110,25 @@ suite("G4: a rerun gives the recorded stream", () => {
     assert.equal(given.result.text, "Done.");
   });
 
-  test("of a fan-out from code", async () => {
+  test("a rerun gives the stream of a fan-out from code", async () => {
     const stage = openStage({ "fan-out/scout": [says("One.")], "fan-out/*": [calls("grep", {}), says("Other.")] });
     const definition = scout.with({ model: stage.model });
-    await stage.world.run(() => stage.runtime.fanOut(definition, ["a", "b", "c"], { limit: 2 }));
+    await stage.world.run(() => stage.runtime.fanOut(definition, ["a", "b", "c"], { concurrency: 2 }));
     const [root] = await stage.store.list({ rootsOnly: true });
     const [given] = await rerunBothWays(stage, root?.id ?? "", [definition]);
     assert.equal(given.result.status, "completed");
   });
 
-  test("of a fan-out whose inputs have line breaks and did not all become children", async () => {
+  test("a rerun gives the stream of a fan-out whose inputs have line breaks and did not all become children", async () => {
     const stage = openStage({ "fan-out/*": [says("One.")] });
     const definition = scout.with({ model: stage.model });
     const limits = { children: { executions: 1 } };
-    await stage.world.run(() => stage.runtime.fanOut(definition, ["a\nb", "c\nd"], { limit: 1, limits }));
+    await stage.world.run(() => stage.runtime.fanOut(definition, ["a\nb", "c\nd"], { concurrency: 1, limits }));
     const [root] = await stage.store.list({ rootsOnly: true });
     await rerunBothWays(stage, root?.id ?? "", [definition]);
   });
 
-  test("of a run with an output schema, also when the answer had to be repaired", async () => {
+  test("a rerun gives the stream of a run with an output schema, also when the answer had to be repaired", async () => {
     const outputSchema = { type: "object", properties: { hits: { type: "number" } }, required: ["hits"] };
     const stage = openStage({ lead: [says('{"hits":"many"}'), says('{"hits":3}')] });
     const lead = stage.lead({ outputSchema, delegate: false });
@@ -138,7 +138,7 @@ suite("G4: a rerun gives the recorded stream", () => {
     assert.deepEqual([given.result.output, rebuilt.result.output], [output, output]);
   });
 
-  test("of a run whose provider refused the output schema, and whose answer had to be repaired", async () => {
+  test("a rerun gives the stream of a run whose provider refused the output schema, and whose answer had to be repaired", async () => {
     const outputSchema = { type: "object", properties: { hits: { type: "number" } }, required: ["hits"] };
     const stage = openStage({
       lead: [fails("output_schema", { retryAfterMs: 0 }), says('{"hits":"many"}'), says('{"hits":3}')],
@@ -153,7 +153,7 @@ suite("G4: a rerun gives the recorded stream", () => {
     assert.deepEqual([given.result.output, rebuilt.result.output], [output, output]);
   });
 
-  test("of results with files, metadata, errors and cut texts", async () => {
+  test("a rerun gives the stream of results with files, metadata, errors and cut texts", async () => {
     const long = "é".repeat(60_000);
     const picture = { type: "file", mediaType: "image/png", data: "aGk=" } as const;
     const tools = [
@@ -180,7 +180,7 @@ suite("G4: a rerun gives the recorded stream", () => {
     );
   });
 
-  test("of prunes, also of one after a prompt that was too long", async () => {
+  test("a rerun gives the stream of prunes, also of one after a prompt that was too long", async () => {
     const wide = simpleTool("wide", () => "word ".repeat(640));
     const stage = openStage(
       {
@@ -202,7 +202,7 @@ suite("G4: a rerun gives the recorded stream", () => {
     await rerunBothWays(stage, runId, [lead]);
   });
 
-  test("of a conversation that was too long and could not be shortened", async () => {
+  test("a rerun gives the stream of a conversation that was too long and could not be shortened", async () => {
     const stage = openStage({ lead: [fails("context_length", { message: "200,001 tokens are too many" })] });
     const lead = stage.lead();
     const { runId, status } = await stage.run(lead);
@@ -214,7 +214,7 @@ suite("G4: a rerun gives the recorded stream", () => {
     }
   });
 
-  test("with the recorded bills, whatever the prices are now", async () => {
+  test("a rerun gives the recorded bills, whatever the prices are now", async () => {
     const price = { input: 3, output: 15, cachedInput: 0.3 };
     const stage = openStage({ lead: [calls("grep"), calls("grep"), says("Done.")] }, { model: { price } });
     const lead = stage.lead({ tools: [grep] });
@@ -225,7 +225,7 @@ suite("G4: a rerun gives the recorded stream", () => {
     }
   });
 
-  test("of a budget that ran out", async () => {
+  test("a rerun gives the stream of a budget that ran out", async () => {
     const stage = openStage({ lead: Array.from({ length: 20 }, () => calls("grep")), "**": [says("x")] });
     const lead = stage.lead({ tools: [grep] });
     const { runId, status } = await stage.run(lead, "Go.", { budget: { tokens: 30_000 } });
@@ -233,7 +233,7 @@ suite("G4: a rerun gives the recorded stream", () => {
     await rerunBothWays(stage, runId, [lead]);
   });
 
-  test("of a child that a tool of the user started", async () => {
+  test("a rerun gives the stream of a child that a tool of the user started", async () => {
     const ask = simpleTool("ask_helper", async (_input, context) => {
       const reply = await context.spawn({ label: "helper", task: "Help me." });
       return reply.kind === "ended" ? reply.report.text : "none";
@@ -263,7 +263,7 @@ suite("G4: a rerun touches nothing", () => {
     assert.equal((await stage.store.list()).length, 1);
   });
 
-  test("with live tools they run, and a result that differs is the first difference", async () => {
+  test("live tools run in a rerun, and a result that differs is the first difference", async () => {
     let runs = 0;
     const count = simpleTool("count", async () => `${++runs}`);
     const stage = openStage({ lead: [[calls("grep"), calls("count")], says("Done.")] });
@@ -306,7 +306,7 @@ suite("G4: a rerun names the first step that differs", () => {
     return { stage, lead, runId, store: stage.store };
   }
 
-  test("a changed prompt", async () => {
+  test("a rerun names a changed prompt", async () => {
     const { lead, runId, store } = await recorded();
     const changed = lead.with({ instructions: "You lead well." });
     const { sentence, ...rest } = await differenceOf(runId, { store, agents: [changed] });
@@ -320,27 +320,27 @@ suite("G4: a rerun names the first step that differs", () => {
     assert.equal(sentence, 'lead, the start (instructions): expected "You lead.", found "You lead well."');
   });
 
-  test("a changed prompt of a child", async () => {
+  test("a rerun names a changed prompt of a child", async () => {
     const { lead, runId, store } = await recorded();
     const changed = lead.with({ subagents: [scout.with({ instructions: "You seek." })] });
     const { path, at } = await differenceOf(runId, { store, agents: [changed] });
     assert.deepEqual([path, at], ["lead/scout", "instructions"]);
   });
 
-  test("a changed limit", async () => {
+  test("a rerun names a changed limit", async () => {
     const { lead, runId, store } = await recorded();
     const { at, expected, found } = await differenceOf(runId, { store, agents: [lead.with({ maxTurns: 3 })] });
     assert.deepEqual([at, expected, found], ["maxTurns", 50, 3]);
   });
 
-  test("a changed description of a tool", async () => {
+  test("a rerun names a changed description of a tool", async () => {
     const { lead, runId, store } = await recorded();
     const changed = lead.with({ tools: [{ ...grep, description: "Searches everywhere, and says where." }] });
     const { step, at } = await differenceOf(runId, { store, agents: [changed] });
     assert.deepEqual([step, at], ["the start", "tools.shown[0].description"]);
   });
 
-  test("an answer that the recording does not have", async () => {
+  test("a rerun names an answer that the recording does not have", async () => {
     const { lead, runId, store, stage } = await recorded();
     const events = await store.read(runId);
     const cut = events.filter((event) => !(event.path === "lead" && event.type === "message-end" && event.turn === 3));
@@ -352,7 +352,7 @@ suite("G4: a rerun names the first step that differs", () => {
     assert.equal(stage.events.at(-1)?.type, "run-end");
   });
 
-  test("an agent that is not among those given", async () => {
+  test("a rerun names an agent that is not among those given", async () => {
     const { runId, store } = await recorded();
     await assert.rejects(rerun(runId, { store, agents: [scout] }), {
       name: "UserError",
@@ -360,7 +360,7 @@ suite("G4: a rerun names the first step that differs", () => {
     });
   });
 
-  test("an unknown run", async () => {
+  test("a rerun names an unknown run", async () => {
     await assert.rejects(rerun("01ARZ3NDEKTSV4RRFFQ69G5FAV", { store: openMemoryStore() }), {
       name: "UserError",
       message: "No run with the id 01ARZ3NDEKTSV4RRFFQ69G5FAV",
@@ -369,7 +369,7 @@ suite("G4: a rerun names the first step that differs", () => {
 });
 
 suite("G4: a recording that stops early is played to where it stops", () => {
-  test("cancelled", async () => {
+  test("a recording that was cancelled is played to where it stops", async () => {
     const stage = openStage({
       lead: [calls("grep"), calls("subagent_scout", { task: "Find." })],
       "lead/scout": [hangs()],
@@ -387,7 +387,7 @@ suite("G4: a recording that stops early is played to where it stops", () => {
     assert.equal(given.result.status, "cancelled");
   });
 
-  test("out of time", async () => {
+  test("a recording that ran out of time is played to where it stops", async () => {
     const stage = openStage({
       lead: [calls("subagent_scout", { task: "Find." }), says("No.")],
       "lead/scout": [hangs()],
@@ -399,7 +399,7 @@ suite("G4: a recording that stops early is played to where it stops", () => {
     assert.equal(given.endsEarly, "The recording ends here: its time was over");
   });
 
-  test("failed: only a fault of the program or of the store is an early end", async () => {
+  test("a failed recording stops early only for a fault of the program or of the store", async () => {
     const stage = openStage({ lead: [fails("invalid_request")] });
     const { runId } = await stage.run(stage.lead());
     const endsEarly = async (type: "store" | "crash" | "model") => {
@@ -413,7 +413,7 @@ suite("G4: a recording that stops early is played to where it stops", () => {
     assert.equal(await endsEarly("model"), undefined);
   });
 
-  test("crashed, at any of its events", async () => {
+  test("a recording that crashed at any of its events is played to where it stops", async () => {
     const stage = openStage({
       lead: [[calls("grep"), calls("subagent_scout", { task: "Find." })], fails("overloaded"), says("Done.")],
       "lead/scout": [calls("grep"), says("There.")],

@@ -2,13 +2,12 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { agent } from "../../src/core/agent.ts";
-import { NO_OWNER } from "../../src/core/store.ts";
-import { rerun } from "../../src/rerun.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import type { Script } from "../../src/testing/script.ts";
-import { calls, fails, says } from "../../src/testing/steps.ts";
-import { openStage, simpleTool } from "../requirements/support.ts";
+import { agent } from "../../../src/core/agent.ts";
+import { NO_OWNER } from "../../../src/core/store.ts";
+import { rerun } from "../../../src/rerun.ts";
+import { openMemoryStore } from "../../../src/storage/store/memory.ts";
+import { calls, fails, type Script, says } from "../../../src/testing/steps.ts";
+import { openStage, simpleTool } from "../../support/requirements/support.ts";
 
 const look = simpleTool("look", async () => "A view.");
 const write = simpleTool("write", async () => "Written.", { effect: "unsafe" });

@@ -5,16 +5,16 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, suite, test } from "node:test";
-import { cassetteModel, saveCassette, scriptFromCassette } from "../../src/cassette.ts";
-import { type AgentDefinition, agent } from "../../src/core/agent.ts";
-import type { Model } from "../../src/core/model.ts";
-import type { RunResult } from "../../src/core/runtime.ts";
-import { resolveModel } from "../../src/model/resolve.ts";
-import { run } from "../../src/runtime.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { calls, fails, says, thinks } from "../../src/testing/steps.ts";
-import { startAimock, usage } from "../model/aimock.ts";
-import { openStage, simpleTool } from "../requirements/support.ts";
+import { cassetteModel, saveCassette, scriptFromCassette } from "../../../src/cassette.ts";
+import { type AgentDefinition, agent } from "../../../src/core/agent.ts";
+import type { Model } from "../../../src/core/model.ts";
+import type { RunResult } from "../../../src/core/runtime.ts";
+import { resolveModel } from "../../../src/runtime/model/resolve.ts";
+import { run } from "../../../src/runtime.ts";
+import { scriptedModel } from "../../../src/testing/scripted-model.ts";
+import { calls, fails, says, thinks } from "../../../src/testing/steps.ts";
+import { openStage, simpleTool } from "../../support/requirements/support.ts";
+import { startAimock, usage } from "../../support/runtime/model/aimock.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "sous-cassette-"));
 after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
@@ -127,7 +127,7 @@ suite("G6: a stored run saved as a cassette", () => {
     );
   });
 
-  test("may be a child: it is played as a root", async () => {
+  test("a child that was saved is played as a root", async () => {
     const stage = openStage(SCRIPT);
     const { agents } = await stage.run(stage.lead({ tools: [look] }), "Where is it?");
     const file = newFile();
@@ -136,7 +136,7 @@ suite("G6: a stored run saved as a cassette", () => {
     assert.deepEqual([name, Object.keys(paths)], ["subagent", ["subagent"]]);
   });
 
-  test("of an unknown run, or to a place that cannot be written, is one sentence", async () => {
+  test("the error for an unknown run, or a place that cannot be written, is one sentence", async () => {
     const stage = openStage({ lead: [says("Hello.")] });
     const { runId } = await stage.run(stage.lead());
     await assert.rejects(saveCassette(stage.store, "01ARZ3NDEKTSV4RRFFQ69G5FAV", newFile()), {
@@ -252,7 +252,7 @@ suite("G6: CI only plays", () => {
     });
   });
 
-  test("one that is too short is an error, and the real model is not asked", async () => {
+  test("a cassette that is too short is an error, and the real model is not asked", async () => {
     const { file } = await savedRun();
     const before = readFileSync(file, "utf8");
     const real = scriptedModel(says("Never."));

@@ -2,26 +2,26 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import type { StoredBody, StoredEvent } from "../../src/core/event.ts";
-import { type Message, userMessage } from "../../src/core/message.ts";
-import { noUsage, type Usage } from "../../src/core/usage.ts";
-import { checkMessages, checkRequests } from "../../src/testing/check-messages.ts";
-import { checkHistory, openRuns } from "../../src/testing/checker.ts";
-import { type SampleTree, sampleTree } from "../../src/testing/sample-tree.ts";
+import type { StoredBody, StoredEvent } from "../../../src/core/event.ts";
+import { type Message, userMessage } from "../../../src/core/message.ts";
+import { noUsage, type Usage } from "../../../src/core/usage.ts";
+import { checkHistory, openRuns } from "../../../src/testing/checker.ts";
+import { type SampleTree, sampleTree } from "../../../src/testing/sample-tree.ts";
 import {
   ANSWER,
   CONSENT,
   EDIT_END,
   EDIT_START,
+  externalTree,
   OUTSIDE_USAGE,
-  outsideTree,
   QUESTION,
   SESSION,
   TEST_END,
   TEST_START,
   TURN,
   WORK,
-} from "../outside-tree.ts";
+} from "../../support/external-tree.ts";
+import { checkMessages, checkRequests } from "../../support/testing/check-messages.ts";
 
 function tokens(input: number, output: number, estimated = false): Usage {
   return { ...noUsage(), inputTokens: input, outputTokens: output, totalTokens: input + output, estimated };
@@ -169,7 +169,7 @@ suite("the checker finds", () => {
     test(what, () => assert.deepEqual(checkHistory(events), problems));
   }
 
-  test("a lost, a repeated and a swapped number", () => {
+  test("the checker finds a lost, a repeated and a swapped number", () => {
     const { events } = goodTree();
     const [first, second, third, ...rest] = events;
     assert.ok(first !== undefined && second !== undefined && third !== undefined);
@@ -180,7 +180,7 @@ suite("the checker finds", () => {
     assert.equal(numbers([first, third, second, ...rest]).length, 3);
   });
 
-  test("usage that differs from what the provider or the result says", () => {
+  test("the checker finds usage that differs from what the provider or the result says", () => {
     const problems = checkHistory(goodTree().events, { providerUsage: tokens(40, 6), resultUsage: tokens(30, 4) });
     assert.deepEqual(problems, [
       "The result says 34 tokens (30 in, 4 out, 0 cached, 0 written), its runs add up to 45 tokens (39 in, 6 out, 0 cached, 0 written)",
@@ -188,7 +188,7 @@ suite("the checker finds", () => {
     ]);
   });
 
-  test("nothing in what a crash cut off, when it is told so", () => {
+  test("the checker finds nothing in what a crash cut off, when it is told so", () => {
     const events = goodTree().events.slice(0, 8);
     assert.deepEqual(checkHistory(events, { isUnfinished: true }), []);
     assert.deepEqual(openRuns(events), [
@@ -197,7 +197,7 @@ suite("the checker finds", () => {
     ]);
   });
 
-  test("nothing in an estimate that is higher than what was reported", () => {
+  test("the checker finds nothing in an estimate that is higher than what was reported", () => {
     const events = changed((event) =>
       event.type === "run-end" && event.runId === "scout" ? { ...event, usage: tokens(50, 2, true) } : event,
     );
@@ -259,7 +259,7 @@ suite("a history a provider would refuse", () => {
     test(what, () => assert.deepEqual(checkMessages(messages), problems));
   }
 
-  test("is named by its agent and turn", () => {
+  test("a history that a provider would refuse is named by its agent and turn", () => {
     const request = { path: "lead", runId: "r", turn: 2, instructions: undefined, mayCallTools: true };
     assert.deepEqual(checkRequests([{ ...request, tools: ["grep", "grep"], messages: [] }]), [
       "lead, request 2: the history does not begin with a user message",
@@ -268,8 +268,8 @@ suite("a history a provider would refuse", () => {
   });
 });
 
-suite("the checker, of an agent outside,", () => {
-  const check = (work: readonly StoredBody[]) => checkHistory(outsideTree(work).events);
+suite("the checker, of an external agent,", () => {
+  const check = (work: readonly StoredBody[]) => checkHistory(externalTree(work).events);
 
   test("accepts a session, its calls and questions about them", () => {
     assert.deepEqual(check(WORK), []);

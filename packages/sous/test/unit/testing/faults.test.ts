@@ -2,14 +2,14 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { StoreError } from "../../src/core/errors.ts";
-import { type ToolContext, tool } from "../../src/core/tool.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { createFaults, wrapStore } from "../../src/testing/faults.ts";
-import { sampleTree } from "../../src/testing/sample-tree.ts";
-import { calls, says } from "../../src/testing/steps.ts";
-import { storeContract } from "../../src/testing/store-contract.ts";
-import { createWorld } from "../../src/testing/world.ts";
+import { StoreError } from "../../../src/core/errors.ts";
+import { type ToolContext, tool } from "../../../src/core/tool.ts";
+import { openMemoryStore } from "../../../src/storage/store/memory.ts";
+import { sampleTree } from "../../../src/testing/sample-tree.ts";
+import { calls, says } from "../../../src/testing/steps.ts";
+import { storeContract } from "../../../src/testing/store-contract.ts";
+import { createWorld } from "../../../src/testing/world.ts";
+import { createFaults, wrapStore } from "../../support/testing/faults.ts";
 
 const seeds = Array.from({ length: 40 }, (_, seed) => seed);
 
@@ -21,7 +21,7 @@ suite("a store with faults", () => {
     return wrapStore(store, { append: (...given) => world.run(async () => store.append(...given)) });
   });
 
-  test("keeps an append or throws, never anything between", async () => {
+  test("a store with faults keeps an append or throws, never anything between", async () => {
     const seen = new Set<string>();
     for (const seed of seeds) {
       const world = createWorld({ seed });

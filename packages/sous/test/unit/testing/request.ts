@@ -1,7 +1,7 @@
 /** A model request as the loop would make it, for tests of models by themselves. */
 
-import { type Message, userMessage } from "../../src/core/message.ts";
-import type { ModelCaller, ModelRequest } from "../../src/core/model.ts";
+import { type Message, userMessage } from "../../../src/core/message.ts";
+import type { ModelCaller, ModelRequest } from "../../../src/core/model.ts";
 
 export type GivenRequest = {
   path?: string;

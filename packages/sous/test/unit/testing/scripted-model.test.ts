@@ -2,11 +2,10 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { ModelError } from "../../src/core/errors.ts";
-import { type Message, userMessage } from "../../src/core/message.ts";
-import type { ModelAnswer } from "../../src/core/model.ts";
-import type { Script } from "../../src/testing/script.ts";
-import { type ScriptedModel, scriptedModel } from "../../src/testing/scripted-model.ts";
+import { ModelError } from "../../../src/core/errors.ts";
+import { type Message, userMessage } from "../../../src/core/message.ts";
+import type { ModelAnswer } from "../../../src/core/model.ts";
+import { type ScriptedModel, scriptedModel } from "../../../src/testing/scripted-model.ts";
 import {
   after,
   calls,
@@ -15,13 +14,14 @@ import {
   hangs,
   refuses,
   reportsNoUsage,
+  type Script,
   says,
   stopsAtLength,
   streams,
   thinks,
   uses,
-} from "../../src/testing/steps.ts";
-import { VirtualClock } from "../../src/testing/virtual-clock.ts";
+} from "../../../src/testing/steps.ts";
+import { VirtualClock } from "../../../src/testing/world.ts";
 import { requestOf } from "./request.ts";
 
 const ignore = () => {};
@@ -133,19 +133,19 @@ suite("the answers of an agent are found", () => {
     ["other", "*"],
   ];
   for (const [path, pattern] of cases) {
-    test(`for ${path} under ${pattern}`, async () => {
+    test(`the answers for ${path} are found under ${pattern}`, async () => {
       assert.deepEqual(await texts(scriptedModel(script), path), [pattern]);
     });
   }
 
-  test("and signs in a key mean themselves", async () => {
+  test("signs in a key mean themselves", async () => {
     const model = scriptedModel({ "a.b+(c)/*": [says("signs")], "**": [says("rest")] });
     assert.deepEqual(await texts(model, "a.b+(c)/d", "aXbb(c)/d"), ["signs", "rest"]);
   });
 });
 
 suite("a scripted model fails as providers do", () => {
-  test("with an error of a kind; the next call takes the next answer", async () => {
+  test("a scripted model fails with an error of a kind, and the next call takes the next answer", async () => {
     const model = scriptedModel(fails("rate_limit", { retryAfterMs: 2_000, status: 429 }), says("now"));
     await assert.rejects(model.answer(requestOf(), ignore), (error) => {
       assert.ok(error instanceof ModelError);
@@ -155,12 +155,12 @@ suite("a scripted model fails as providers do", () => {
     assert.deepEqual(await texts(model, "lead"), ["now"]);
   });
 
-  test("with any error, as it is", async () => {
+  test("a scripted model fails with any error, as it is", async () => {
     const crash = new TypeError("cannot read x");
     await assert.rejects(scriptedModel(fails(crash)).answer(requestOf(), ignore), (error) => error === crash);
   });
 
-  test("with a stream that is cut after a part of the text", async () => {
+  test("a scripted model fails with a stream that is cut after a part of the text", async () => {
     const deltas: string[] = [];
     const model = scriptedModel([says("Half an ans"), cuts()]);
     await assert.rejects(
@@ -170,13 +170,13 @@ suite("a scripted model fails as providers do", () => {
     assert.deepEqual(deltas, ["Half an ans"]);
   });
 
-  test("with a refusal and with an answer that is too long", async () => {
+  test("a scripted model fails with a refusal and with an answer that is too long", async () => {
     const model = scriptedModel([says("No."), refuses()], [says("Once upon"), stopsAtLength()]);
     assert.equal((await model.answer(requestOf(), ignore)).finish, "content-filter");
     assert.equal((await model.answer(requestOf(), ignore)).finish, "length");
   });
 
-  test("with silence, until the run is stopped", async () => {
+  test("a scripted model is silent until the run is stopped", async () => {
     const stop = new AbortController();
     const answer = scriptedModel([says("I"), hangs()]).answer(requestOf({ signal: stop.signal }), ignore);
     stop.abort(new Error("enough"));
@@ -185,7 +185,7 @@ suite("a scripted model fails as providers do", () => {
 });
 
 suite("a scripted model waits", () => {
-  test("on its clock, and no timer is left when it is stopped meanwhile", async () => {
+  test("a scripted model waits on its clock, and no timer is left when it is stopped meanwhile", async () => {
     const clock = new VirtualClock(0);
     const model = scriptedModel({ lead: [[after(500), says("late")], after(500)] }, { clock });
     const first = model.answer(requestOf({ signal: new AbortController().signal }), ignore);
@@ -201,7 +201,7 @@ suite("a scripted model waits", () => {
     assert.equal(clock.liveTimers, 0);
   });
 
-  test("on the machine's clock when it has none of its own", async () => {
+  test("a scripted model waits on the machine's clock when it has none of its own", async () => {
     const answer = scriptedModel([after(1), says("soon")]).answer(
       requestOf({ signal: new AbortController().signal }),
       ignore,
@@ -209,7 +209,7 @@ suite("a scripted model waits", () => {
     assert.deepEqual((await answer).message.content, [{ type: "text", text: "soon" }]);
   });
 
-  test("for its schedule before every part, and stops waiting when stopped", async () => {
+  test("a scripted model waits for its schedule before every part, and stops waiting when stopped", async () => {
     const gates: PromiseWithResolvers<void>[] = [];
     const schedule = () => {
       const gate = Promise.withResolvers<void>();
@@ -234,7 +234,7 @@ suite("a scripted model waits", () => {
 });
 
 suite("what a scripted model says it took", () => {
-  test("is bytes ÷ 3 of everything sent and answered, and grows with the history", async () => {
+  test("usage is bytes ÷ 3 of everything sent and answered, and grows with the history", async () => {
     const model = scriptedModel(says("x".repeat(18)), says("y".repeat(18)));
     const messages: Message[] = [userMessage("z".repeat(288))];
     const first = await model.answer(requestOf({ messages }), ignore);
@@ -245,14 +245,14 @@ suite("what a scripted model says it took", () => {
     assert.deepEqual(model.reported.totalTokens, 111 + 131);
   });
 
-  test("counts instructions and tools", async () => {
+  test("usage counts instructions and tools", async () => {
     const model = scriptedModel(says(""));
     const tools = [{ name: "grep", description: "Search", inputSchema: {} }];
     const { usage } = await model.answer(requestOf({ messages: [], changes: { instructions: "abc", tools } }), ignore);
     assert.equal(usage?.inputTokens, Math.ceil((3 + JSON.stringify(tools).length) / 3));
   });
 
-  test("is unknown when the script says so", async () => {
+  test("usage is unknown when the script says so", async () => {
     const model = scriptedModel([says("x"), reportsNoUsage()]);
     assert.equal((await model.answer(requestOf(), ignore)).usage, undefined);
     assert.equal(model.reported.totalTokens, 0);
@@ -320,13 +320,13 @@ suite("a run that continues in another process, where the model is a new one,", 
     return message.content.map((part) => (part.type === "tool-call" ? part.callId : "text" in part && part.text));
   };
 
-  test("gets the answer of its turn, and ids that its calls have not had", async () => {
+  test("a continued run gets the answer of its turn, and ids that its calls have not had", async () => {
     assert.deepEqual(await ask("lead", 2), ["two", "call_lead_4"]);
     assert.deepEqual(await ask("lead/scout", 1), ["one", "call_lead_scout_10"]);
     assert.deepEqual(await ask("lead/other", 1), ["one", "call_lead_other_1"]);
   });
 
-  test("gets the answer behind its last turn when it is to close", async () => {
+  test("a continued run gets the answer behind its last turn when it is to close", async () => {
     assert.deepEqual(await ask("lead", 2, false), ["three"]);
   });
 });

@@ -2,12 +2,12 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import type { StoredEvent } from "../../src/core/event.ts";
-import type { RunRecord, Store } from "../../src/core/store.ts";
-import type { Tally } from "../../src/core/totals.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { wrapStore } from "../../src/testing/faults.ts";
-import { storeContract } from "../../src/testing/store-contract.ts";
+import type { StoredEvent } from "../../../src/core/event.ts";
+import type { RunRecord, Store } from "../../../src/core/store.ts";
+import type { Tally } from "../../../src/core/totals.ts";
+import { openMemoryStore } from "../../../src/storage/store/memory.ts";
+import { storeContract } from "../../../src/testing/store-contract.ts";
+import { wrapStore } from "../../support/testing/faults.ts";
 
 storeContract(test, async () => openMemoryStore());
 
@@ -98,6 +98,30 @@ suite("the contract finds a store that", () => {
       [
         "a tree that is imported has no owner until it is claimed",
         "a run that has not ended and has no owner is interrupted",
+        "a run that has not ended and has no owner waits while its tree has an unanswered question",
+      ],
+    ],
+    [
+      "does not say that a run waits for an answer",
+      (inner) => ({
+        run: async (runId) => interrupted(await inner.run(runId)),
+        list: async (query) => (await inner.list(query)).map(interrupted),
+      }),
+      ["a run that has not ended and has no owner waits while its tree has an unanswered question"],
+    ],
+    [
+      "lists a run as waiting after its question was answered",
+      (inner) => ({
+        append: (rootId, events, fence) =>
+          inner.append(
+            rootId,
+            events.map((event) => (event.type === "approval-end" ? { ...event, callId: "call_0" } : event)),
+            fence,
+          ),
+      }),
+      [
+        "a run that has not ended and has no owner waits while its tree has an unanswered question",
+        "a question is over with its answer, the result of its call, and the end of a run that asks",
       ],
     ],
     [
@@ -225,7 +249,11 @@ function without(isLost: (tally: Tally) => boolean, inner: Store): Store["totals
 }
 
 function atWork<Answer extends RunRecord | undefined>(record: Answer): Answer {
-  return record?.status === "interrupted" ? { ...record, status: "running" } : record;
+  return record?.status === "interrupted" || record?.status === "waiting" ? { ...record, status: "running" } : record;
+}
+
+function interrupted<Answer extends RunRecord | undefined>(record: Answer): Answer {
+  return record?.status === "waiting" ? { ...record, status: "interrupted" } : record;
 }
 
 function withShortLabel(event: StoredEvent): StoredEvent {

@@ -1,27 +1,27 @@
 /** Starts the program of one server, shakes hands, and says what it can do. Sends no prompt. */
 
-import type { AgentServer } from "../../core/configuration.ts";
-import { ModelError, messageOf, ToolFailure, UserError } from "../../core/errors.ts";
-import type { Programs } from "../../core/process.ts";
+import { ModelError, messageOf, ToolFailure, UserError } from "../../../core/errors.ts";
+import type { Programs } from "../../../core/process.ts";
+import type { AgentServer } from "../../config/configuration.ts";
 
 export type CheckedServer = {
   readonly server: AgentServer;
-  /** Where its program is; undefined when it is not found. */
+  /** The path of its program; undefined when it is not found. */
   readonly program: string | undefined;
   readonly answer: ServerAnswer | undefined;
-  /** What a session offers, when one was opened. */
+  /** The modes and models of a session, when one was opened. */
   readonly choices: { readonly modes: readonly string[]; readonly models: readonly string[] } | undefined;
-  /** What is wrong, and what to do. */
+  /** The problem, and what to do. */
   readonly problem: string | undefined;
 };
 
-export type ServerAnswer = {
+type ServerAnswer = {
   /** From the start of the program to its answer. */
   readonly handshakeMs: number;
   readonly protocolVersion: number;
   readonly agent: string;
   readonly version: string | undefined;
-  /** Whether a recorded session can be continued. */
+  /** True when a recorded session can be continued. */
   readonly canLoad: boolean;
 };
 
@@ -30,7 +30,7 @@ type CheckOptions = {
   readonly cwd: string;
   /** Without one, only the handshake is made. */
   readonly opensSession: boolean;
-  /** How long a program may take to answer; 30 seconds when unset. */
+  /** The time a program may take to answer; 30 seconds when unset. */
   readonly startMs?: number | undefined;
 };
 
@@ -48,7 +48,7 @@ export async function checkServer(server: AgentServer, options: CheckOptions): P
   }
 }
 
-/** What a server can do wrong; anything else is a mistake of ours. */
+/** True for a mistake of the server; anything else is ours. */
 function isTold(error: unknown): boolean {
   return error instanceof UserError || error instanceof ModelError || error instanceof ToolFailure;
 }
@@ -64,8 +64,8 @@ async function startedServer(
   { programs, cwd, opensSession, startMs }: CheckOptions,
 ): Promise<Started> {
   const [{ DEFAULT_DEADLINES, startAgent }, { systemClock }] = await Promise.all([
-    import("../../acp/agent.ts"),
-    import("../../host.ts"),
+    import("../../../bridges/acp/agent.ts"),
+    import("../../../machine/host.ts"),
   ]);
   const agent = await startAgent({
     server,
@@ -77,7 +77,7 @@ async function startedServer(
     lent: { read: false, write: false, terminal: false },
   });
   try {
-    const { describeAgent } = await import("../../acp/client-types.ts");
+    const { describeAgent } = await import("../../../bridges/acp/client-types.ts");
     const { id, version, protocolVersion, canLoadSessions: canLoad } = describeAgent(agent);
     const answer = { handshakeMs: agent.handshakeMs, protocolVersion, agent: id, version, canLoad };
     if (!opensSession) return { answer, choices: undefined, problem: undefined };
@@ -91,7 +91,7 @@ async function startedServer(
   }
 }
 
-type Agent = Awaited<ReturnType<typeof import("../../acp/agent.ts")["startAgent"]>>;
+type Agent = Awaited<ReturnType<typeof import("../../../bridges/acp/agent.ts")["startAgent"]>>;
 
 /** Opens a session and compares what it offers with what is configured. */
 async function choicesOf(
@@ -100,8 +100,8 @@ async function choicesOf(
   cwd: string,
 ): Promise<Pick<CheckedServer, "choices" | "problem">> {
   const [{ newSessionResult }, { modelRequest, modeRequest }] = await Promise.all([
-    import("../../acp/schema.ts"),
-    import("../../acp/choices.ts"),
+    import("../../../bridges/acp/schema.ts"),
+    import("../../../bridges/acp/choices.ts"),
   ]);
   const { data } = newSessionResult.safeParse(await agent.request("session/new", { cwd, mcpServers: [] }));
   if (data === undefined)

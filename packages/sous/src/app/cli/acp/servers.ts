@@ -1,18 +1,20 @@
 /** Servers as a command reads them, of agents and of tools, and the programs that start them. */
 
+import type { Programs } from "../../../core/process.ts";
+import type { AgentServer, Configuration } from "../../config/configuration.ts";
 import { startWarning } from "../../config/to-mcp-servers.ts";
-import type { AgentServer, Configuration } from "../../core/configuration.ts";
-import type { Programs } from "../../core/process.ts";
+import { serverSecrets } from "../application/external.ts";
 import { mcpSecrets } from "../application/mcp.ts";
-import { serverSecrets } from "../application/outside.ts";
 import { surroundingProjects } from "../application/programs.ts";
 import { findTrust, readConfiguration, trustWarning } from "../application/project.ts";
+import { EXIT, usageError } from "../exit-codes.ts";
 import { type ProcessContext, userFolderIfAny } from "../files/paths.ts";
 import { alsoHide } from "../files/without-secrets.ts";
+import { refusePositionals } from "../table/options.ts";
 import { tell } from "../terminal/output.ts";
 import { inertLine, shellWord } from "../terminal/text.ts";
 
-export type ServerOptions = { readonly config: string | undefined; readonly bare: boolean };
+type ServerOptions = { readonly config: string | undefined; readonly bare: boolean };
 
 /**
  * With the servers of the project when it is trusted. Warns about what is ignored. From now on their keys are not shown.
@@ -35,11 +37,18 @@ export async function configurationOfServers(
   return configuration;
 }
 
-export async function configuredServers(
-  options: ServerOptions,
-  context: ProcessContext,
-): Promise<Configuration["agentServers"]> {
-  return (await configurationOfServers(options, context)).agentServers;
+/** The only argument of `sous acp check` and `sous mcp check`. */
+export function oneServerName(command: string, [name, ...rest]: readonly string[]): string {
+  if (name === undefined) throw usageError(`${command} check needs the NAME of a server; ${command} list shows them`);
+  refusePositionals(`${command} check`, rest, " Put a name with spaces into quotes.");
+  return name;
+}
+
+/** Prints the problem that was found, if any. */
+export function exitCodeOf({ problem }: { readonly problem: string | undefined }): number {
+  if (problem === undefined) return EXIT.ok;
+  tell(`error: ${inertLine(problem, 2000)}`);
+  return EXIT.failed;
 }
 
 /** No program of a project starts a server. */

@@ -4,16 +4,16 @@ import { readdir, readlink, realpath, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, delimiter, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { GuardPaths } from "../../../core/guarded-files.ts";
+import type { Configuration } from "../../config/configuration.ts";
 import { projectRoot } from "../../config/trust/files.ts";
 import type { ProjectTrust } from "../../config/trust/trust.ts";
-import type { Configuration } from "../../core/configuration.ts";
-import type { GuardPaths } from "../../core/guarded-files.ts";
 import { databaseFile, type ProcessContext, userFolderIfAny } from "../files/paths.ts";
 import { scriptFile } from "./models.ts";
 
-export type GuardRequest = ProcessContext & {
+type GuardRequest = ProcessContext & {
   readonly configFile: string | undefined;
-  /** Of the database, as the flag or the configuration says. */
+  /** The path of the database, as the flag or the configuration says. */
   readonly dbPath: string | undefined;
   /** Further files that options name, such as the log. */
   readonly optionFiles: readonly (string | undefined)[];
@@ -102,7 +102,7 @@ function obeyed(env: GuardRequest["env"], cwd: string): string[] {
   return [...named, env.XDG_CONFIG_HOME ?? ""].filter(isAbsolute);
 }
 
-/** What sous obeys in this run and in the next one of the same kind. */
+/** The files that sous obeys in this run and in the next one of the same kind. */
 function startedWith({ cwd, env, configFile, dbPath, optionFiles }: GuardRequest, model: string | undefined): string[] {
   const named = [configFile, env.SOUS_CONFIG, ...optionFiles, model && scriptFile(model)];
   return [
@@ -156,7 +156,7 @@ async function withReal(paths: readonly string[]): Promise<string[]> {
   return [...new Set([...named, ...(await Promise.all(named.map((each) => realPathOf(each))))])];
 }
 
-/** How many links without a target are followed. */
+/** Max links without a target that are followed. */
 const MAX_LINKS = 40;
 
 /** The path without links, also when the target of a link does not exist yet. */

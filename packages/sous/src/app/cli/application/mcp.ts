@@ -1,16 +1,17 @@
 /** The tools of MCP servers in a command: which servers are needed at all, and which agents get which of their tools. */
 
+import type { McpGround } from "../../../bridges/mcp/open.ts";
+import type { Host } from "../../../core/clock.ts";
+import type { McpServer } from "../../../core/configuration.ts";
+import type { ExternalAllowance } from "../../../core/external-agent.ts";
+import { mcpServerPart } from "../../../core/mcp-names.ts";
+import type { Programs } from "../../../core/process.ts";
+import type { Tool } from "../../../core/tool.ts";
+import { readTraceContext, traceVariables } from "../../../core/trace-context.ts";
+import { secretsOf } from "../../../runtime/secrets/variables.ts";
 import type { AgentFile } from "../../config/agents/file.ts";
 import { concernsServer, EVERY_MCP_TOOL, givenEntry, serverEntry } from "../../config/agents/mcp-entries.ts";
-import type { Host } from "../../core/clock.ts";
-import type { Configuration, McpServer } from "../../core/configuration.ts";
-import { mcpServerPart } from "../../core/mcp-names.ts";
-import type { OutsideAllowance } from "../../core/outside-agent.ts";
-import type { Programs } from "../../core/process.ts";
-import type { Tool } from "../../core/tool.ts";
-import { readTraceContext, traceVariables } from "../../core/trace-context.ts";
-import type { McpGround } from "../../mcp/open.ts";
-import { secretsOf } from "../../secrets/variables.ts";
+import type { Configuration } from "../../config/configuration.ts";
 import { type ProcessContext, userFolderIfAny } from "../files/paths.ts";
 import { alsoHide } from "../files/without-secrets.ts";
 import type { RunFlags, RunRights } from "../table/run-flags.ts";
@@ -19,8 +20,8 @@ import { inertLine } from "../terminal/text.ts";
 import type { Opened } from "./opened.ts";
 
 /** Who could use tools of servers. */
-export type ToolUsers = {
-  /** What the options leave to the root and to everything below it. */
+type ToolUsers = {
+  /** The rights that the options leave to the root and to everything below it. */
   readonly rights: RunRights;
   readonly rootName: string;
   /** The file of the root; ours when unset. */
@@ -40,11 +41,11 @@ export function neededServers(
     if (rights.tools !== undefined && !namesServer(rights.tools, server)) return false;
     if (rights.denyTools.some((name) => isWholeServer(name, server))) return false;
     if (server.agents !== undefined) return server.agents.some((name) => holders.includes(name));
-    // What the root may not use, it cannot pass on.
+    // The root cannot pass on a tool that it may not use.
     return chosen?.tools === undefined || namesServer(chosen.tools, server);
   });
   // A run that may take a minute does not wait longer than that for its tools.
-  const longestMs = (agent.timeout ?? Number.POSITIVE_INFINITY) * 1000;
+  const longestMs = agent.budget.durationMs ?? Number.POSITIVE_INFINITY;
   return needed.map((server) => ({ ...server, startTimeoutMs: Math.min(server.startTimeoutMs, longestMs) }));
 }
 
@@ -57,12 +58,12 @@ function isWholeServer(name: string, { name: server }: McpServer): boolean {
   return [serverEntry(server), EVERY_MCP_TOOL].includes(givenEntry(name));
 }
 
-/** Whether an agent gets a tool: of a server that names its agents, only these. */
+/** True when the agent gets the tool: only the agents that its server names, if it names any. */
 export function isFor(agentName: string, { origin }: Tool, servers: Configuration["mcpServers"]): boolean {
   return agentsOf(origin, servers)?.includes(agentName) ?? true;
 }
 
-/** Whether only some agents get it, whatever the root may use. */
+/** True when only some agents get the tool, whatever the root may use. */
 export function isReserved({ origin }: Tool, servers: Configuration["mcpServers"]): boolean {
   return agentsOf(origin, servers) !== undefined;
 }
@@ -93,10 +94,10 @@ type ServerRequest = ProcessContext & {
 
 type ServerGround = {
   readonly programs: Programs;
-  /** Of `tools.fetch.allow_hosts`. */
+  /** The setting `tools.fetch.allow_hosts`. */
   readonly allowHosts: readonly string[];
-  /** What a server that is sous itself may still do; unset for one that is only looked at. */
-  readonly allowance?: OutsideAllowance | undefined;
+  /** The limits of a server that is sous itself; unset for one that is only looked at. */
+  readonly allowance?: ExternalAllowance | undefined;
   /** They end with it. */
   readonly opened: Opened;
 };
@@ -109,7 +110,7 @@ export async function openServerTools(
 ): Promise<readonly Tool[]> {
   if (servers.length === 0) return [];
   alsoHide(mcpSecrets(servers));
-  const { openMcpTools } = await import("../../mcp/open.ts");
+  const { openMcpTools } = await import("../../../bridges/mcp/open.ts");
   const { signal, flags } = request;
   // A chat shows its warnings when it is open, which is too late for this.
   const onSlow = flags.log.isQuiet ? undefined : tellWait;
@@ -120,7 +121,7 @@ export async function openServerTools(
   return tools;
 }
 
-/** What a person waits for. */
+/** Says which servers are waited for. */
 export function tellWait(servers: readonly string[]): void {
   const names = servers.join(", ");
   const line =
@@ -130,16 +131,16 @@ export function tellWait(servers: readonly string[]): void {
   tell(inertLine(line, 1000));
 }
 
-/** What servers stand on, for a command. */
+/** The clock, programs and folders that the servers of a command use. */
 export async function serverGround(
   { cwd, env, trace }: Pick<ServerRequest, "cwd" | "env" | "trace">,
   { programs, allowHosts, allowance }: Omit<ServerGround, "opened">,
 ): Promise<McpGround> {
   const [{ openPinBook }, { systemClock }, { compileSchema }, { encodeWithin, WITHIN_VARIABLE }] = await Promise.all([
-    import("../../mcp/pins.ts"),
-    import("../../host.ts"),
-    import("../../schema/compile.ts"),
-    import("../../core/within.ts"),
+    import("../../../bridges/mcp/pins.ts"),
+    import("../../../machine/host.ts"),
+    import("../../../runtime/schema/compile.ts"),
+    import("../../../core/within.ts"),
   ]);
   const now = trace === undefined ? readTraceContext(env) : trace();
   return {

@@ -1,12 +1,12 @@
-/** Where the models of the command line come from: a provider with the settings of the configuration, or a script. */
+/** The source of the models of the command line: a provider with the settings of the configuration, or a script. */
 
 import { resolve } from "node:path";
-import type { ModelChoice } from "../../core/agent.ts";
-import type { Configuration } from "../../core/configuration.ts";
-import { MissingKey, messageOf } from "../../core/errors.ts";
-import { type Model, providerOf } from "../../core/model.ts";
-import type { Programs } from "../../core/process.ts";
-import type { ResolveOptions } from "../../model/resolve.ts";
+import type { ModelChoice } from "../../../core/agent.ts";
+import { MissingKey, messageOf } from "../../../core/errors.ts";
+import { type Model, providerOf } from "../../../core/model.ts";
+import type { Programs } from "../../../core/process.ts";
+import type { ResolveOptions } from "../../../runtime/model/resolve.ts";
+import type { Configuration } from "../../config/configuration.ts";
 import { CommandError } from "../exit-codes.ts";
 import { readForeign } from "../files/file-access.ts";
 import type { ProcessContext } from "../files/paths.ts";
@@ -17,7 +17,7 @@ const SCRIPT = "script/";
 const KEY_TIMEOUT_MS = 30_000;
 const MAX_KEY_BYTES = 16 * 1024;
 
-export type ModelContext = ProcessContext & { readonly programs: Programs };
+type ModelContext = ProcessContext & { readonly programs: Programs };
 
 export type ModelSource = {
   resolve(choice: ModelChoice): Model | Promise<Model>;
@@ -26,14 +26,14 @@ export type ModelSource = {
 };
 
 export async function modelSource(context: ModelContext, { provider, model }: Configuration): Promise<ModelSource> {
-  const { modelCache } = await import("../../model/resolve.ts");
+  const { modelCache } = await import("../../../runtime/model/resolve.ts");
   const { cwd, env } = context;
   const isScripted = model?.startsWith(SCRIPT) === true;
   const key = isScripted ? undefined : await givenKey(context, provider);
   const chosen = providerOf(model ?? "");
   const optionsFor = (choice: string): ResolveOptions => {
-    const { maxRetries, timeoutMs: silenceMs, callTimeoutMs } = provider;
-    const common = { maxRetries, silenceMs, callTimeoutMs };
+    const { maxRetries, timeout, callTimeout } = provider;
+    const common = { maxRetries, silenceMs: timeout * 1000, callTimeoutMs: callTimeout * 1000 };
     // The address and the key are those of the provider that was chosen; an agent may name a model of another.
     return providerOf(choice) === chosen ? { ...common, baseUrl: provider.baseUrl, apiKey: key } : common;
   };
@@ -91,8 +91,8 @@ async function givenKey(
 
 async function readScript(choice: string, cwd: string): Promise<Model> {
   const [{ scriptedModel }, { parseScript }] = await Promise.all([
-    import("../../testing/scripted-model.ts"),
-    import("../../testing/script-file.ts"),
+    import("../../../testing/scripted-model.ts"),
+    import("../../../testing/script-file.ts"),
   ]);
   const file = resolve(cwd, choice.slice(SCRIPT.length));
   const text = await readForeign(file).catch((error: unknown) => {

@@ -2,6 +2,11 @@
 
 import { realpath } from "node:fs/promises";
 import { posix, relative, resolve, sep } from "node:path";
+import type { SousEvent, StoredEvent } from "../../../core/event.ts";
+import type { Store } from "../../../core/store.ts";
+import type { Tool, ToolContext, ToolResult } from "../../../core/tool.ts";
+import { utf8Length } from "../../../core/usage.ts";
+import { kindOf } from "../../../runtime/rights/action.ts";
 import { NOTES_NAMES } from "../../config/trust/files.ts";
 import {
   hashNested,
@@ -10,15 +15,10 @@ import {
   type NestedNotes,
   oneForEachFolder,
 } from "../../config/trust/nested-notes.ts";
-import type { SousEvent, StoredEvent } from "../../core/event.ts";
-import type { Store } from "../../core/store.ts";
-import type { Tool, ToolContext, ToolResult } from "../../core/tool.ts";
-import { utf8Length } from "../../core/usage.ts";
 import { marked, oneLine } from "./notes.ts";
 
-/** Of what is added to one result; the tools leave as much room. */
+/** Max bytes that are added to one result; the tools leave as much room. */
 const MAX_ADDED_BYTES = 32 * 1024;
-const FILE_TOOLS: readonly string[] = ["read_file", "list_files", "glob", "grep", "write_file", "edit_file"];
 
 /** Files and folders that are looked at before a walk ends: `sous trust` should not take long. */
 const MAX_LOOKED = 100_000;
@@ -66,10 +66,10 @@ function isHidden(path: string): boolean {
 }
 
 type NestedParts = {
-  /** Of the project; a real path. */
+  /** The root of the project; a real path. */
   readonly root: string;
   readonly notes: NestedNotes["byFolder"];
-  /** Of a tree that continues, the events say what was added before. */
+  /** Read when a tree continues: its events say what was added before. */
   readonly store: Pick<Store, "read"> | undefined;
   /** The names of agents that read no notes. */
   readonly without: readonly string[];
@@ -102,7 +102,7 @@ export class NestedNoteBook {
 
   /** The same tools; the results of those for files carry the notes of the folders that a call works in. */
   tools(tools: readonly Tool[]): Tool[] {
-    return tools.map((tool) => (FILE_TOOLS.includes(tool.name) ? this.#withNotes(tool) : tool));
+    return tools.map((tool) => (kindOf(tool.name) === "path" ? this.#withNotes(tool) : tool));
   }
 
   #withNotes(tool: Tool): Tool {
@@ -163,7 +163,7 @@ export class NestedNoteBook {
   }
 }
 
-/** What follows a result. */
+/** The text that follows a result. */
 export function noteText({ path, text }: NestedNote): string {
   const folder = oneLine(posix.dirname(path));
   return `Notes for agents that work in ${folder}, from ${posix.basename(path)}. ${LIMITS}\n${marked(text)}`;
@@ -176,7 +176,7 @@ function isDone(value: unknown): value is ToolResult {
   return typeof value === "object" && value !== null && "success" in value && value.success === true;
 }
 
-/** What a call works on; the workspace when it names nothing. */
+/** The path that a call works on; the workspace when it names none. */
 function pathIn(input: unknown): string {
   const path = typeof input === "object" && input !== null && "path" in input ? input.path : undefined;
   return typeof path === "string" ? path : ".";

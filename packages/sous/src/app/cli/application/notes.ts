@@ -1,10 +1,10 @@
-/** What agents of the command line read besides their instructions: facts of the place, and the notes of the project. */
+/** The text that agents of the command line read besides their instructions: facts of the place, and the notes of the project. */
 
+import type { Programs } from "../../../core/process.ts";
 import type { ProjectTrust } from "../../config/trust/trust.ts";
-import type { Programs } from "../../core/process.ts";
 import { inertLine, localDay } from "../terminal/text.ts";
 
-/** What agents read besides their instructions: with the notes of the project, or without. */
+/** The same text without the notes of the project (`facts`), and with them (`whole`). */
 export type RunNotes = { readonly facts: string; readonly whole: string };
 
 type NotesRequest = {
@@ -16,7 +16,7 @@ type NotesRequest = {
   /** The notes of the user; undefined when none are read. */
   readonly userFile: string | undefined;
   readonly warn: (line: string) => void;
-  /** Whether sub-folders have notes, too. */
+  /** True when sub-folders have notes, too. */
   readonly hasNested: boolean;
 };
 
@@ -43,7 +43,7 @@ type FolderFacts = {
   readonly platform: string;
   /** The shell of the terminal tool: `bash`. */
   readonly shell: string;
-  /** Of git, in a trusted project. */
+  /** The branch of git, in a trusted project. */
   readonly branch?: string | undefined;
 };
 

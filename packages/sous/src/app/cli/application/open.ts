@@ -1,30 +1,39 @@
 /**
  * From flags, configuration and files to the runtime that `sous run` and `sous chat` use, in four stages: `settings.ts`,
- * `machine.ts`, `tools.ts`, `runtime.ts`. Everything is loaded late.
+ * `machine.ts`, and here the tools and the runtime. Everything is loaded late.
  */
 
-import type { AgentDefinition } from "../../core/agent.ts";
-import type { ApprovalRequest, RuleAnswer } from "../../core/approval.ts";
-import type { Clock } from "../../core/clock.ts";
-import type { Configuration, PermissionRule } from "../../core/configuration.ts";
-import { UnpricedModel } from "../../core/errors.ts";
-import type { Programs } from "../../core/process.ts";
-import type { RunOptions } from "../../core/runtime.ts";
-import type { Store } from "../../core/store.ts";
-import type { Tool } from "../../core/tool.ts";
-import type { Runtime } from "../../runtime.ts";
-import { withoutValuesIn } from "../files/without-secrets.ts";
-import { budgetOf, limitsOf } from "./limits.ts";
-import { openMachine } from "./machine.ts";
+import type { AgentDefinition } from "../../../core/agent.ts";
+import { type ApprovalRequest, type RuleAnswer, stricter } from "../../../core/approval.ts";
+import type { Clock } from "../../../core/clock.ts";
+import type { PermissionRule } from "../../../core/configuration.ts";
+import { UnpricedModel } from "../../../core/errors.ts";
+import { isExternalModel } from "../../../core/model.ts";
+import type { Programs } from "../../../core/process.ts";
+import type { RunOptions } from "../../../core/runtime.ts";
+import type { Store } from "../../../core/store.ts";
+import type { Tool } from "../../../core/tool.ts";
+import type { ReadingRuntime } from "../../../runtime.ts";
+import type { Configuration } from "../../config/configuration.ts";
+import { alsoHide, withoutValuesIn } from "../files/without-secrets.ts";
+import { inertLine } from "../terminal/text.ts";
+import { externalAgents, serverSecrets } from "./external.ts";
+import { builtInFor, type Machine, openMachine } from "./machine.ts";
+import { mcpSecrets, neededServers, openServerTools } from "./mcp.ts";
+import { type ModelSource, modelSource } from "./models.ts";
+import type { NestedNoteBook } from "./nested-notes.ts";
+import { readNotes } from "./notes.ts";
 import { Opened } from "./opened.ts";
-import { lineOf } from "./rules.ts";
-import { openRuntime } from "./runtime.ts";
-import { type ApplicationRequest, readSettings } from "./settings.ts";
-import { openTools } from "./tools.ts";
+import { userNotes } from "./project.ts";
+import { ROOT_NAME, rootAndAgents } from "./root.ts";
+import { type CommandRules, commandRules } from "./rules.ts";
+import { type ApplicationRequest, readSettings, type Settings } from "./settings.ts";
+import { openTelemetry } from "./telemetry.ts";
+import { allowanceInside, withinOuter } from "./within.ts";
 
 export type Application = AsyncDisposable & {
   readonly configuration: Configuration;
-  readonly runtime: Runtime;
+  readonly runtime: ReadingRuntime;
   readonly clock: Clock;
   /** The root of every run of this command. */
   readonly agent: AgentDefinition;
@@ -41,16 +50,16 @@ export type Application = AsyncDisposable & {
   readonly commands: ConversationCommands;
   /** Rejects in one sentence when there is no such model, or no key for it. */
   checkModel(name: string): Promise<void>;
-  /** What a call would do, exactly and in words that are harmless to show. */
+  /** Describes what a call would do, exactly and in words that are harmless to show. */
   describe(request: ApprovalRequest, columns?: number): ActionWords;
   /** Holds for the agent that asks, at the same position below the same agents, until the command ends. */
   remember(rule: PermissionRule, request: ApprovalRequest): void;
-  /** What the rules say of a call of the root to this tool, whatever its input; undefined when none decides. */
+  /** The answer of the rules to a call of the root to this tool, whatever its input; undefined when none decides. */
   ruleOn(toolName: string): RuleAnswer["effect"] | undefined;
 };
 
-/** What the agents of a conversation have left running in the background. */
-export type ConversationCommands = {
+/** Commands that the agents of a conversation have left running in the background. */
+type ConversationCommands = {
   /** Ends what this root and everything below it has started, or all there is. */
   end(rootId?: string): Promise<void>;
   /** From now on the commands of the root belong to this run, which continues its conversation. */
@@ -63,7 +72,7 @@ export type ActionWords = {
   readonly lines: readonly string[];
   /** Why a rule has the person asked, where it says so. */
   readonly why: readonly string[];
-  /** What "always for this agent" would remember: this action and no other. */
+  /** The rule that "always for this agent" would remember: this action and no other. */
   readonly rule: PermissionRule | undefined;
 };
 
@@ -86,17 +95,17 @@ export async function openApplication(asked: ApplicationRequest): Promise<Applic
     tools,
     agents,
     runOptions: {
-      budget: budgetOf(configuration),
-      limits: limitsOf(configuration),
+      budget: configuration.agent.budget,
+      limits: configuration.agent.limits,
       conversation: configuration.agent.conversation,
     },
     store,
     programs,
     commands,
     async checkModel(name) {
-      const { priceFor } = await import("../../budget/prices.ts");
+      const { priceFor } = await import("../../../runtime/budget/prices.ts");
       const isPriced = priceFor(await models.resolve(name), configuration.prices) !== undefined;
-      if (configuration.agent.budget !== undefined && !isPriced) throw new UnpricedModel(name);
+      if (configuration.agent.budget.costUsd !== undefined && !isPriced) throw new UnpricedModel(name);
     },
     // A person sees all that would run, but for known values. What they do not see they cannot allow for always.
     describe: (action, columns) => {
@@ -106,12 +115,128 @@ export async function openApplication(asked: ApplicationRequest): Promise<Applic
       const isWhole = input === action.input && action.isFromTool !== true;
       return isWhole ? shown : { ...shown, rule: undefined };
     },
-    remember: (rule, asked) => rules.remember(rule, lineOf(asked)),
-    ruleOn: (toolName) =>
-      rules.decide({ ...NOT_MADE, path: root.name, agent: root.name, toolName, input: {}, cwd: request.cwd })?.effect,
+    remember: rules.remember,
+    ruleOn: (toolName) => {
+      const call = { ...NOT_MADE, path: root.name, agent: root.name, toolName, input: {}, cwd: request.cwd };
+      return stricter(rules.decide(call), root.rules?.decide(call))?.effect;
+    },
     [Symbol.asyncDispose]: () => lives[Symbol.asyncDispose](),
   };
 }
 
 /** A call of the root that has not been made. */
 const NOT_MADE = { runId: "", above: [], callId: "" };
+
+type RuntimeParts = Settings & Machine & CommandTools;
+
+type OpenedRuntime = {
+  readonly runtime: ReadingRuntime;
+  readonly clock: Clock;
+  readonly root: AgentDefinition;
+  /** Those of files. */
+  readonly agents: readonly AgentDefinition[];
+};
+
+/** Stage 4: telemetry, external agents, the root and the agents of files, and the runtime they run on. */
+async function openRuntime(parts: RuntimeParts, opened: Opened): Promise<OpenedRuntime> {
+  const { request, say, outer, project, configuration, files, chosen } = parts;
+  const { storage, store, programs, models, tools, nested, rules, rulesOfFiles } = parts;
+  const { cwd, env, flags, ask, trace } = request;
+  const { agentServers } = configuration;
+  const secrets = {
+    ...models.secrets,
+    ...serverSecrets(agentServers),
+    ...mcpSecrets(Object.values(configuration.mcpServers)),
+  };
+  alsoHide(secrets);
+  const telemetry = request.telemetry ?? opened.use(await openTelemetry({ settings: configuration, env, say }));
+  const [{ systemHost }, { runtimeOn }] = await Promise.all([
+    import("../../../machine/host.ts"),
+    import("../../../runtime.ts"),
+  ]);
+  const { isSampled } = telemetry;
+  const host = systemHost({ cwd, environment: { ...env, ...secrets }, isSampled, trace });
+  const external = externalAgents(agentServers, { programs, clock: host.clock });
+  const notes = await readNotes({
+    cwd,
+    now: host.clock.now(),
+    programs,
+    project,
+    userFile: flags.isBare ? undefined : userNotes(env),
+    hasNested: nested !== undefined,
+    warn: request.warn,
+  });
+  const { rights } = flags;
+  const given = { configuration, tools, files, rulesOfFiles, rights, notes, external, chosen };
+  const { root, agents } = await rootAndAgents(given);
+  const runtime = runtimeOn(models.resolve, {
+    host,
+    agents,
+    store,
+    requireStore: storage.isRequired,
+    // The database may be another's: what it says was allowed is asked about again.
+    approve: { decide: rules.decide, ask, asksAgain: true },
+    maxConcurrentCalls: configuration.provider.maxConcurrentCalls,
+    onEvent: [...(nested === undefined ? [] : [nested.onEvent]), ...telemetry.listeners],
+    models: { allow: configuration.models.allow, prices: configuration.prices, external },
+  });
+  return { runtime: withinOuter(runtime, outer), clock: host.clock, root, agents };
+}
+
+type CommandTools = CommandRules & {
+  readonly models: ModelSource;
+  /** All that the command line has, those of MCP servers included. */
+  readonly tools: readonly Tool[];
+  /** The notes of sub-folders, which results of tools carry; undefined when there are none. */
+  readonly nested: NestedNoteBook | undefined;
+};
+
+/** Stage 3: models, the tools of the command line, and the rules about calls to them. */
+async function openTools(settings: Settings, machine: Machine, opened: Opened): Promise<CommandTools> {
+  const { request, outer, configuration, files, chosen, trust } = settings;
+  const { cwd, env, flags } = request;
+  const { programs, guards } = machine;
+  const nested = await openNested(settings, machine);
+  const builtIn = await builtInFor(request, configuration, machine);
+  const models = await modelSource({ cwd, env, programs }, configuration);
+  const users = { rights: flags.rights, rootName: chosen?.name ?? ROOT_NAME, chosen, files };
+  const needed = neededServers(configuration, users);
+  if (needed.length > 0) await checkBefore(configuration.model, models);
+  const served = await openServerTools(needed, request, {
+    programs,
+    allowHosts: configuration.tools.fetch.allowHosts,
+    allowance: allowanceInside(configuration, outer),
+    opened,
+  });
+  const tools = [...(nested?.tools(builtIn) ?? builtIn), ...served];
+  const bounds = { heldRules: trust?.heldRules ?? [], guards, files, tools };
+  return { models, tools, nested, ...commandRules(request, configuration, bounds) };
+}
+
+/** A missing key is said before servers are waited for. An external agent is not a model that could be looked at. */
+async function checkBefore(model: string | undefined, { resolve }: Pick<ModelSource, "resolve">): Promise<void> {
+  if (model !== undefined && !isExternalModel(model)) await resolve(model);
+}
+
+/** The notes of sub-folders; undefined when there are none to read. */
+async function openNested(
+  { project, files, request: { warn } }: Settings,
+  { store }: Machine,
+): Promise<NestedNoteBook | undefined> {
+  if (project === undefined || project.nested.length === 0) return undefined;
+  const [{ readNested }, { NestedNoteBook }] = await Promise.all([
+    import("../../config/trust/nested-notes.ts"),
+    import("./nested-notes.ts"),
+  ]);
+  const { byFolder, changed } = await readNested(project.root, project.nested);
+  if (changed.length > 0)
+    warn(
+      inertLine(
+        `notes of folders have changed since the project was trusted, so agents do not read them (${changed.join(", ")}); sous trust shows them and asks`,
+        1000,
+      ),
+    );
+  if (byFolder.size === 0) return undefined;
+  const without = files.filter(({ notes }) => !notes).map(({ name }) => name);
+  return new NestedNoteBook({ root: project.root, notes: byFolder, store, without });
+}

@@ -3,9 +3,9 @@
 import { realpath } from "node:fs/promises";
 import { userInfo } from "node:os";
 import { resolve, sep } from "node:path";
+import { UserError } from "../../../core/errors.ts";
+import type { Programs } from "../../../core/process.ts";
 import type { ProjectTrust } from "../../config/trust/trust.ts";
-import { UserError } from "../../core/errors.ts";
-import type { Programs } from "../../core/process.ts";
 import type { LeftOutFolder } from "../../process/program-folders.ts";
 import { type ProcessContext, userFolderIfAny } from "../files/paths.ts";
 import { inertLine } from "../terminal/text.ts";

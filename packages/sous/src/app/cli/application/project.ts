@@ -1,25 +1,21 @@
 /**
- * What a command reads of its project and its user: trust, configuration, agent files. What a project says is read only when
+ * The files that a command reads of its project and its user: trust, configuration, agent files. What a project says is read only when
  * it is trusted.
  */
 
 import { join } from "node:path";
-import type { AgentSource } from "../../config/agents/file.ts";
+import { isExternalModel, providerOf, whyNotNamed } from "../../../core/model.ts";
+import { checkPattern } from "../../../runtime/rights/rule-pattern.ts";
+import type { AgentFile, AgentProblem, AgentSource } from "../../config/agents/file.ts";
 import { folderNamed } from "../../config/agents/folders.ts";
 import { type LoadedAgents, loadAgentFiles } from "../../config/agents/load.ts";
-import {
-  type FlagSetting,
-  type LoadedConfiguration,
-  loadConfiguration,
-  type ProjectSettings,
-} from "../../config/load-configuration.ts";
+import type { Configuration } from "../../config/configuration.ts";
+import { type LoadedConfiguration, loadConfiguration, type ProjectSettings } from "../../config/load-configuration.ts";
 import { type ProjectTrust, trustOf } from "../../config/trust/trust.ts";
-import type { Configuration } from "../../core/configuration.ts";
-import { checkPattern } from "../../rights/rule-pattern.ts";
 import { CommandError, EXIT } from "../exit-codes.ts";
 import { type ProcessContext, userFolder, userFolderIfAny } from "../files/paths.ts";
 import type { RunFlags } from "../table/run-flags.ts";
-import { inertLine } from "../terminal/text.ts";
+import { inertLine, plural } from "../terminal/text.ts";
 
 /** Opens no file of a project that is not trusted. */
 export async function findTrust({ cwd, env }: ProcessContext): Promise<ProjectTrust> {
@@ -79,7 +75,7 @@ export async function loadAgents(
   });
 }
 
-/** What an agent file may name; both are unknown without a configuration. */
+/** The servers that an agent file may name; both are unknown without a configuration. */
 export function serverNames(
   configuration: Pick<Configuration, "agentServers" | "mcpServers"> | undefined,
 ): Pick<AgentSource, "servers" | "mcpServers"> {
@@ -92,16 +88,15 @@ export function userAgents({ env }: Pick<ProcessContext, "env">): string {
   return join(userFolder("config", env), "agents");
 }
 
-/** What the user wants agents to know in every project. Undefined without a home. */
+/** The notes of the user, which agents read in every project. Undefined without a home. */
 export function userNotes(env: ProcessContext["env"]): string | undefined {
   const folder = userFolderIfAny("config", env);
   return folder === undefined ? undefined : join(folder, "AGENTS.md");
 }
 
-export type ConfigurationRequest = ProcessContext & {
-  /** What was typed; a command without these options gives only the file. */
-  readonly flags: Pick<RunFlags, "configFile"> &
-    Partial<Pick<RunFlags, "model" | "storage" | "limits" | "metricsPort">>;
+type ConfigurationRequest = ProcessContext & {
+  /** The options as they were typed; a command without these options gives only the file. */
+  readonly flags: Pick<RunFlags, "configFile"> & Partial<Pick<RunFlags, "settings">>;
   /** Undefined when nothing of the project may be read. */
   readonly project: Pick<ProjectTrust, "root" | "files"> | undefined;
 };
@@ -115,7 +110,7 @@ export async function readConfiguration(request: ConfigurationRequest): Promise<
     mcpFile: project && mcpFileOf(project),
     configFlagFile: flags.configFile,
     env,
-    flags: flagSettings(flags),
+    flags: flags.settings,
     cwd,
     checkRule: checkPattern,
   });
@@ -154,19 +149,61 @@ function userConfigurationFile(env: ConfigurationRequest["env"]): string | undef
   return folder === undefined ? undefined : join(folder, "config.yaml");
 }
 
-/** The flags that are settings. */
-function flagSettings({ model, storage, limits, metricsPort }: ConfigurationRequest["flags"]): FlagSetting[] {
-  const given: FlagSetting[] = [
-    { key: "model", flag: "--model", value: model },
-    { key: "agent.subagent.persistence_path", flag: "--db-path", value: storage?.dbPath },
-    { key: "agent.max_turns", flag: "--max-turns", value: limits?.maxTurns },
-    { key: "agent.max_tokens_total", flag: "--max-tokens-total", value: limits?.tokens },
-    { key: "agent.budget", flag: "--budget", value: limits?.costUsd },
-    { key: "agent.timeout", flag: "--timeout", value: limits?.seconds },
-    { key: "agent.subagent.max_depth", flag: "--max-depth", value: limits?.maxDepth },
-    { key: "agent.subagent.max_executions", flag: "--max-agents", value: limits?.maxAgents },
-    { key: "agent.subagent.max_concurrent", flag: "--max-concurrent", value: limits?.maxConcurrent },
-    { key: "metrics.port", flag: "--metrics-port", value: metricsPort },
-  ];
-  return given.filter(({ value }) => value !== undefined);
+/** Warns once, however much there is to say: `sous agents check` says it. */
+export async function agentFiles(
+  context: ProcessContext,
+  project: Pick<ProjectTrust, "files"> | undefined,
+  configuration: Configuration,
+  warn: (line: string) => void,
+): Promise<readonly AgentFile[]> {
+  const found = await loadAgents(context, project ?? { files: [] }, configuration);
+  const { agents, problems } = onProviderOf(found.agents, configuration);
+  const line = notesLine([...found.problems, ...problems]);
+  if (line !== undefined) warn(line);
+  return agents;
+}
+
+/**
+ * A project was trusted to be read, not to choose whose server gets a task and which key pays for it: an agent of it that
+ * names another provider runs on the model of its caller, unless the user's configuration lists that model.
+ */
+export function onProviderOf(
+  files: readonly AgentFile[],
+  { model, models }: Pick<Configuration, "model" | "models">,
+): { agents: readonly AgentFile[]; problems: readonly AgentProblem[] } {
+  const own = model === undefined ? undefined : providerOf(model);
+  const problems: AgentProblem[] = [];
+  const agents = files.map((file) => {
+    // An agent of others is asked about whenever it is called, also in a file that is trusted.
+    const { scope, model: named } = file;
+    if (scope !== "project" || named === undefined || named === "inherit" || isExternalModel(named)) return file;
+    if (whyNotNamed(named, own, models.allow) === undefined) return file;
+    problems.push({
+      code: "SOUS-A005",
+      file: file.file,
+      severity: "warning",
+      line: file.origins.fields.model?.line ?? 1,
+      column: 1,
+      message: `the model ${named} is ignored: a project may only choose a model of your provider, or one that models.allow lists`,
+      fix: `add ${named} to models.allow in your own configuration, or leave it: the model of its caller is used`,
+    });
+    return { ...file, model: undefined };
+  });
+  return { agents, problems };
+}
+
+/** A single problem is told itself. Undefined when there is none. */
+export function notesLine(problems: readonly AgentProblem[]): string | undefined {
+  const [first, ...others] = problems;
+  if (first === undefined) return undefined;
+  const { code, file, line, message } = first;
+  if (others.length === 0) return `${inertLine(file)}:${line}: ${code}: ${inertLine(message, 300)}`;
+  const lost = new Set(problems.filter(({ severity }) => severity === "error").map((each) => each.file)).size;
+  const notes = problems.filter(({ severity }) => severity === "warning").length;
+  const told = notes === 0 ? [] : [plural(notes, "note")];
+  const what =
+    lost === 0
+      ? `${told.join()} about agent files`
+      : [`${plural(lost, "agent file")} ${lost === 1 ? "is" : "are"} not loaded`, ...told].join(", ");
+  return `${what}: sous agents check`;
 }

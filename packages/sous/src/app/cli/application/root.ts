@@ -1,20 +1,21 @@
 /** The root agent of the command line and the agents of files: their tools, their instructions and their notes. */
 
-import { choiceAmong, described, toDefinition } from "../../config/agents/definition.ts";
+import { type AgentDefinition, agent } from "../../../core/agent.ts";
+import { MissingKey } from "../../../core/errors.ts";
+import type { ExternalAgents } from "../../../core/external-agent.ts";
+import { MAX_AGENT_TOOLS } from "../../../core/limits.ts";
+import { nearest } from "../../../core/nearest.ts";
+import type { Tool } from "../../../core/tool.ts";
 import type { AgentFile } from "../../config/agents/file.ts";
+import { choiceAmong, described, toDefinition } from "../../config/agents/file.ts";
 import { concernsServer, covers, deniedNames, givenEntry, grants, mayDeny } from "../../config/agents/mcp-entries.ts";
-import { type AgentDefinition, agent } from "../../core/agent.ts";
-import type { Configuration } from "../../core/configuration.ts";
-import { MissingKey } from "../../core/errors.ts";
-import { MAX_AGENT_TOOLS } from "../../core/limits.ts";
-import { nearest } from "../../core/nearest.ts";
-import type { OutsideAgents } from "../../core/outside-agent.ts";
-import type { Tool } from "../../core/tool.ts";
+import type { Configuration } from "../../config/configuration.ts";
 import { usageError } from "../exit-codes.ts";
 import type { RunFlags, RunRights } from "../table/run-flags.ts";
 import { inertLine, shellWord } from "../terminal/text.ts";
 import { isFor, isReserved } from "./mcp.ts";
 import type { RunNotes } from "./notes.ts";
+import type { CommandRules } from "./rules.ts";
 
 /** The name of the root in paths, events and rules. */
 export const ROOT_NAME = "sous";
@@ -24,23 +25,23 @@ type RootParts = {
   /** All that the command line has. */
   readonly tools: readonly Tool[];
   readonly files: readonly AgentFile[];
+  readonly rulesOfFiles: CommandRules["rulesOfFiles"];
   readonly rights: RunRights;
   readonly notes: RunNotes;
   /** Agents of others, when there are some. */
-  readonly outside: OutsideAgents | undefined;
+  readonly external: ExternalAgents | undefined;
   /** The agent that is the root; ours when unset. */
   readonly chosen: AgentFile | undefined;
 };
 
-type RootRequest = { readonly flags: Pick<RunFlags, "agent" | "limits">; readonly rootName?: string | undefined };
+type RootRequest = { readonly flags: Pick<RunFlags, "agent" | "maxTurns">; readonly rootName?: string | undefined };
 
 /** The file of the root; undefined when the root is ours. */
 export function rootFile(
   files: readonly AgentFile[],
-  { flags: { agent: name, limits }, rootName }: RootRequest,
+  { flags: { agent: name, maxTurns }, rootName }: RootRequest,
 ): AgentFile | undefined {
   const found = name === undefined ? files.find((each) => each.name === rootName) : chooseAgent(files, name);
-  const { maxTurns } = limits;
   if (found?.maxTurns === undefined || maxTurns === undefined) return found;
   return { ...found, maxTurns: Math.min(found.maxTurns, maxTurns) };
 }
@@ -68,7 +69,7 @@ export function chooseAgent(files: readonly AgentFile[], name: string): AgentFil
 }
 
 export async function rootAndAgents(parts: RootParts): Promise<{ root: AgentDefinition; agents: AgentDefinition[] }> {
-  const { configuration, rights, notes, outside, chosen } = parts;
+  const { configuration, rulesOfFiles, rights, notes, external, chosen } = parts;
   const files = parts.files.filter(({ callable }) => callable !== false);
   const { model, agent: settings } = configuration;
   const choice = chooseTools(
@@ -76,8 +77,8 @@ export async function rootAndAgents(parts: RootParts): Promise<{ root: AgentDefi
       tools: parts.tools,
       servers: Object.keys(configuration.mcpServers),
       agents: files.map(({ name }) => name),
-      hasServers: outside !== undefined,
-      maxChildren: settings.subagent.maxExecutions,
+      hasServers: external !== undefined,
+      maxChildren: settings.limits.children.executions,
     },
     rights,
   );
@@ -97,7 +98,8 @@ export async function rootAndAgents(parts: RootParts): Promise<{ root: AgentDefi
   const agents = files.map((file) => {
     const passed = tools.filter((each) => !isReserved(each, mcpServers));
     const ofServers = reserved.filter((each) => isFor(file.name, each, mcpServers));
-    const definition = toDefinition(file, { tools: [...passed, ...ofServers], delegates, notes });
+    const rules = rulesOfFiles.get(file.name);
+    const definition = toDefinition(file, { tools: [...passed, ...ofServers], delegates, notes, rules });
     // A file without a list has what its caller has, which is not the same here.
     return file.tools === undefined && reserved.length > 0
       ? definition.with({ tools: [...passed, ...ofServers] })
@@ -111,7 +113,7 @@ export async function rootAndAgents(parts: RootParts): Promise<{ root: AgentDefi
   // Many are named by one tool; where that is denied, each has its own.
   const isMany = callable.length > MAX_AGENT_TOOLS && !deny.includes("subagent");
   const named = isMany ? [] : await namedTools(callable);
-  const delegation = outside !== undefined && delegates ? await delegationTools(outside) : [];
+  const delegation = external !== undefined && delegates ? await delegationTools(external) : [];
   const offered = [...named, ...delegation].filter(({ name }) => !deny.includes(name));
   const starting = delegates ? GENERIC.filter((name) => !deny.includes(name)) : [];
   const finding = isMany ? [FIND].filter((name) => !deny.includes(name)) : [];
@@ -124,31 +126,30 @@ export async function rootAndAgents(parts: RootParts): Promise<{ root: AgentDefi
   };
   if (chosen !== undefined) {
     const maxTurns = chosen.maxTurns ?? settings.maxTurns;
-    return {
-      root: agent({ ...described(chosen, notes), ...has, maxTurns, toolChoice: choiceAmong(chosen, has.tools) }),
-      agents,
-    };
+    const toolChoice = choiceAmong(chosen, has.tools);
+    const rules = rulesOfFiles.get(chosen.name);
+    return { root: agent({ ...described(chosen, notes), ...has, maxTurns, toolChoice, rules }), agents };
   }
   const instructions = rootPrompt([...starting, ...offered.map(({ name }) => name), ...finding]);
   const { maxTurns } = settings;
   return { root: agent({ name: ROOT_NAME, instructions, notes: notes.whole, maxTurns, ...has }), agents };
 }
 
-/** Calling one needs consent, or a rule: the default rules allow those that were read here. */
+/** Calling one needs approval, or a rule: the default rules allow those that were read here. */
 async function namedTools(agents: readonly AgentDefinition[]): Promise<Tool[]> {
-  const { namedAgentTool } = await import("../../subagents/named-agent.ts");
+  const { namedAgentTool } = await import("../../../runtime/subagents/named-agent.ts");
   return agents.map((each) => namedAgentTool(each, { tier: "confirm" }));
 }
 
-async function delegationTools(outside: OutsideAgents): Promise<Tool[]> {
-  const { outsideTools } = await import("../../subagents/register.ts");
-  return outsideTools(outside);
+async function delegationTools(external: ExternalAgents): Promise<Tool[]> {
+  const { externalTools } = await import("../../../runtime/subagents/register.ts");
+  return externalTools(external);
 }
 
 type ToolChoice = {
   /** Those that are not for children. */
   readonly tools: readonly Tool[];
-  /** Whether it may have children at all. */
+  /** True when it may have children at all. */
   readonly delegates: boolean;
   readonly deny: readonly string[];
 };
@@ -159,9 +160,9 @@ type ToolOffer = {
   readonly servers: readonly string[];
   /** The names of agents that can be called. */
   readonly agents: readonly string[];
-  /** Whether there are agents of others. */
+  /** True when there are agents of others. */
   readonly hasServers: boolean;
-  /** How many children may start; undefined when that is not limited. */
+  /** The number of children that may start; undefined when it is not limited. */
   readonly maxChildren: number | undefined;
 };
 

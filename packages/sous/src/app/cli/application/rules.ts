@@ -1,44 +1,68 @@
 /** The rules that decide about tool calls of a command: of the configuration, the command line, agent files, and the defaults. */
 
 import { isAbsolute, relative } from "node:path";
+import type { ApprovalRequest } from "../../../core/approval.ts";
+import type { PermissionRule } from "../../../core/configuration.ts";
+import type { GuardPaths } from "../../../core/guarded-files.ts";
+import { isSubagentToolName } from "../../../core/spawn.ts";
+import type { Tool } from "../../../core/tool.ts";
+import { createPolicy, type FileRules, fileRules, type Policy } from "../../../runtime/rights/policy.ts";
+import { checkPattern } from "../../../runtime/rights/rule-pattern.ts";
 import type { AgentFile } from "../../config/agents/file.ts";
-import { type ApprovalRequest, type RuleAnswer, stricter } from "../../core/approval.ts";
-import type { Configuration, PermissionRule } from "../../core/configuration.ts";
-import type { GuardPaths } from "../../core/guarded-files.ts";
-import { fileRules } from "../../rights/file-rules.ts";
-import { createPolicy, type Policy, type PolicyOptions } from "../../rights/policy.ts";
-import { checkPattern } from "../../rights/rule-pattern.ts";
+import type { Configuration } from "../../config/configuration.ts";
 import { usageError } from "../exit-codes.ts";
 import type { ProcessContext } from "../files/paths.ts";
 import type { RunFlags } from "../table/run-flags.ts";
 import { inertLine } from "../terminal/text.ts";
-import { defaultServer } from "./outside.ts";
 
-/** The rules of a project whose trust was lost, the files that are guarded, and the agents that were read. */
-type Bounds = {
-  heldRules: readonly PermissionRule[];
-  guards: GuardPaths;
-  agents: readonly Pick<AgentFile, "name" | "file">[];
+type RulesRequest = Pick<ProcessContext, "env"> & {
+  readonly flags: Pick<RunFlags, "rights">;
+  /** The mode of a session at this moment; without it `--yes` decides whether everything is allowed. */
+  readonly mode?: (() => RightsMode) | undefined;
 };
 
-/** The rules of the configuration and of the command line, and the default ones. */
-export function policyFor(
-  { flags: { rights }, env }: PolicyRequest,
-  configuration: Configuration,
-  { heldRules, guards, agents }: Bounds,
-): Policy {
-  const { permissions, tools } = configuration;
+type Bounds = {
+  /** The rules of a project whose trust was lost. */
+  readonly heldRules: readonly PermissionRule[];
+  readonly guards: GuardPaths;
+  readonly files: readonly AgentFile[];
+  readonly tools: readonly Tool[];
+};
+
+export type CommandRules = {
+  /** Decide about every call of the command: those of the configuration and of the command line, and the default ones. */
+  readonly rules: Policy;
+  /** By the name of the agent; in its definition they hold for its calls and for those of everything below it. */
+  readonly rulesOfFiles: ReadonlyMap<string, FileRules | undefined>;
+};
+
+/** All of them share the answers that the person wants remembered. */
+export function commandRules(
+  { flags: { rights }, env, mode }: RulesRequest,
+  { permissions, tools: settings, agentServers }: Configuration,
+  { heldRules, guards, files, tools }: Bounds,
+): CommandRules {
   for (const { pattern } of rights.rules) {
     const problem = checkPattern(pattern);
     if (problem !== undefined) throw usageError(`--allow ${inertLine(pattern, 80)}: ${problem}`);
   }
-  return createPolicy({
-    rules: [...permissions, ...heldRules, ...rights.rules, ...agents.map(callRule)],
+  const shared = {
+    allowsAll: mode === undefined ? rights.allowsAll : () => mode() === "allow",
+    remembered: new Map(),
+    home: knownHome(env.HOME, guards),
+    variables: settings.terminal.inertVariables,
+    defaultServer: Object.keys(agentServers)[0],
+  };
+  const policy = createPolicy({
+    rules: [...permissions, ...heldRules, ...rights.rules, ...files.map(callRule)],
     guards,
-    allowsAll: rights.allowsAll,
-    allowHosts: tools.fetch.allowHosts,
-    ...commandReading({ env }, configuration, guards),
+    allowHosts: settings.fetch.allowHosts,
+    ...shared,
   });
+  return {
+    rules: mode === undefined ? policy : rulesByMode(policy, mode, tools),
+    rulesOfFiles: new Map(files.map((file) => [file.name, fileRules(file, shared)])),
+  };
 }
 
 /**
@@ -46,24 +70,9 @@ export function policyFor(
  * for itself, and one with `model: external/NAME` asks as subagent_delegate(NAME) when it is about to start. A rule that asks
  * or denies goes before.
  */
-function callRule({ name, file }: Bounds["agents"][number]): PermissionRule {
+function callRule({ name, file }: AgentFile): PermissionRule {
   return { effect: "allow", pattern: `subagent(${name})`, origin: `default for the agent ${file}` };
 }
-
-/** What commands of the terminal mean here, and delegations that name no server. */
-export function commandReading(
-  { env }: Pick<ProcessContext, "env">,
-  { tools, agentServers }: Configuration,
-  guards: GuardPaths,
-): Reading {
-  return {
-    home: knownHome(env.HOME, guards),
-    variables: tools.terminal.inertVariables,
-    defaultServer: defaultServer(agentServers),
-  };
-}
-
-type Reading = Pick<PolicyOptions, "home" | "variables" | "defaultServer">;
 
 /** Programs get another home folder when it lies in the project; then ~ is not known. */
 function knownHome(home: string | undefined, { top }: GuardPaths): string | undefined {
@@ -72,39 +81,22 @@ function knownHome(home: string | undefined, { top }: GuardPaths): string | unde
   return way.startsWith("..") || isAbsolute(way) ? home : undefined;
 }
 
-type PolicyRequest = Pick<ProcessContext, "env"> & { readonly flags: Pick<RunFlags, "rights"> };
+export const RIGHTS_MODES = ["ask", "read-only", "allow"] as const;
+export type RightsMode = (typeof RIGHTS_MODES)[number];
 
-/**
- * The rules of a file hold for the calls of its agent and of everything below it. The strictest answer counts, the user's among
- * them; what a file allows, it allows to its own agent only. An answer that is remembered holds for agents of the same name
- * below the same agents.
- */
-export function withAgentRules(
-  policy: Policy,
-  files: readonly AgentFile[],
-  { allowsAll, ...reading }: Reading & { allowsAll: boolean },
-): Policy {
-  const rulesOf = new Map(files.map((file) => [file.name, fileRules(file, { allowsAll, ...reading })] as const));
-  const decide = (given: ApprovalRequest): RuleAnswer | undefined => {
-    const request = { ...given, agent: lineOf(given) };
-    let answer = policy.decide(request);
-    for (const [index, name] of [given.agent, ...given.above].entries()) {
-      const own = rulesOf.get(name)?.decide(request);
-      if (index === 0 || own?.effect !== "allow") answer = stricter(answer, own);
-    }
-    return answer;
-  };
+/** The same rules; while the session is read-only they deny what does more than read. */
+function rulesByMode(rules: Policy, mode: () => RightsMode, tools: readonly Tool[]): Policy {
+  const reading = new Set(tools.filter(({ effect }) => effect === "read").map(({ name }) => name));
+  const isRefused = ({ toolName }: ApprovalRequest): boolean =>
+    mode() === "read-only" && !reading.has(toolName) && (!isSubagentToolName(toolName) || toolName === DELEGATE);
   return {
-    ...policy,
-    decide,
-    remember: (rule, line) => {
-      policy.remember(rule, line);
-      for (const name of new Set(line.split("/"))) rulesOf.get(name)?.remember(rule, line);
-    },
+    ...rules,
+    decide: (request) => (isRefused(request) ? READ_ONLY : rules.decide(request)),
+    explain: (request) =>
+      isRefused(request) ? { answer: READ_ONLY, by: "the mode of the session" } : rules.explain(request),
   };
 }
 
-/** The asking agent for remembered answers: the names from the root down. No name has a slash. */
-export function lineOf({ above, agent }: Pick<ApprovalRequest, "above" | "agent">): string {
-  return [...above, agent].join("/");
-}
+/** An external agent acts by itself. */
+const DELEGATE = "subagent_delegate";
+const READ_ONLY = { effect: "deny", reason: "the session is read-only" } as const;

@@ -1,20 +1,20 @@
 /** Stage 1 of an application: whether the project is trusted, and what flags, configuration and agent files say. */
 
+import type { Approve } from "../../../core/approval.ts";
+import type { Host } from "../../../core/clock.ts";
+import type { McpServer } from "../../../core/configuration.ts";
+import type { ExternalAllowance } from "../../../core/external-agent.ts";
+import type { Store } from "../../../core/store.ts";
 import type { AgentFile } from "../../config/agents/file.ts";
+import type { Configuration } from "../../config/configuration.ts";
 import type { ProjectTrust } from "../../config/trust/trust.ts";
-import type { Approve } from "../../core/approval.ts";
-import type { Host } from "../../core/clock.ts";
-import type { Configuration, McpServer } from "../../core/configuration.ts";
-import type { OutsideAllowance } from "../../core/outside-agent.ts";
-import type { Store } from "../../core/store.ts";
 import type { ProcessContext } from "../files/paths.ts";
 import type { RunFlags } from "../table/run-flags.ts";
 import { inertLine } from "../terminal/text.ts";
-import { agentFiles } from "./agent-files.ts";
 import { withEditors } from "./mcp.ts";
-import type { RightsMode } from "./modes.ts";
-import { knownTrust, readConfiguration } from "./project.ts";
+import { agentFiles, knownTrust, readConfiguration } from "./project.ts";
 import { rootFile, withModelOf } from "./root.ts";
+import type { RightsMode } from "./rules.ts";
 import type { RunTelemetry } from "./telemetry.ts";
 import { narrowConfiguration, narrowRights, readOuterLimits } from "./within.ts";
 
@@ -26,11 +26,11 @@ export type ApplicationRequest = ProcessContext & {
   readonly mode?: (() => RightsMode) | undefined;
   /** The trace of a root that starts now; when unset that of the variables. */
   readonly trace?: Host["trace"];
-  /** Of a run that continues: the name of its root, which is its agent if there is a file of it. */
+  /** The name of the root of a run that continues, which is its agent if there is a file of it. */
   readonly rootName?: string | undefined;
   /** The store of a run that continues; the caller opened it. */
   readonly store?: Store | undefined;
-  /** Of the process, when several applications share it; the caller opened it. */
+  /** The telemetry of the process, when several applications share it; the caller opened it. */
   readonly telemetry?: RunTelemetry | undefined;
   /** MCP servers of the editor that a session belongs to. */
   readonly mcpServers?: readonly McpServer[] | undefined;
@@ -48,7 +48,7 @@ export type Settings = {
   /** One line for a person, as it is. */
   readonly say: (line: string) => void;
   /** The limits of the outer run; undefined when there is none. */
-  readonly outer: OutsideAllowance | undefined;
+  readonly outer: ExternalAllowance | undefined;
   /** Undefined with `--bare`. */
   readonly trust: ProjectTrust | undefined;
   /** Undefined unless it is trusted. */

@@ -1,16 +1,18 @@
 /** The agents of a stored run, from what its start says: what cannot be stored must be among what the command line has. */
 
-import type { AgentDefinition } from "../../core/agent.ts";
-import type { Clock } from "../../core/clock.ts";
-import type { RunStart, StoredEvent } from "../../core/event.ts";
-import { readMcpName } from "../../core/mcp-names.ts";
-import { OUTSIDE_PROVIDER, providerOf, whyNotNamed } from "../../core/model.ts";
-import { mayUse } from "../../core/rights.ts";
-import type { Store } from "../../core/store.ts";
-import type { Tool } from "../../core/tool.ts";
-import type { Runtime } from "../../runtime.ts";
+import type { AgentDefinition } from "../../../core/agent.ts";
+import type { Clock } from "../../../core/clock.ts";
+import type { RunStart } from "../../../core/event.ts";
+import { readMcpName } from "../../../core/mcp-names.ts";
+import { EXTERNAL_PROVIDER, providerOf, whyNotNamed } from "../../../core/model.ts";
+import { mayUse } from "../../../core/rights.ts";
+import type { Store } from "../../../core/store.ts";
+import type { Tool } from "../../../core/tool.ts";
+import type { EarlierTree } from "../../../runtime/tree/restore/earlier-tree.ts";
+import type { ReadingRuntime } from "../../../runtime.ts";
 import { DEMO_MODEL } from "../commands/demo-script.ts";
 import { CommandError, EXIT } from "../exit-codes.ts";
+import { flagSettings } from "../table/run-flags.ts";
 import { tell } from "../terminal/output.ts";
 import { inertLine } from "../terminal/text.ts";
 import { type Application, openApplication } from "./open.ts";
@@ -18,11 +20,11 @@ import { Opened } from "./opened.ts";
 import { readConfiguration } from "./project.ts";
 import type { ApplicationRequest } from "./settings.ts";
 
-export type StoredTree = { readonly start: RunStart; readonly events: readonly StoredEvent[]; readonly store: Store };
+type StoredTree = { readonly start: RunStart; readonly earlier: EarlierTree; readonly store: Store };
 
 export type StoredAssembly = AsyncDisposable & {
   clock: Clock;
-  runtime: Runtime;
+  runtime: ReadingRuntime;
   agent: AgentDefinition;
   /** `agent.subagent.telemetry_enabled`. */
   isLogged: boolean;
@@ -36,20 +38,21 @@ export async function assembleStored(
   stored: StoredTree,
   { flags, cwd, env, optionFiles, signal, ask }: ResumeRequest,
 ): Promise<StoredAssembly> {
-  const { start, events, store } = stored;
+  const { start, earlier, store } = stored;
   if (start.model === DEMO_MODEL) {
-    checkAgents(events, []);
+    checkAgents(earlier, []);
     const { assembleDemo } = await import("../commands/demo.ts");
     const demo = assembleDemo(cwd, { store, requireStore: flags.storage.isRequired });
     return { ...demo, isLogged: true, [Symbol.asyncDispose]: async () => {} };
   }
   await checkStoredModel(start.model, { flags, cwd, env });
   // The run names its model, so none has to be chosen.
-  const known = { ...flags, model: flags.model ?? start.model };
+  const settings = [...flagSettings({ model: start.model }), ...flags.settings];
+  const known = { ...flags, model: flags.model ?? start.model, settings };
   await using opened = new Opened();
   const request = { flags: known, rootName: start.agent, cwd, env, ask, store, optionFiles, signal, warn: tell };
   const application = opened.use(await openApplication(request));
-  checkAgents(events, application.agents);
+  checkAgents(earlier, application.agents);
   const { clock, runtime, configuration } = application;
   const agent = await rootOf(start, application);
   const isLogged = configuration.agent.subagent.telemetryEnabled;
@@ -77,11 +80,11 @@ async function checkStoredModel(model: string, { flags, cwd, env }: ResumeReques
 }
 
 /** A definition cannot be stored, and a child that was made up by a call needs none. */
-function checkAgents(events: readonly StoredEvent[], agents: readonly AgentDefinition[]): void {
+function checkAgents({ runs }: EarlierTree, agents: readonly AgentDefinition[]): void {
   const names = new Set<string>();
-  for (const event of events) if (event.type === "run-start" && event.depth > 0) names.add(event.agent);
+  for (const { state } of runs) if (state.start.depth > 0) names.add(state.start.agent);
   // One that subagent_delegate started is not from a file: its session says which agent it is.
-  for (const known of ["subagent", OUTSIDE_PROVIDER, ...agents.map(({ name }) => name)]) names.delete(known);
+  for (const known of ["subagent", EXTERNAL_PROVIDER, ...agents.map(({ name }) => name)]) names.delete(known);
   if (names.size > 0) throw notHere([...names]);
 }
 
@@ -101,7 +104,7 @@ async function rootOf(start: RunStart, { agent: root, tools: all, agents }: Appl
   if (known !== undefined) return known.with({ ...had, ...withinRights(known, tools, start.rights) });
   // The command line gives every root notes. This one was of a file, whose rules are not stored.
   if (notes !== undefined) throw notHere([name]);
-  const { agent } = await import("../../core/agent.ts");
+  const { agent } = await import("../../../core/agent.ts");
   const names = new Set([...start.rights.use, ...start.rights.delegate]);
   const delegate = start.rights.spawn && root.delegate;
   return agent({ name, ...had, tools: tools.filter((each) => names.has(each.name)), delegate, deny: root.deny });

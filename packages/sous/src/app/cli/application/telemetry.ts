@@ -1,12 +1,12 @@
-/** What leaves the process besides logs: metrics for Prometheus, traces and metrics over OTLP. Loaded only when asked for. */
+/** Telemetry that leaves the process besides logs: metrics for Prometheus, traces and metrics over OTLP. Loaded only when asked for. */
 
-import type { TelemetrySettings } from "../../core/configuration.ts";
-import { messageOf, UserError } from "../../core/errors.ts";
-import type { EventListener } from "../../core/event.ts";
-import { type IsSampled, readTraceContext } from "../../core/trace-context.ts";
-import type { Variables } from "../../core/variables.ts";
-import type { OtlpSettings } from "../../telemetry/otlp-settings.ts";
-import type { Registry } from "../../telemetry/registry.ts";
+import type { OtlpSettings } from "../../../bridges/telemetry/otlp-settings.ts";
+import type { Registry } from "../../../bridges/telemetry/registry.ts";
+import { messageOf, UserError } from "../../../core/errors.ts";
+import type { EventListener } from "../../../core/event.ts";
+import type { Variables } from "../../../core/process.ts";
+import { type IsSampled, readTraceContext } from "../../../core/trace-context.ts";
+import type { TelemetrySettings } from "../../config/configuration.ts";
 import { withoutSecrets } from "../files/without-secrets.ts";
 import { tell } from "../terminal/output.ts";
 import { inertLine } from "../terminal/text.ts";
@@ -15,11 +15,11 @@ import { Opened } from "./opened.ts";
 /** One for a process. Closing it sends what waits, says in one line what could not be sent, and takes less than a second. */
 export type RunTelemetry = AsyncDisposable & {
   readonly listeners: readonly EventListener[];
-  /** Set when spans of runs are exported: agents outside are told of theirs. */
+  /** Set when spans of runs are exported: external agents are told of theirs. */
   readonly isSampled: IsSampled | undefined;
 };
 
-export type TelemetryRequest = {
+type TelemetryRequest = {
   readonly settings: TelemetrySettings;
   readonly env: Variables;
   /** One line for a person. */
@@ -44,19 +44,20 @@ export async function openTelemetry(request: TelemetryRequest): Promise<RunTelem
 
 async function measured(meter: Registry | undefined): Promise<EventListener[]> {
   if (meter === undefined) return [];
-  const { measureRuns } = await import("../../telemetry/metrics.ts");
+  const { measureRuns } = await import("../../../bridges/telemetry/metrics.ts");
   return [measureRuns(meter)];
 }
 
 /** A port that cannot be had is no reason to end the run. */
 async function openEndpoint(
-  { settings: { metricsPort: port }, say }: TelemetryRequest,
+  { settings: { metrics }, say }: TelemetryRequest,
   opened: Opened,
 ): Promise<Registry | undefined> {
+  const { port } = metrics;
   if (port === undefined) return undefined;
   const [{ createRegistry }, { serveMetrics }] = await Promise.all([
-    import("../../telemetry/registry.ts"),
-    import("../../telemetry/metrics-endpoint.ts"),
+    import("../../../bridges/telemetry/registry.ts"),
+    import("../../../bridges/telemetry/metrics-endpoint.ts"),
   ]);
   const registry = createRegistry();
   try {
@@ -82,8 +83,8 @@ async function openSending(
   const { settings, env, say } = request;
   if (!isAsked(settings, env)) return NOT_SENT;
   const warn = (sentence: string): void => say(`warning: ${inertLine(sentence, 500)}`);
-  const { readOtlpSettings } = await import("../../telemetry/otlp-settings.ts");
-  const found = readOtlpSettings({ endpoint: settings.otlpEndpoint, variables: env, warn });
+  const { readOtlpSettings } = await import("../../../bridges/telemetry/otlp-settings.ts");
+  const found = readOtlpSettings({ endpoint: settings.telemetry.otlpEndpoint, variables: env, warn });
   if (found === undefined) return NOT_SENT;
   try {
     return await openOtlpListeners(request, found, registry, opened);
@@ -94,28 +95,28 @@ async function openSending(
 }
 
 /** Without an address nothing of OpenTelemetry is looked at. */
-function isAsked({ otlpEndpoint }: TelemetrySettings, env: Variables): boolean {
+function isAsked({ telemetry: { otlpEndpoint } }: TelemetrySettings, env: Variables): boolean {
   const names = ["ENDPOINT", "TRACES_ENDPOINT", "METRICS_ENDPOINT"].map((name) => `OTEL_EXPORTER_OTLP_${name}`);
   return otlpEndpoint !== undefined || names.some((name) => (env[name] ?? "") !== "");
 }
 
 async function openOtlpListeners(
-  { settings: { capturesContent }, env }: TelemetryRequest,
+  { settings: { telemetry }, env }: TelemetryRequest,
   found: OtlpSettings,
   registry: Registry | undefined,
   opened: Opened,
 ): Promise<Sending> {
   const [{ openOtlp }, { runIdGenerator }, { default: manifest }] = await Promise.all([
-    import("../../telemetry/otlp.ts"),
-    import("../../telemetry/run-ids.ts"),
-    import("../../../package.json", { with: { type: "json" } }),
+    import("../../../bridges/telemetry/otlp.ts"),
+    import("../../../bridges/telemetry/run-ids.ts"),
+    import("../../../../package.json", { with: { type: "json" } }),
   ]);
   const { version } = manifest;
   const onLost = (count: number): void => registry?.count("droppedSpans", count, []);
   const otlp = await openOtlp(found, { version, idGenerator: runIdGenerator(), onLost });
   let hasHeard = false;
   opened.defer(async () => {
-    // Where nothing has happened there is nothing to send.
+    // There is nothing to send where nothing has happened.
     const missing = await otlp.close(hasHeard ? PATIENCE_MS : 0);
     if (hasHeard && missing !== undefined) tell(`warning: ${inertLine(missing, 500)}`);
   });
@@ -126,13 +127,13 @@ async function openOtlpListeners(
     },
   ];
   if (tracerProvider !== undefined) {
-    const { traceRuns } = await import("../../telemetry/spans.ts");
+    const { traceRuns } = await import("../../../bridges/telemetry/spans.ts");
     const baggage = readTraceContext(env)?.baggage;
-    const content = { captureContent: capturesContent, redact: withoutSecrets };
+    const content = { captureContent: telemetry.captureContent, redact: withoutSecrets };
     listeners.push(traceRuns({ tracerProvider, baggage, ...content }));
   }
   if (meter !== undefined) {
-    const { measureRuns } = await import("../../telemetry/metrics.ts");
+    const { measureRuns } = await import("../../../bridges/telemetry/metrics.ts");
     listeners.push(measureRuns(meter));
   }
   return { listeners, isSampled };

@@ -113,7 +113,7 @@ type EditorView = {
 
 type EditorLines = { lines: string[]; cursor: Cursor };
 
-/** Of one line of a paste only so much around the cursor is looked at: the rest is not on the screen. */
+/** Characters around the cursor that are looked at in one line of a paste: the rest is not on the screen. */
 const LINE_UNITS = 4000;
 
 export function editorLines({ text, cursor }: Pick<Editor, "text" | "cursor">, view: EditorView): EditorLines {

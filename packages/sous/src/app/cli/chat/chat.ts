@@ -1,11 +1,11 @@
 /** A chat without a screen: takes typed lines and produces lines to show. The terminal and the pipe both use it. */
 
-import { ToolFailure } from "../../core/errors.ts";
-import type { SousEvent } from "../../core/event.ts";
-import type { ProgramResult, Programs } from "../../core/process.ts";
-import type { RunResult } from "../../core/runtime.ts";
-import type { CancelMode } from "../../core/spawn.ts";
-import type { RunRecord } from "../../core/store.ts";
+import { ToolFailure } from "../../../core/errors.ts";
+import type { SousEvent } from "../../../core/event.ts";
+import type { ProgramResult, Programs } from "../../../core/process.ts";
+import type { RunResult } from "../../../core/runtime.ts";
+import type { CancelMode } from "../../../core/spawn.ts";
+import type { RunRecord } from "../../../core/store.ts";
 import type { Application } from "../application/open.ts";
 import { CommandError } from "../exit-codes.ts";
 import { thisFolder } from "../files/paths.ts";
@@ -26,7 +26,7 @@ type ChatOptions = {
   columns(): number;
   /** Lines that are done. */
   say(lines: readonly string[]): void;
-  /** Where an earlier conversation stands; with `say` when unset. */
+  /** Shows an earlier conversation; `say` does when unset. */
   sayEarlier?(lines: readonly string[]): void;
   /** Called after the transcript has taken an event in; `lines` are those that are done. */
   onEvent(event: SousEvent, lines: readonly string[]): void;
@@ -119,7 +119,7 @@ export class Chat {
     return listEarlier(this.#scene());
   }
 
-  /** What Tab offers behind `/resume`: the numbers of the list, and the ids. */
+  /** Completions behind `/resume`: the numbers of the list, and the ids. */
   async resumable(): Promise<readonly string[]> {
     if (this.#options.application.store === undefined) return [];
     const list = await this.#earlier.known();
@@ -173,7 +173,7 @@ export class Chat {
   /** Runs without approval, because the user typed it; the agent sees the output with the next message. */
   async #runShell(line: string): Promise<void> {
     const { application, cwd, say } = this.#options;
-    const { timeoutMs } = application.configuration.tools.terminal;
+    const timeoutMs = application.configuration.tools.terminal.timeout * 1000;
     const stop = new AbortController();
     this.#shell = stop;
     try {
@@ -193,7 +193,7 @@ type ShellOptions = { cwd: string; timeoutMs: number; signal: AbortSignal };
 
 const MAX_OUTPUT_BYTES = 32 * 1024;
 
-/** What it printed, and how it ended when that was not well. */
+/** Returns its output, and how it ended when that was not well. */
 export async function runShell(programs: Programs, line: string, options: ShellOptions): Promise<string> {
   const result = await programs.run({
     program: "sh",

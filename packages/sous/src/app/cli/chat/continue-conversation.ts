@@ -1,8 +1,9 @@
 /** From a stored conversation to the one that is open: shown where it stands, and what was interrupted continues. */
 
-import type { RunResult } from "../../core/runtime.ts";
-import type { CancelMode } from "../../core/spawn.ts";
-import type { RunRecord } from "../../core/store.ts";
+import type { RunResult } from "../../../core/runtime.ts";
+import type { CancelMode } from "../../../core/spawn.ts";
+import type { RunRecord } from "../../../core/store.ts";
+import { canResume } from "../../../core/words/outcomes.ts";
 import type { Application } from "../application/open.ts";
 import { CommandError } from "../exit-codes.ts";
 import { folderNote } from "../stored/find-run.ts";
@@ -18,7 +19,7 @@ import {
 } from "./stored-conversation.ts";
 
 /** `say` shows how the conversation stands. */
-export type ContinuingParts = Omit<CommandScene, "columns" | "earlier"> & {
+type ContinuingParts = Omit<CommandScene, "columns" | "earlier"> & {
   /** The folder whose conversations these are. */
   readonly cwd: string;
   columns(): number;
@@ -29,7 +30,7 @@ export class EarlierChats {
   /** As it was shown last: a number means the same until the next list. */
   #listed: readonly ListedChat[] | undefined;
   #opening: Promise<boolean> | undefined;
-  /** What was asked of a run that is being opened. */
+  /** The cancel that was asked for while a run is being opened. */
   #asked: CancelMode | "leave" | undefined;
 
   constructor(parts: ContinuingParts) {
@@ -97,8 +98,9 @@ export class EarlierChats {
   /** At once: what is typed next is for this conversation. The result is in an object, so that it is not awaited here. */
   #begin(stored: StoredChat): { result: Promise<RunResult> } | undefined {
     const { conversation } = this.#parts;
-    if (stored.last.status !== "interrupted") conversation.resumeFrom(stored);
-    if (stored.last.status !== "interrupted" || this.#asked === "leave") return undefined;
+    const isLeft = canResume(stored.last.status);
+    if (!isLeft) conversation.resumeFrom(stored);
+    if (!isLeft || this.#asked === "leave") return undefined;
     const result = conversation.resumeInterrupted(stored);
     if (this.#asked !== undefined) conversation.cancel(undefined, this.#asked);
     return { result };
@@ -120,7 +122,7 @@ export class EarlierChats {
     const note = folderNote(last, { cwd });
     if (note !== undefined) say([note]);
     transcript.startOver(events);
-    const isInterrupted = last.status === "interrupted";
+    const isInterrupted = canResume(last.status);
     const how = isInterrupted ? "Continuing, where it was interrupted" : "Continuing";
     say([`${how}: ${inertLine(messages[0]?.text ?? last.task, 200)}`, ...earlierLines(stored, columns(), style)]);
     return stored;

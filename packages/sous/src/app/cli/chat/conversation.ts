@@ -1,13 +1,13 @@
 /** One conversation with the root agent: its messages so far, the run that is live, and what the next message continues. */
 
-import type { AgentDefinition } from "../../core/agent.ts";
-import { ignore } from "../../core/errors.ts";
-import type { EventListener, SousEvent } from "../../core/event.ts";
-import type { Budget, SpendingState } from "../../core/limits.ts";
-import { textOf } from "../../core/message.ts";
-import type { RunHandle, RunResult } from "../../core/runtime.ts";
-import type { CancelMode } from "../../core/spawn.ts";
-import type { Tool } from "../../core/tool.ts";
+import type { AgentDefinition } from "../../../core/agent.ts";
+import { ignore } from "../../../core/errors.ts";
+import type { EventListener, SousEvent } from "../../../core/event.ts";
+import type { Budget, SpendingState } from "../../../core/limits.ts";
+import { textOf } from "../../../core/message.ts";
+import type { RunHandle, RunResult } from "../../../core/runtime.ts";
+import type { CancelMode } from "../../../core/spawn.ts";
+import type { Tool } from "../../../core/tool.ts";
 import type { Application } from "../application/open.ts";
 import { CommandError } from "../exit-codes.ts";
 import type { RunLog } from "../run/log.ts";
@@ -16,7 +16,7 @@ import type { ConversationMessage, StoredChat } from "./stored-conversation.ts";
 /** On top of what the tree may spend. */
 export type MoreBudget = { readonly tokens: number; readonly costUsd: number };
 
-/** What the next message continues. */
+/** The conversation that the next message continues. */
 type Start =
   | { kind: "new" }
   | { kind: "follow-up"; last: RunHandle }
@@ -27,7 +27,7 @@ type ConversationListeners = { readonly onEvent: EventListener; readonly log?: R
 
 const NOTHING_MORE: MoreBudget = { tokens: 0, costUsd: 0 };
 
-/** Of each text that waits to be sent with the next message. */
+/** Max bytes of each text that waits to be sent with the next message. */
 const MAX_CONTEXT = 64 * 1024;
 
 export class ChatConversation {
@@ -48,7 +48,7 @@ export class ChatConversation {
   #context: string[] = [];
   #messages: readonly ConversationMessage[] = [];
   #rootId: string | undefined;
-  /** Of the stored conversation that the next message continues. */
+  /** The budget of the stored conversation that the next message continues. */
   #storedBudget: Budget | undefined;
   /** Resolves when what is live has ended. */
   settled: Promise<void> = Promise.resolve();
@@ -84,7 +84,7 @@ export class ChatConversation {
     return "runId" in this.#start ? this.#start.runId : this.#last?.id;
   }
 
-  /** What may be spent by the tree that is live, or that the next message continues; undefined before it has begun. */
+  /** The spending of the tree that is live, or that the next message continues; undefined before it has begun. */
   spending(): SpendingState | undefined {
     const isContinued = this.#start.kind === "follow-up" || this.#start.kind === "resume";
     return (this.#live ?? (isContinued ? this.#last : undefined))?.spending();
@@ -95,12 +95,12 @@ export class ChatConversation {
     return this.#start.kind === "resume" && this.#last === undefined && this.#live === undefined;
   }
 
-  /** What the tree may spend, where that is known without a run: of a stored conversation, or of a new one. */
+  /** The budget of the tree where it is known without a run: of a stored conversation, or of a new one. */
   get budgetBefore(): Budget | undefined {
     return this.keepsEarlierLimits ? this.#storedBudget : this.#application.runOptions.budget;
   }
 
-  /** What `addBudget` has added for the next message. */
+  /** The budget that `addBudget` has added for the next message. */
   get more(): MoreBudget {
     return this.#start.kind === "resume" ? this.#start.more : NOTHING_MORE;
   }
@@ -118,7 +118,7 @@ export class ChatConversation {
   async address(definition: AgentDefinition, task: string): Promise<RunResult> {
     const { runtime, runOptions } = this.#application;
     const model = definition.model ?? this.agent.model;
-    // What the flags deny stays denied when an agent is called by its name.
+    // Tools that the flags deny stay denied when an agent is called by its name.
     const deny = [...(this.agent.deny ?? []), ...(definition.deny ?? [])];
     const called = definition.with({ model, tools: definition.tools ?? this.#toolsFor(definition), deny });
     const handle = runtime.run(called, task, { ...runOptions, onEvent: this.#onEvent });
@@ -127,7 +127,7 @@ export class ChatConversation {
     return result;
   }
 
-  /** What the root has; to call agents only for one that may have children. */
+  /** The tools of the root; those that call agents only for one that may have children. */
   #toolsFor({ delegate }: AgentDefinition): AgentDefinition["tools"] {
     const { tools } = this.agent;
     if (delegate || !Array.isArray(tools)) return tools;
@@ -135,9 +135,10 @@ export class ChatConversation {
   }
 
   /** Continues the last run of a stored conversation, which was interrupted. When that fails this is a new conversation. */
-  resumeInterrupted({ rootId, messages, last }: StoredChat): Promise<RunResult> {
+  resumeInterrupted({ rootId, messages, last, earlier }: StoredChat): Promise<RunResult> {
     this.#startFrom(rootId, messages);
-    const handle = this.#application.runtime.resume(last.id, { agent: this.agent, onEvent: this.#onOwnEvent });
+    const options = { agent: this.agent, onEvent: this.#onOwnEvent };
+    const handle = this.#application.runtime.resume(last.id, options, earlier());
     this.#takes(handle);
     return this.#watch(handle, () => this.startNew());
   }
@@ -295,5 +296,5 @@ export class ChatConversation {
   }
 }
 
-/** Of a message that was typed while a run was being opened. */
+/** The notice about a message that was typed while a run was being opened. */
 export const NOT_SENT = "This was not sent, because the conversation could not be continued";

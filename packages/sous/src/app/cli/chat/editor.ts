@@ -7,13 +7,13 @@ export type Editor = {
   readonly text: string;
   /** In UTF-16 units, never inside a character. */
   readonly cursor: number;
-  /** What was cut last, for yank. */
+  /** The text that was cut last, for yank. */
   readonly killed: string;
   /** Earlier lines, the newest last. */
   readonly history: readonly string[];
   /** Which of them is shown; `history.length` is the line that is being typed. */
   readonly historyIndex: number;
-  /** What was typed before the history was opened. */
+  /** The text that was typed before the history was opened. */
   readonly draft: string;
 };
 
@@ -21,7 +21,7 @@ export function emptyEditor(history: readonly string[] = []): Editor {
   return { text: "", cursor: 0, killed: "", history, historyIndex: history.length, draft: "" };
 }
 
-/** What a key makes of it; undefined when the key means nothing to an editor. The caller decides about Enter and Tab. */
+/** Applies a key; undefined when the key means nothing to an editor. The caller decides about Enter and Tab. */
 export function edit(editor: Editor, key: Key): Editor | undefined {
   if (key.type === "text" || key.type === "paste") return insert(editor, key.text);
   const { text, cursor } = editor;
@@ -96,7 +96,7 @@ export function cleared(editor: Editor): Editor {
   return { ...emptyEditor(editor.history), killed: editor.killed };
 }
 
-/** How many earlier lines are stored. */
+/** Max earlier lines that are stored. */
 export const MAX_HISTORY = 1000;
 
 export function insert(editor: Editor, given: string): Editor {
@@ -109,7 +109,7 @@ export function insert(editor: Editor, given: string): Editor {
   };
 }
 
-/** What may be in a message: line breaks and tabs, and no other control character. */
+/** Keeps what may be in a message: line breaks and tabs, and no other control character. */
 function typed(given: string): string {
   return (
     given

@@ -1,7 +1,7 @@
-/** What slash commands tell: tools, agents, what was spent and what may be spent. */
+/** The lines of slash commands: tools, agents, what was spent and what may be spent. */
 
-import type { AgentDefinition } from "../../core/agent.ts";
-import { MAX_AGENT_TOOLS } from "../../core/limits.ts";
+import type { AgentDefinition } from "../../../core/agent.ts";
+import { MAX_AGENT_TOOLS } from "../../../core/limits.ts";
 import type { Application } from "../application/open.ts";
 import type { Style } from "../terminal/style.ts";
 import { breakLine, cost, cutToWidth, duration, inertLine, plural, tokens } from "../terminal/text.ts";
@@ -13,7 +13,7 @@ import type { CommandScene } from "./slash-commands.ts";
 
 type FactsScene = Pick<CommandScene, "application" | "conversation" | "transcript" | "columns" | "style">;
 
-/** What `delegate: true` adds; a test compares them with what a model is offered. */
+/** The tools that `delegate: true` adds; a test compares them with those a model is offered. */
 export const DELEGATION_TOOLS: readonly (readonly [name: string, about: string])[] = [
   ["subagent", "hand a task to a child and wait for its report"],
   ["parallel_subagent", "several children at once"],
@@ -43,7 +43,7 @@ export function toolLines(
     ([name]) => !denied.has(name),
   );
   if (agent.delegate !== true) return twoColumns(rows, columns, style);
-  const { maxDepth } = configuration.agent.subagent;
+  const { maxDepth } = configuration.agent.limits;
   return [...twoColumns(rows, columns, style), `Children may have children down to depth ${maxDepth}.`];
 }
 
@@ -64,7 +64,7 @@ export function costLines(tree: RunTree, now: number, columns: number, { glyphs 
   const nodes = tree.all();
   const { costUsd: spent, tokens: used, isEstimated } = sumOf(nodes);
   const time = tree.roots.reduce((sum, root) => sum + endOf(root, now) - root.startedAt, 0);
-  const children = nodes.filter(({ status }) => status !== "waiting").length - tree.roots.length;
+  const children = nodes.filter(({ status }) => status !== "queued").length - tree.roots.length;
   const metrics = [
     tokens(used, isEstimated),
     spent === 0 ? "$0.00" : cost(spent),
@@ -92,7 +92,7 @@ export function budgetLines({ application, conversation, transcript, columns }: 
   if (agent.maxTurns !== undefined) lines.push(`turns: at most ${agent.maxTurns} a message`);
   const held = runs.map(holdingLine).filter((line) => line !== undefined);
   // One that waits to start holds nothing.
-  const starting = transcript.tree.all().filter(({ status }) => status === "waiting");
+  const starting = transcript.tree.all().filter(({ status }) => status === "queued");
   for (const { path, waitsFor } of starting)
     if (waitsFor !== undefined) held.push(`${path}: has not started, ${waitsForName(waitsFor)}`);
   const more = held.length - MAX_HELD;
@@ -103,7 +103,7 @@ export function budgetLines({ application, conversation, transcript, columns }: 
 /** With hundreds of children the limits themselves would scroll away. */
 const MAX_HELD = 12;
 
-/** Where the conversation stands: its model and last run, what was used, and every limit. */
+/** The state of the conversation: its model and last run, what was used, and every limit. */
 export function statusLines(scene: FactsScene): string[] {
   const { application, conversation, transcript, columns, style } = scene;
   const { agent, runId, isLive } = conversation;

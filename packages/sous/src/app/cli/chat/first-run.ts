@@ -1,13 +1,13 @@
 /** The first screen of a chat without a model: the demo, or how to set a key. */
 
-import type { Clock } from "../../core/clock.ts";
-import type { Variables } from "../../core/variables.ts";
+import type { Clock } from "../../../core/clock.ts";
+import type { Variables } from "../../../core/process.ts";
 import { LiveScreen, type Screen } from "../terminal/live-screen.ts";
 import type { Style } from "../terminal/style.ts";
 import { breakLine, inertLine } from "../terminal/text.ts";
 import type { Key } from "./keys.ts";
 
-export type FirstChoice = "demo" | "key" | "leave";
+type FirstChoice = "demo" | "key" | "leave";
 
 /** The variables that keys are read from, with a model each; their values are never shown. */
 const KEYS: readonly (readonly [variable: string, model: string])[] = [
@@ -17,10 +17,10 @@ const KEYS: readonly (readonly [variable: string, model: string])[] = [
   ["OLLAMA_HOST", "ollama/llama3.2"],
 ];
 
-export type FirstRunParts = { screen: Screen; clock: Pick<Clock, "monotonic" | "timer">; style: Style; reason: string };
+type FirstRunParts = { screen: Screen; clock: Pick<Clock, "monotonic" | "timer">; style: Style; reason: string };
 
 /** The caller disposes `live`. */
-export type FirstRun = { chosen: Promise<FirstChoice>; onKey(key: Key): void; live: LiveScreen };
+type FirstRun = { chosen: Promise<FirstChoice>; onKey(key: Key): void; live: LiveScreen };
 
 /** Asks once; keys are given to `onKey`. */
 export function askFirstRun({ screen, clock, style, reason }: FirstRunParts): FirstRun {
@@ -60,7 +60,7 @@ function firstRunLines(reason: string): string[] {
   ];
 }
 
-/** How to choose a model: names of variables, and which of them are set. */
+/** Explains how to choose a model: names of variables, and which of them are set. */
 export function keyLines(env: Variables): string[] {
   const rows = KEYS.map(([variable, model]) => {
     const isSet = env[variable] !== undefined && env[variable] !== "";

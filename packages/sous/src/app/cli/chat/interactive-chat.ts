@@ -1,8 +1,8 @@
 /** `sous chat` in a terminal: keys, a line to type in, children that can be chosen, questions that can be answered. */
 
-import { messageOf } from "../../core/errors.ts";
-import type { RunResult } from "../../core/runtime.ts";
-import type { RunRecord } from "../../core/store.ts";
+import { messageOf } from "../../../core/errors.ts";
+import type { RunResult } from "../../../core/runtime.ts";
+import type { RunRecord } from "../../../core/store.ts";
 import type { Application } from "../application/open.ts";
 import { isForPeople } from "../exit-codes.ts";
 import { withoutValues } from "../files/without-secrets.ts";
@@ -19,7 +19,7 @@ import type { Questions } from "./questions.ts";
 import { raiseHint } from "./raise-budget.ts";
 import { COMMAND_NAMES } from "./slash-commands.ts";
 
-export type InteractiveParts = {
+type InteractiveParts = {
   application: Application;
   log?: RunLog | undefined;
   screen: Screen;

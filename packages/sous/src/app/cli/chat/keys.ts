@@ -167,7 +167,7 @@ const ALT: Readonly<Record<string, KeyName>> = {
   "\b": "kill-word-left",
 };
 
-/** What follows the escape byte. */
+/** Keys by the bytes that follow the escape byte. */
 const SEQUENCES: Readonly<Record<string, KeyName>> = {
   "[A": "up",
   "[B": "down",

@@ -1,6 +1,6 @@
 /** Markdown as it arrives, rendered line by line: what is complete is shown once, the unfinished line is known. */
 
-import { trimEndOf } from "../../core/truncate.ts";
+import { trimEndOf } from "../../../core/truncate.ts";
 import type { Colour, Style } from "../terminal/style.ts";
 import { breakLine, cutToWidth, displayWidth, inert } from "../terminal/text.ts";
 
@@ -121,7 +121,7 @@ function inline(text: string): Painted {
     if (name === undefined || light !== undefined)
       spans.push({ from: plain.length, to: plain.length + shown.length, colour });
     plain += shown;
-    // Where a link leads is said: its name could say anything.
+    // The address of a link is shown: its name could say anything.
     if (name !== undefined && name !== address && name !== "") plain += ` (${address})`;
   }
   return { plain: plain + text.slice(last), spans };

@@ -1,10 +1,10 @@
 /** A conversation through a pipe, or where nothing can be drawn: one message a line, and answers to questions in between. */
 
 import type { Interface } from "node:readline";
-import type { Clock } from "../../core/clock.ts";
-import { MissingKey, messageOf } from "../../core/errors.ts";
-import type { SousEvent } from "../../core/event.ts";
-import type { RunResult } from "../../core/runtime.ts";
+import type { Clock } from "../../../core/clock.ts";
+import { MissingKey, messageOf } from "../../../core/errors.ts";
+import type { SousEvent } from "../../../core/event.ts";
+import type { RunResult } from "../../../core/runtime.ts";
 import type { Application } from "../application/open.ts";
 import { isForPeople } from "../exit-codes.ts";
 import type { RunLog } from "../run/log.ts";
@@ -64,7 +64,7 @@ export async function plainChat(parts: PlainChatParts, onChat: (chat: Chat) => v
     return true;
   };
   if (stop.aborted) return;
-  // What follows was meant for that conversation, and not for another.
+  // The lines that follow were meant for that conversation, and not for another.
   const begun = await parts.begin(chat);
   if (begun !== undefined) showResult(begun, output);
   for await (const line of lines) if (stop.aborted || !(await attempt(() => chat.submit(line)))) return;

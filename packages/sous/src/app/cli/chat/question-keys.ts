@@ -1,6 +1,6 @@
 /** The keys that answer a question of a run. */
 
-import type { ApprovalRequest, GivenAnswer } from "../../core/approval.ts";
+import type { ApprovalRequest, GivenAnswer } from "../../../core/approval.ts";
 import type { Application } from "../application/open.ts";
 import type { Style } from "../terminal/style.ts";
 import { inertLine } from "../terminal/text.ts";

@@ -1,6 +1,6 @@
 /** Questions of a run to the person, in a queue. */
 
-import type { ApprovalAnswer, ApprovalRequest, Approve } from "../../core/approval.ts";
+import type { ApprovalAnswer, ApprovalRequest, Approve } from "../../../core/approval.ts";
 import type { ActionWords } from "../application/open.ts";
 
 export type ApprovalQuestion = {
@@ -16,7 +16,7 @@ type Settle = (answer: ApprovalAnswer) => void;
 type Waiting = ApprovalQuestion & { answer(answer: ApprovalAnswer): void };
 
 /**
- * How long a question must have been in sight before anything is its answer. A person does not decide faster, so what is
+ * The time a question must have been in sight before anything is its answer. A person does not decide faster, so what is
  * typed earlier was meant for something else: the question before, which was withdrawn or answered, or a message.
  */
 export const MIN_SHOWN_MS = 700;

@@ -1,6 +1,6 @@
 /** `/budget +…`: how much more is meant, and what may be raised. */
 
-import type { RunResult } from "../../core/runtime.ts";
+import type { RunResult } from "../../../core/runtime.ts";
 import { CommandError } from "../exit-codes.ts";
 import { inertLine } from "../terminal/text.ts";
 import { amountOf } from "../view/limit-lines.ts";

@@ -1,7 +1,7 @@
-/** What can be typed with a slash: each says something about the conversation, or changes how it continues. */
+/** The slash commands: each says something about the conversation, or changes how it continues. */
 
-import { nearest } from "../../core/nearest.ts";
-import type { RunResult } from "../../core/runtime.ts";
+import { nearest } from "../../../core/nearest.ts";
+import type { RunResult } from "../../../core/runtime.ts";
 import type { Application } from "../application/open.ts";
 import { CommandError } from "../exit-codes.ts";
 import { writePrivate } from "../files/file-access.ts";
@@ -16,7 +16,7 @@ import { raiseBudget } from "./raise-budget.ts";
 import { conversationLines } from "./stored-conversation.ts";
 import type { Transcript } from "./transcript.ts";
 
-/** What a command works on. */
+/** The parts that a command works on. */
 export type CommandScene = {
   application: Application;
   conversation: ChatConversation;
@@ -119,7 +119,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
 export const COMMAND_NAMES: readonly string[] = Object.keys(COMMANDS);
 const NOTHING_YET = "Nothing has run yet.";
 
-/** What can be typed and pressed in a chat; the reference is made from it, too. */
+/** Rows about everything that can be typed and pressed in a chat; the reference is made from them, too. */
 export function helpRows(): [typed: string, about: string][] {
   return [
     ...Object.entries(COMMANDS).map(([name, { about }]): [string, string] => [`/${name}`, about]),
@@ -213,7 +213,7 @@ async function exportTo(parameter: string, { application, conversation, say }: C
   if (record === undefined) throw new CommandError("Nothing has been stored yet that could be exported");
   if (isThere(parameter)) throw new CommandError(`${inertLine(parameter, 200)} already exists: give another name`);
   const format = ending === "md" || ending === "html" ? ending : "json";
-  const { exportTree } = await import("../../store/export/tree.ts");
+  const { exportTree } = await import("../../../storage/store/export/tree.ts");
   await writePrivate(parameter, await exportTree(store, record.rootId, format), false);
   say([`Written to ${inertLine(parameter, 200)}.`]);
 }

@@ -1,10 +1,14 @@
 /** Conversations of a store: listed, found, read and shown. A conversation is a tree, and each run of its root is one message. */
 
-import type { EventOf, StoredEvent } from "../../core/event.ts";
-import type { Budget } from "../../core/limits.ts";
-import { textOf } from "../../core/message.ts";
-import type { RunRecord, Store } from "../../core/store.ts";
-import { addCost } from "../../core/usage.ts";
+import type { EventOf, StoredEvent } from "../../../core/event.ts";
+import type { Budget } from "../../../core/limits.ts";
+import { textOf } from "../../../core/message.ts";
+import type { RunRecord, Store } from "../../../core/store.ts";
+import { fromStored } from "../../../core/units.ts";
+import { addCost } from "../../../core/usage.ts";
+import { canResume } from "../../../core/words/outcomes.ts";
+import { EarlierTree } from "../../../runtime/tree/restore/earlier-tree.ts";
+import { refuseChild } from "../../../runtime/tree/restore/refusals.ts";
 import { ROOT_NAME } from "../application/root.ts";
 import { CommandError } from "../exit-codes.ts";
 import { findRun, type RunSearch } from "../stored/find-run.ts";
@@ -14,7 +18,7 @@ import { cost, cutToWidth, inertLine, joinToWidth, localTime, plural } from "../
 import { MarkdownStream } from "./markdown.ts";
 import { echoLines } from "./prompt-line.ts";
 
-/** What a person said, and the run that answered it. */
+/** A person's message, and the run that answered it. */
 export type ConversationMessage = { readonly runId: string; readonly text: string };
 
 /** A conversation that a chat can continue, in a list to choose from. */
@@ -22,7 +26,7 @@ export type ListedChat = Pick<ListedConversation, "last" | "messages"> & {
   readonly rootId: string;
   /** Its first message, also when it was copied since. */
   readonly title: string;
-  /** Of the whole tree. */
+  /** The cost of the whole tree. */
   readonly costUsd: number | null;
 };
 
@@ -31,8 +35,10 @@ export type StoredChat = {
   readonly last: RunRecord;
   readonly messages: readonly ConversationMessage[];
   readonly events: readonly StoredEvent[];
-  /** What the tree may spend. */
+  /** The budget of the tree. */
   readonly budget: Budget | undefined;
+  /** The tree as it was read, to be resumed from once. */
+  earlier(): EarlierTree;
 };
 
 const MAX_LISTED = 10;
@@ -74,9 +80,9 @@ export async function findConversation(
   if (number === 0 || (number !== undefined && chosen === undefined && given !== "last"))
     throw new CommandError(`Unknown conversation ${given}; /resume shows the list`);
   const record = chosen?.last ?? (await findRun(store, given, search));
-  const { rootId, parentId, agent } = record;
+  const { rootId, agent } = record;
   const [id, root] = [inertLine(record.id, 60), inertLine(rootId, 60)];
-  if (parentId !== null) throw new CommandError(`${id} is a child; continue its root: sous chat --resume ${root}`);
+  refuseChild({ ...record, id, rootId: root }, `sous chat --resume ${root}`);
   if (agent !== expected) {
     const other = inertLine(agent, 60);
     const chat = agent === ROOT_NAME ? "sous chat" : `sous chat --agent ${other}`;
@@ -94,8 +100,9 @@ export async function readConversation(store: Store, { rootId }: RunRecord): Pro
   const [events, records] = [await store.read(rootId), await store.tree(rootId)];
   const last = lastOf(records.filter(({ parentId }) => parentId === null));
   const start = events.findLast((event) => event.type === "run-start" && event.parentId === null);
-  const budget = start?.type === "run-start" ? start.budget : undefined;
-  return { rootId, last, events, budget, messages: await messagesOf(store, rootId) };
+  const budget = start?.type === "run-start" && start.budget !== undefined ? fromStored(start.budget) : undefined;
+  const earlier = () => new EarlierTree(rootId, events);
+  return { rootId, last, events, budget, messages: await messagesOf(store, rootId), earlier };
 }
 
 /** Those of the conversation it was copied from come first. */
@@ -151,14 +158,14 @@ export function conversationLines(
   });
 }
 
-/** Of an answer the end is shown: it is what the next message is about. */
+/** Max lines of an answer. Its end is shown, which the next message is about. */
 const MAX_ANSWER_LINES = 20;
 
 /** The last message that was answered, and the one that was not, each with what was said to it. */
 export function earlierLines({ events, last, messages }: StoredChat, columns: number, style: Style): string[] {
   const { glyphs, paint } = style;
   const dim = (text: string): string => paint("dim", cutToWidth(text, columns, glyphs.more));
-  const isInterrupted = last.status === "interrupted";
+  const isInterrupted = canResume(last.status);
   const shown = messages.slice(isInterrupted ? -2 : -1);
   const before = messages.length - shown.length;
   const lines = before > 0 ? [dim(`${glyphs.more} ${plural(before, "earlier message")}`)] : [];

@@ -1,9 +1,9 @@
 /** The terminal in raw mode, key by key. It is restored when this is disposed, and when the process ends. */
 
-import type { Clock } from "../../core/clock.ts";
+import type { Clock } from "../../../core/clock.ts";
 import { type Key, KeyDecoder } from "./keys.ts";
 
-export type TerminalEvents = {
+type TerminalEvents = {
   onKey(key: Key): void;
   onResize(): void;
   /** Ctrl-Z: the shell is about to have the terminal. Afterwards `onResize` is called. */
@@ -15,7 +15,7 @@ export type TerminalEvents = {
 const BRACKETED_PASTE = "\u001b[?2004h";
 const PLAIN_PASTE = "\u001b[?2004l";
 const SHOW_CURSOR = "\u001b[?25h";
-/** How long an escape byte waits for the rest of its sequence. */
+/** The time an escape byte waits for the rest of its sequence. */
 const ESCAPE_MS = 40;
 /** A process that still runs this long after a stop signal was not stopped. */
 const SUSPEND_MS = 200;

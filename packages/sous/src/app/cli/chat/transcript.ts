@@ -1,8 +1,8 @@
 /** A conversation as lines: those that are done and stay, and below them the run in progress. A fold over events. */
 
-import type { SousEvent, StoredEvent } from "../../core/event.ts";
-import { textOf } from "../../core/message.ts";
-import { isSubagentToolName } from "../../core/spawn.ts";
+import type { SousEvent, StoredEvent } from "../../../core/event.ts";
+import { textOf } from "../../../core/message.ts";
+import { isSubagentToolName } from "../../../core/spawn.ts";
 import { colourOf, type Style, statusWords } from "../terminal/style.ts";
 import { breakLine, cutToWidth, inert } from "../terminal/text.ts";
 import { type LiveView, liveLines, treeMetrics } from "../view/live-lines.ts";
@@ -24,19 +24,19 @@ export class Transcript {
   tree: RunTree;
   /** True shows what tools said, and what the children did last. */
   isExpanded = false;
-  /** How the limits of the live run stand, for the rows of those that wait. */
+  /** The state of the live run's limits, for the rows of those that wait. */
   limits: () => LiveView["limits"] = () => undefined;
   readonly #style: Style;
   readonly #markdown: MarkdownStream;
   /** Runs that are printed and no longer drawn. */
   readonly #printed = new Set<RunNode>();
-  /** What a run did last, by its id. */
+  /** The last steps of a run, by its id. */
   readonly #log = new Map<string, string[]>();
   /** Real paths by what is shown of them; undefined when two look the same. */
   readonly #paths = new Map<string, string | undefined>();
-  /** What the answer that is being written has shown so far, over all attempts to get it. */
+  /** The text shown so far of the answer that is being written, over all attempts to get it. */
   #shown = "";
-  /** What another attempt has said so far, while that is only what was shown already; undefined in the first attempt. */
+  /** The text of another attempt so far, while it only repeats what was shown; undefined in the first attempt. */
   #repeated: string | undefined;
 
   constructor(style: Style) {
@@ -84,7 +84,7 @@ export class Transcript {
       case "message-end":
         return this.#endAnswer(textOf(event.message), columns);
       case "retry":
-        // What was shown is not shown again: the next attempt mostly begins with the same words.
+        // Shown text is not shown again: the next attempt mostly begins with the same words.
         this.#repeated = "";
         return this.#plain(event, columns);
       case "tool-call-end":
@@ -105,7 +105,7 @@ export class Transcript {
     return maxLines > 0 ? this.#markdown.pending(columns).slice(-maxLines) : [];
   }
 
-  /** What is going on: a head line, and two lines a child. */
+  /** The work in progress: a head line, and two lines a child. */
   workLines(view: LiveView): string[] {
     const { root } = this;
     if (root === undefined) return [];
@@ -225,7 +225,7 @@ export class Transcript {
 }
 
 function isOver(node: RunNode): boolean {
-  return node.status !== "running" && node.status !== "waiting" && node.children.every(isOver);
+  return node.status !== "running" && node.status !== "queued" && node.children.every(isOver);
 }
 
 function countOf(node: RunNode): number {

@@ -1,9 +1,9 @@
-/** What a typed line means: a message with the files it names, a command or a shell line. */
+/** Reads a typed line: a message with the files it names, a command or a shell line. */
 
 import { constants } from "node:fs";
 import { open, realpath } from "node:fs/promises";
 import { relative, resolve, sep } from "node:path";
-import { trimEndOf } from "../../core/truncate.ts";
+import { trimEndOf } from "../../../core/truncate.ts";
 import { CommandError } from "../exit-codes.ts";
 import { inertLine } from "../terminal/text.ts";
 

@@ -1,11 +1,18 @@
-/** What `sous agents` shows: a list of agent files, one with all its rights and limits, and what is wrong with them. */
+/** The lines of `sous agents`: a list of agent files, one with all its rights and limits, and what is wrong with them; and the settings it needs for that. */
 
+import type { LimitState } from "../../../core/limits.ts";
 import type { AgentFile, AgentProblem } from "../../config/agents/file.ts";
 import type { EffectiveRights } from "../../config/agents/rights.ts";
-import type { LimitState } from "../../core/limits.ts";
+import type { Configuration } from "../../config/configuration.ts";
+import { LIMIT_SETTINGS } from "../../config/limit-settings.ts";
+import type { LoadedConfiguration } from "../../config/load-configuration.ts";
+import { ConfigurationError, whereIs } from "../../config/problem.ts";
+import type { ProjectTrust } from "../../config/trust/trust.ts";
+import { readConfiguration } from "../application/project.ts";
+import type { ProcessContext } from "../files/paths.ts";
 import type { Output } from "../terminal/output.ts";
 import { cutToWidth, displayWidth, duration, inertLine, plural } from "../terminal/text.ts";
-import { amountOf, limitName } from "../view/limit-lines.ts";
+import { amountOf, limitName, limitsBefore } from "../view/limit-lines.ts";
 
 /** One line each: name, tools, model, file; and below it what it is for. */
 export function agentLines(agents: readonly AgentFile[], { columns, style }: Output): string[] {
@@ -88,3 +95,40 @@ export type ConfiguredLimit = LimitState & {
   /** The file and line, or the variable. */
   readonly from: string;
 };
+
+/** The budget of all children together. A sentence when the configuration has mistakes. */
+export async function configuredLimits(
+  context: ProcessContext,
+  trust: ProjectTrust,
+): Promise<readonly ConfiguredLimit[] | string> {
+  try {
+    const { configuration, origins } = await settingsFor(context, trust);
+    return limitsBefore({}, configuration.agent.limits.children).map((limit) => {
+      const setting = LIMIT_SETTINGS[`limits.children.${limit.unit}`].key;
+      return { ...limit, setting, from: origins.get(setting)?.origin.where ?? "" };
+    });
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    const [first] = error.problems;
+    const where = first === undefined ? "" : ` (${whereIs(first)})`;
+    return `the limits of the configuration are not known, because it has mistakes${where}: sous config check shows them`;
+  }
+}
+
+/** Undefined when it has mistakes, so that an agent is not blamed for them. */
+export async function configurationFor(
+  context: ProcessContext,
+  trust: ProjectTrust,
+): Promise<Configuration | undefined> {
+  try {
+    return (await settingsFor(context, trust)).configuration;
+  } catch (error) {
+    if (error instanceof ConfigurationError) return undefined;
+    throw error;
+  }
+}
+
+function settingsFor(context: ProcessContext, trust: ProjectTrust): Promise<LoadedConfiguration> {
+  const project = trust.state === "trusted" ? trust : undefined;
+  return readConfiguration({ flags: { configFile: undefined }, ...context, project });
+}

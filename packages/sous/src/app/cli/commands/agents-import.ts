@@ -2,12 +2,12 @@
 
 import { lstat, mkdir, readFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
+import { messageOf } from "../../../core/errors.ts";
+import { checkPattern } from "../../../runtime/rights/rule-pattern.ts";
 import type { AgentDialect, AgentFile, AgentProblem } from "../../config/agents/file.ts";
 import type { AgentFolder } from "../../config/agents/folders.ts";
 import { findAgentFiles } from "../../config/agents/load.ts";
 import { readAgentFile } from "../../config/agents/read.ts";
-import { messageOf } from "../../core/errors.ts";
-import { checkPattern } from "../../rights/rule-pattern.ts";
 import { userAgents } from "../application/project.ts";
 import { CommandError, EXIT, usageError } from "../exit-codes.ts";
 import { writePrivate } from "../files/file-access.ts";
@@ -70,7 +70,7 @@ function isNew({ state }: Copy): boolean {
   return state === "new";
 }
 
-/** Where the other programs keep what is the user's own. */
+/** The folders in which other programs keep the user's own agents. */
 function foldersOf({ env }: ProcessContext, from: string | undefined): AgentFolder[] {
   const named = PROGRAMS.find((each) => each === from);
   if (from !== undefined && named === undefined) throw usageError(`--from takes ${PROGRAMS.join(", ")}`);

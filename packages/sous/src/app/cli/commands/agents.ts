@@ -2,31 +2,46 @@
 
 import { lstat, mkdir } from "node:fs/promises";
 import { basename, join, relative, resolve } from "node:path";
+import type { McpServer } from "../../../core/configuration.ts";
+import { messageOf } from "../../../core/errors.ts";
+import { nearest } from "../../../core/nearest.ts";
+import { shownLimit } from "../../../core/units.ts";
+import { checkPattern } from "../../../runtime/rights/rule-pattern.ts";
 import type { AgentFile, AgentProblem, ReadAgent } from "../../config/agents/file.ts";
 import { placeOf } from "../../config/agents/folders.ts";
-import { reservedProblems } from "../../config/agents/mcp-servers.ts";
+import { reservedProblems } from "../../config/agents/mcp-entries.ts";
 import { readAgentFile } from "../../config/agents/read.ts";
 import { checkCallSize, toEffectiveRights } from "../../config/agents/rights.ts";
 import { OUR_TOOLS } from "../../config/agents/tools.ts";
+import type { Configuration } from "../../config/configuration.ts";
 import { MAX_AGENT_BYTES, readSmallFile } from "../../config/read-file.ts";
 import { projectRoot } from "../../config/trust/files.ts";
 import type { ProjectTrust } from "../../config/trust/trust.ts";
-import type { Configuration, McpServer } from "../../core/configuration.ts";
-import { messageOf } from "../../core/errors.ts";
-import { nearest } from "../../core/nearest.ts";
-import { checkPattern } from "../../rights/rule-pattern.ts";
-import { notesLine, onProviderOf } from "../application/agent-files.ts";
-import { findTrust, loadAgents, serverNames, trustWarning, userAgents } from "../application/project.ts";
+import {
+  findTrust,
+  loadAgents,
+  notesLine,
+  onProviderOf,
+  serverNames,
+  trustWarning,
+  userAgents,
+} from "../application/project.ts";
 import { CommandError, EXIT, usageError } from "../exit-codes.ts";
 import { writePrivate } from "../files/file-access.ts";
 import { processContext } from "../files/paths.ts";
 import { snakeCase } from "../stored/run-json.ts";
-import { quoted, readOptions, refusePositionals } from "../table/options.ts";
+import { quoted, readOptions, refusePositionals, wrongWord } from "../table/options.ts";
 import { AGENTS } from "../table/setup-entries.ts";
 import { type Output, openOutput, printJson, tell } from "../terminal/output.ts";
 import { inertLine, plural } from "../terminal/text.ts";
-import { agentLines, type ConfiguredLimit, problemLines, rightsLines } from "./agent-lines.ts";
-import { configurationFor, configuredLimits } from "./agent-settings.ts";
+import {
+  agentLines,
+  type ConfiguredLimit,
+  configurationFor,
+  configuredLimits,
+  problemLines,
+  rightsLines,
+} from "./agent-lines.ts";
 import { agentTemplate } from "./agent-template.ts";
 import { importAgents } from "./agents-import.ts";
 
@@ -55,12 +70,8 @@ export async function agents(parameters: readonly string[]): Promise<number> {
     case "import":
       refusePositionals(`${COMMAND} import`, names);
       return importAgents(processContext(), { from: values.from, isYes: values.yes, isJson: values.json, output });
-    default: {
-      const found = action === undefined ? "" : `; found ${quoted(action)}`;
-      throw usageError(
-        `${COMMAND} takes list, show NAME, check [FILE …], new NAME or import${found}. See ${COMMAND} --help.`,
-      );
-    }
+    default:
+      throw wrongWord(COMMAND, "takes list, show NAME, check [FILE …], new NAME or import", action);
   }
 }
 
@@ -70,7 +81,7 @@ function oneName(action: string, [name, ...rest]: readonly string[]): string {
   return name;
 }
 
-/** What is found, after one line about what is not read. */
+/** Loads the agents, after one line about what is not read. */
 async function load(): Promise<Loaded> {
   const trust = await findTrust(processContext());
   const warning = trustWarning(trust);
@@ -248,7 +259,8 @@ async function makeFolder(folder: string, root: string | undefined): Promise<voi
   });
 }
 
-function limitJson({ of, unit, limit, setting, from }: ConfiguredLimit): object {
+function limitJson({ setting, from, ...state }: ConfiguredLimit): object {
+  const { of, unit, limit } = shownLimit(state);
   return { of, unit: snakeCase(unit), limit, setting, from };
 }
 

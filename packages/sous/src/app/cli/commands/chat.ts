@@ -2,10 +2,10 @@
 
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { MissingKey } from "../../core/errors.ts";
-import type { RunResult } from "../../core/runtime.ts";
-import type { RunRecord } from "../../core/store.ts";
-import { systemClock } from "../../host.ts";
+import { MissingKey } from "../../../core/errors.ts";
+import type { RunResult } from "../../../core/runtime.ts";
+import type { RunRecord } from "../../../core/store.ts";
+import { systemClock } from "../../../machine/host.ts";
 import { type Application, openApplication } from "../application/open.ts";
 import { ROOT_NAME } from "../application/root.ts";
 import type { ApplicationRequest } from "../application/settings.ts";
@@ -23,13 +23,11 @@ import { openRunLog, openScreenLog, type RunLogOptions } from "../run/log.ts";
 import { progressStyle } from "../run/watch.ts";
 import { databaseFlags, findDatabase, openRuns, sameDatabase } from "../stored/database.ts";
 import { findToRead, isElsewhere } from "../stored/find-run.ts";
-import { readOptions, refusePositionals } from "../table/options.ts";
+import { readOnlyOptions } from "../table/options.ts";
 import { CHAT } from "../table/run-entries.ts";
 import { type RunFlags, readRunFlags } from "../table/run-flags.ts";
 import { catchInterrupts, openUnlessInterrupted } from "../terminal/interrupts.ts";
 import { type Display, type Output, openOutput, tell } from "../terminal/output.ts";
-
-const COMMAND = "sous chat";
 
 type ChatRequest = {
   flags: RunFlags;
@@ -42,8 +40,7 @@ type ChatRequest = {
 };
 
 export async function chat(parameters: readonly string[]): Promise<number> {
-  const { values, positionals } = readOptions(CHAT, withList(parameters));
-  refusePositionals(COMMAND, positionals, ' One task without a conversation is sous run "TASK".');
+  const values = readOnlyOptions(CHAT, withList(parameters), ' One task without a conversation is sous run "TASK".');
   if (values.continue && values.resume !== undefined)
     throw usageError("--continue is the newest conversation, --resume another: give one of them");
   if (values.here && !values.continue && values.resume === undefined)

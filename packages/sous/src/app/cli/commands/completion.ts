@@ -1,9 +1,8 @@
 /** `sous completion`: prints the script that makes a shell complete what is typed. */
 
-import { usageError } from "../exit-codes.ts";
 import { type CommandEntry, OFFERS, type Offer, type OptionEntry } from "../table/entry.ts";
 import { COMMAND_TABLE } from "../table/help.ts";
-import { quoted, readOptions, refusePositionals } from "../table/options.ts";
+import { readOptions, refusePositionals, wrongWord } from "../table/options.ts";
 import { COMPLETION } from "../table/setup-entries.ts";
 
 const COMMAND = "sous completion";
@@ -13,10 +12,7 @@ export async function completion(parameters: readonly string[]): Promise<number>
   const [given, ...rest] = positionals;
   refusePositionals(COMMAND, rest);
   const shell = SHELLS.find((name) => name === given);
-  if (shell === undefined) {
-    const found = given === undefined ? "" : `; found ${quoted(given)}`;
-    throw usageError(`${COMMAND} needs the name of a shell: ${SHELLS.join(", ")}${found}. See ${COMMAND} --help.`);
-  }
+  if (shell === undefined) throw wrongWord(COMMAND, `needs the name of a shell: ${SHELLS.join(", ")}`, given);
   process.stdout.write(COMPLETION_SCRIPTS[shell](COMMAND_TABLE));
   return 0;
 }
@@ -35,7 +31,7 @@ const LOOK_UP_RUNS =
 const LOOK_UP_AGENTS =
   'command sous agents list --json 2>/dev/null | command sed -n \'s/^ *"name": "\\([A-Za-z0-9][A-Za-z0-9._-]*\\)",*$/\\1/p\'';
 
-/** What can be completed: one of a few words, or names that the shell looks up. */
+/** The candidates for a word: one of a few words, or names that the shell looks up. */
 type Candidates = { readonly words?: readonly string[] | undefined; readonly offers?: Offer | undefined };
 
 function candidatesOf({ value, words }: OptionEntry): Candidates {
@@ -103,7 +99,7 @@ complete -F _sous sous
 `;
 }
 
-/** What stands behind an option that takes a value, and behind a word. */
+/** Completions behind an option that takes a value, and behind a word. */
 function bashValues(entry: CommandEntry): string[] {
   const valued = optionsOf(entry).filter(({ value }) => value !== undefined);
   return [

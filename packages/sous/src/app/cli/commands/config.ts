@@ -2,12 +2,12 @@
 
 import { configurationSchema, type Explanation, explain, nearestSetting } from "../../config/explain.ts";
 import type { LoadedConfiguration } from "../../config/load-configuration.ts";
-import { ConfigurationError, whereIs } from "../../core/problem.ts";
+import { ConfigurationError, whereIs } from "../../config/problem.ts";
 import { readWithProject } from "../application/project.ts";
 import { EXIT, usageError } from "../exit-codes.ts";
 import { processContext } from "../files/paths.ts";
 import { showProblems } from "../report-error.ts";
-import { quoted, readOptions, refusePositionals } from "../table/options.ts";
+import { quoted, readOptions, refusePositionals, wrongWord } from "../table/options.ts";
 import { CONFIG_COMMAND } from "../table/setup-entries.ts";
 import { type Display, type Output, openOutput, printJson, tell } from "../terminal/output.ts";
 import type { Style } from "../terminal/style.ts";
@@ -45,9 +45,7 @@ export async function config(parameters: readonly string[]): Promise<number> {
       printJson(configurationSchema());
       return EXIT.ok;
     default:
-      throw usageError(
-        `${COMMAND} takes explain, check or schema${action === undefined ? "" : `; found ${quoted(action)}`}. See ${COMMAND} --help.`,
-      );
+      throw wrongWord(COMMAND, "takes explain, check or schema", action);
   }
 }
 

@@ -1,10 +1,10 @@
 /**
- * What the scripted model of `sous demo` says. Each answer is made from what the tools really found, so it is true in any
+ * The script of the model of `sous demo`. Each answer is made from what the tools really found, so it is true in any
  * folder; only the choice of the next step is written down beforehand.
  */
 
-import type { ModelRequest } from "../../core/model.ts";
-import type { Step } from "../../testing/steps.ts";
+import type { ModelRequest } from "../../../core/model.ts";
+import type { Step } from "../../../testing/steps.ts";
 import { plural } from "../terminal/text.ts";
 
 /** A stored run of this model is one of the demo. */
@@ -141,17 +141,17 @@ function keepReading(request: ModelRequest): Step[] {
 
 function say(pauseMs: number, text: string): Step[] {
   return [
-    { step: "wait", milliseconds: pauseMs },
+    { step: "wait", delayMs: pauseMs },
     { step: "text", chunks: [text] },
   ];
 }
 
 function call(pauseMs: number, toolName: string, input: unknown, text = ""): Step[] {
   const words: Step[] = text === "" ? [] : [{ step: "text", chunks: [text] }];
-  return [{ step: "wait", milliseconds: pauseMs }, ...words, { step: "call", toolName, input, callId: undefined }];
+  return [{ step: "wait", delayMs: pauseMs }, ...words, { step: "call", toolName, input, callId: undefined }];
 }
 
-/** What this agent's calls of a tool came back with, in their order. */
+/** The results of this agent's calls of a tool, in their order. */
 function resultsOf({ messages }: ModelRequest, toolName: string): { output: string; isError: boolean }[] {
   return messages.flatMap((message) =>
     message.role === "tool" ? message.content.filter((part) => part.toolName === toolName) : [],

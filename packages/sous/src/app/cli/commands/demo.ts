@@ -1,18 +1,18 @@
 /** `sous demo`: a real tree of agents over real files, on a model that follows a script and says so. */
 
-import { type AgentDefinition, agent } from "../../core/agent.ts";
-import type { Clock } from "../../core/clock.ts";
-import type { RuntimeOptions } from "../../core/runtime.ts";
-import { systemHost } from "../../host.ts";
-import { createRuntime, type Runtime } from "../../runtime.ts";
-import { scriptedModel } from "../../testing/scripted-model.ts";
+import { type AgentDefinition, agent } from "../../../core/agent.ts";
+import type { Clock } from "../../../core/clock.ts";
+import type { RuntimeOptions } from "../../../core/runtime.ts";
+import { systemHost } from "../../../machine/host.ts";
+import { createRuntime, type Runtime } from "../../../runtime.ts";
+import { scriptedModel } from "../../../testing/scripted-model.ts";
 import { readOnlyTools } from "../../tools/read-only.ts";
 import { readConfiguration } from "../application/project.ts";
 import { exitCodeOf } from "../exit-codes.ts";
 import { processContext } from "../files/paths.ts";
 import { watchRun } from "../run/watch.ts";
 import { databaseFlags, openForRun, sameDatabase, storageOf, warnOfLoss } from "../stored/database.ts";
-import { readOptions, refusePositionals } from "../table/options.ts";
+import { readOnlyOptions } from "../table/options.ts";
 import { DEMO } from "../table/run-entries.ts";
 import { readRunFlags } from "../table/run-flags.ts";
 import { catchInterrupts } from "../terminal/interrupts.ts";
@@ -21,11 +21,8 @@ import { inert, inertLine } from "../terminal/text.ts";
 import { treeLines } from "../view/tree-lines.ts";
 import { DEMO_MAX_DEPTH, DEMO_MODEL, DEMO_TASK, demoAnswer } from "./demo-script.ts";
 
-const COMMAND = "sous demo";
-
 export async function demo(parameters: readonly string[]): Promise<number> {
-  const { values, positionals } = readOptions(DEMO, parameters);
-  refusePositionals(COMMAND, positionals);
+  const values = readOnlyOptions(DEMO, parameters);
   const output = openOutput(process.stdout, values);
   const progress = openOutput(process.stderr, values);
   const flags = readRunFlags(values);
@@ -52,7 +49,7 @@ export async function demo(parameters: readonly string[]): Promise<number> {
   return exitCodeOf(result, interrupt.exitCode());
 }
 
-/** How a person calls the command here: npm sets this variable for what `npx` and `npm run` start. */
+/** The command as a person types it here: npm sets this variable for what `npx` and `npm run` start. */
 function called(): string {
   return process.env.npm_command === undefined ? "sous" : "npx sous";
 }

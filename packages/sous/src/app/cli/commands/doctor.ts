@@ -1,12 +1,15 @@
 /** `sous doctor`: looks at the machine and the setup, and says what to do. Changes nothing, and starts only agent servers. */
 
-import { messageOf } from "../../core/errors.ts";
-import { checkDatabase, checkDisk, checkFolders, checkSettingsFile } from "../doctor/folders.ts";
+import { messageOf } from "../../../core/errors.ts";
 import {
   type Check,
   type CheckState,
+  checkDatabase,
+  checkDisk,
+  checkFolders,
   checkLeftovers,
   checkPrograms,
+  checkSettingsFile,
   checkTerminal,
   checkVersions,
   findPrograms,
@@ -15,22 +18,20 @@ import {
   type Terminal,
 } from "../doctor/machine.ts";
 import { checkModel, checkPrices } from "../doctor/model.ts";
-import { checkServers } from "../doctor/servers.ts";
+import { checkServers, checkTelemetry } from "../doctor/servers.ts";
 import { checkSetup } from "../doctor/setup.ts";
-import { checkTelemetry } from "../doctor/telemetry.ts";
 import { EXIT } from "../exit-codes.ts";
 import { databaseFile, type ProcessContext, processContext } from "../files/paths.ts";
-import { readOptions, refusePositionals } from "../table/options.ts";
+import { readOnlyOptions } from "../table/options.ts";
 import { DOCTOR } from "../table/setup-entries.ts";
 import { type Output, openOutput, printJson } from "../terminal/output.ts";
 import type { Colour } from "../terminal/style.ts";
 import { breakLine, cutToWidth, displayWidth, inertLine, plural } from "../terminal/text.ts";
 
 export async function doctor(parameters: readonly string[]): Promise<number> {
-  const { values, positionals } = readOptions(DOCTOR, parameters);
-  refusePositionals("sous doctor", positionals);
+  const values = readOnlyOptions(DOCTOR, parameters);
   const output = openOutput(process.stdout, values);
-  const { default: manifest } = await import("../../../package.json", { with: { type: "json" } });
+  const { default: manifest } = await import("../../../../package.json", { with: { type: "json" } });
   const { isTTY = false, columns, rows } = process.stdout;
   const request: DoctorRequest = {
     ...processContext(),
@@ -70,7 +71,7 @@ export async function examine(request: DoctorRequest): Promise<Check[]> {
     ...(await checkRuns(request, setup.configuration?.agent.subagent.persistencePath)),
     ...checkPrograms(await findPrograms({ cwd, env })),
     ...(await checkServers(setup.configuration, { cwd, env })),
-    ...(await checkTelemetry(setup.configuration?.telemetry, env)),
+    ...(await checkTelemetry(setup.configuration, env)),
     await checkLeftovers(env),
   ];
 }
@@ -102,7 +103,7 @@ export function toJson(checks: readonly Check[]): Record<string, unknown> {
 const COLOURS: Readonly<Record<CheckState, Colour>> = { ok: "green", warning: "yellow", problem: "red" };
 const STATE_COLUMNS = "problem".length + 2;
 
-/** Of the column for names: a longer one has its text below it. */
+/** Max width of the column for names: a longer one has its text below it. */
 const MAX_NAME_COLUMNS = 28;
 const MIN_TEXT_COLUMNS = 30;
 

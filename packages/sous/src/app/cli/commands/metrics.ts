@@ -1,14 +1,14 @@
 /** `sous metrics`: serves what all runs of a database add up to, until it is stopped. */
 
-import { messageOf } from "../../core/errors.ts";
-import { serveMetrics } from "../../telemetry/metrics-endpoint.ts";
-import { createRegistry } from "../../telemetry/registry.ts";
-import { measureStore } from "../../telemetry/totals-metrics.ts";
+import { serveMetrics } from "../../../bridges/telemetry/metrics-endpoint.ts";
+import { createRegistry } from "../../../bridges/telemetry/registry.ts";
+import { measureStore } from "../../../bridges/telemetry/totals-metrics.ts";
+import { messageOf } from "../../../core/errors.ts";
 import { EXIT, usageError } from "../exit-codes.ts";
 import { processContext } from "../files/paths.ts";
 import { findDatabase, openRuns } from "../stored/database.ts";
-import { METRICS_COMMAND } from "../table/metrics-entry.ts";
-import { readOptions, refusePositionals } from "../table/options.ts";
+import { readOnlyOptions } from "../table/options.ts";
+import { METRICS_COMMAND } from "../table/stored-entries.ts";
 import { catchInterrupts } from "../terminal/interrupts.ts";
 import { tell } from "../terminal/output.ts";
 import { inertLine } from "../terminal/text.ts";
@@ -16,8 +16,7 @@ import { inertLine } from "../terminal/text.ts";
 const MAX_PORT = 65_535;
 
 export async function metrics(parameters: readonly string[]): Promise<number> {
-  const { values, positionals } = readOptions(METRICS_COMMAND, parameters);
-  refusePositionals("sous metrics", positionals);
+  const values = readOnlyOptions(METRICS_COMMAND, parameters);
   const { port, "db-path": dbPath, config: configFile } = values;
   if (port > MAX_PORT) throw usageError(`--port is at most ${MAX_PORT}; found ${port}`);
   using interrupts = catchInterrupts();

@@ -1,22 +1,22 @@
 /** `sous permissions test COMMAND`: which rule decides about a command of the terminal tool, a tool of an MCP server, an agent, or a delegation. Runs nothing. */
 
+import type { RuleAnswer } from "../../../core/approval.ts";
+import { messageOf, UserError } from "../../../core/errors.ts";
+import { ServerBook } from "../../../core/external-agent.ts";
+import { readMcpName } from "../../../core/mcp-names.ts";
+import { nearestFirst } from "../../../core/nearest.ts";
+import { isRecord } from "../../../core/schema.ts";
+import type { Judgement } from "../../../runtime/rights/policy.ts";
 import { givenEntry } from "../../config/agents/mcp-entries.ts";
-import type { RuleAnswer } from "../../core/approval.ts";
-import type { Configuration } from "../../core/configuration.ts";
-import { messageOf, UserError } from "../../core/errors.ts";
-import { readMcpName } from "../../core/mcp-names.ts";
-import { nearestFirst } from "../../core/nearest.ts";
-import { isRecord } from "../../core/schema.ts";
-import type { Judgement } from "../../rights/policy.ts";
+import type { Configuration } from "../../config/configuration.ts";
 import { guardPaths } from "../application/guards.ts";
-import { findServer } from "../application/outside.ts";
 import { loadAgents, readWithProject } from "../application/project.ts";
 import { ROOT_NAME } from "../application/root.ts";
-import { policyFor } from "../application/rules.ts";
+import { commandRules } from "../application/rules.ts";
 import { EXIT, usageError } from "../exit-codes.ts";
 import { processContext } from "../files/paths.ts";
 import { findMcpServer } from "../mcp/servers.ts";
-import { quoted, readOptions, refusePositionals } from "../table/options.ts";
+import { quoted, readOptions, refusePositionals, wrongWord } from "../table/options.ts";
 import { readRunFlags } from "../table/run-flags.ts";
 import { PERMISSIONS } from "../table/setup-entries.ts";
 import { openOutput, printJson, tell } from "../terminal/output.ts";
@@ -27,10 +27,7 @@ const COMMAND = "sous permissions";
 export async function permissions(parameters: readonly string[]): Promise<number> {
   const { values, positionals } = readOptions(PERMISSIONS, parameters);
   const [action, command, ...rest] = positionals;
-  if (action !== "test")
-    throw usageError(
-      `${COMMAND} takes test${action === undefined ? "" : `; found ${quoted(action)}`}. See ${COMMAND} --help.`,
-    );
+  if (action !== "test") throw wrongWord(COMMAND, "takes test", action);
   if (command === undefined) throw usageError(`${COMMAND} test needs a command, such as 'git push'`);
   refusePositionals(`${COMMAND} test`, rest, " Put the command into quotes.");
   const context = processContext();
@@ -45,11 +42,11 @@ export async function permissions(parameters: readonly string[]): Promise<number
   const { agentServers, mcpServers } = configuration;
   const files = trust.state === "trusted" ? trust : { files: [] };
   const { agents } = await loadAgents(context, files, configuration);
-  const bounds = { heldRules: trust.heldRules, guards, agents };
-  const policy = policyFor({ flags: { rights }, env: context.env }, configuration, bounds);
+  const bounds = { heldRules: trust.heldRules, guards, files: agents, tools: [] };
+  const { rules } = commandRules({ flags: { rights }, env: context.env }, configuration, bounds);
   const who = { runId: "", path: ROOT_NAME, agent: ROOT_NAME, callId: "", above: [] };
   const call = delegationOf(command, agentServers) ?? mcpCallOf(command, mcpServers) ?? callOf(command, agents);
-  const judgement = policy.explain({ ...who, ...call, cwd: context.cwd });
+  const judgement = rules.explain({ ...who, ...call, cwd: context.cwd });
   if (values.json) printJson(judgementJson(command, judgement));
   else openOutput(process.stdout, values).printText(judgementLines(judgement).join("\n"));
   return EXIT.ok;
@@ -62,7 +59,7 @@ function delegationOf(given: string, servers: Configuration["agentServers"]): Ca
   const name = /^subagent_delegate\(([^()]*(?:\([^()]*\))?)\)$/.exec(given.trim())?.[1];
   if (name === undefined) return undefined;
   try {
-    const { name: serverName } = findServer(servers, name.trim());
+    const { name: serverName } = new ServerBook(Object.values(servers)).find(name.trim());
     return { toolName: "subagent_delegate", input: { serverName, task: "", description: "" } };
   } catch (error) {
     throw usageError(messageOf(error));
@@ -120,7 +117,7 @@ function callOf(given: string, agents: readonly { readonly name: string }[]): Ca
   );
 }
 
-/** What happens then, in words. */
+/** The answers in words. */
 const ANSWERS: Record<RuleAnswer["effect"] | "tier", string> = {
   allow: "runs without a question",
   deny: "refused",

@@ -4,27 +4,27 @@ import { usageError } from "../exit-codes.ts";
 import { processContext } from "../files/paths.ts";
 import { type DatabaseFlags, findDatabase } from "../stored/database.ts";
 import { type OptionValues, quoted, readOptions, refusePositionals } from "../table/options.ts";
-import { REPLAY } from "../table/replay-entry.ts";
+import { REPLAY } from "../table/stored-entries.ts";
 import { type Output, openOutput } from "../terminal/output.ts";
 
 const COMMAND = "sous replay";
 
-/** What every part of `sous replay` is given. */
+/** The argument of every part of `sous replay`. */
 export type ReplayRequest = {
   /** As they were typed. */
   readonly values: OptionValues<typeof REPLAY>;
   /** The file of the database. */
   readonly file: string;
-  /** What was typed about the database. */
+  /** The options about the database. */
   readonly flags: DatabaseFlags;
   readonly output: Output;
   /** The second id of `--diff`. */
   readonly otherId: string;
 };
 
-/** What it can be asked for; exactly one of them. */
+/** The actions; exactly one of them is asked for. */
 const ACTIONS = ["list", "id", "diff", "import", "prune", "backup"] as const;
-/** What it can do with one run; at most one of them. */
+/** The actions on one run; at most one of them. */
 const WITH_ID = ["tree", "request", "rerun", "export", "save-cassette"] as const;
 
 export async function replay(parameters: readonly string[]): Promise<number> {

@@ -1,11 +1,12 @@
 /** `sous resume`: continues a stored run after a crash or a stop, in its own tree or in a copy. What is finished is not done again. */
 
-import type { AgentDefinition } from "../../core/agent.ts";
-import type { EventOf, StoredEvent } from "../../core/event.ts";
-import type { Budget } from "../../core/limits.ts";
-import { foldRunState } from "../../core/run-state.ts";
-import type { ResumeOptions, RunHandle, RunResult } from "../../core/runtime.ts";
-import type { RunRecord, Store } from "../../core/store.ts";
+import type { AgentDefinition } from "../../../core/agent.ts";
+import type { EventOf } from "../../../core/event.ts";
+import type { Budget } from "../../../core/limits.ts";
+import type { ResumeOptions, RunHandle, RunResult } from "../../../core/runtime.ts";
+import type { RunRecord, Store } from "../../../core/store.ts";
+import { fromStored, secondsToMs } from "../../../core/units.ts";
+import type { EarlierTree } from "../../../runtime/tree/restore/earlier-tree.ts";
 import { assembleStored, type StoredAssembly } from "../application/stored.ts";
 import { CommandError, usageError } from "../exit-codes.ts";
 import { processContext, thisFolder } from "../files/paths.ts";
@@ -45,8 +46,8 @@ export async function resume(parameters: readonly string[]): Promise<number> {
     at: values.at,
     moreTokens: values["add-tokens"],
     moreUsd: values["add-budget"],
-    seconds: flags.limits.seconds,
-    maxTurns: flags.limits.maxTurns,
+    seconds: values.timeout,
+    maxTurns: flags.maxTurns,
   };
   const typedAnswers = { approve: values.approve ?? [], deny: values.deny ?? [] };
   const isAnswered = typedAnswers.approve.length + typedAnswers.deny.length > 0;
@@ -65,8 +66,7 @@ export async function resume(parameters: readonly string[]): Promise<number> {
   };
   const stored = await chooseRun(store, given, how, search);
   const file = values["log-file"];
-  const { openQuestions } = await import("../../rights/open-questions.ts");
-  const answers = isAnswered ? answersOf(typedAnswers, openQuestions(stored.events)) : {};
+  const answers = isAnswered ? answersOf(typedAnswers, stored.earlier.questions.list()) : {};
   // One answer is none to the other questions: those stay open.
   const ask = values.park || isAnswered ? answerLater : undefined;
   const request = { flags, ...context, ask, optionFiles: [file], signal: interrupt.signal };
@@ -78,7 +78,7 @@ export async function resume(parameters: readonly string[]): Promise<number> {
   const { result, tree } = await watchRun({
     clock: assembled.clock,
     style,
-    earlier: how.isFork ? [] : stored.events,
+    earlier: how.isFork ? [] : stored.earlier.events,
     start: (show) => {
       const onEvent = log === undefined ? show : [log.onEvent, show];
       return continueRun(assembled, stored, { ...how, answers }, { onEvent, signal: interrupt.signal });
@@ -114,7 +114,7 @@ function raisedSentence({ error, runId, lost }: RunResult, typed: DatabaseFlags,
   return `error: ${inertLine(error.message)}. Continue with more: ${raisedResume(runId, { ...raise, added }, typed)}`;
 }
 
-/** What is asked of it; undefined is "as it was". */
+/** The changes that are asked for; undefined is "as it was". */
 export type Continuation = {
   isFork: boolean;
   at: number | undefined;
@@ -127,14 +127,15 @@ export type Continuation = {
   answers?: ResumeOptions["answers"];
 };
 
-export type ResumeSearch = Pick<RunSearch, "cwd" | "elsewhere"> & {
+type ResumeSearch = Pick<RunSearch, "cwd" | "elsewhere"> & {
   /** The command that continues another run of the same database. */
   again(id: string, ...options: string[]): string;
 };
 
-export type StoredRun = { record: RunRecord; events: readonly StoredEvent[]; start: EventOf<"run-start"> };
+/** `start` is that of the run to continue, or to copy. */
+type StoredRun = { record: RunRecord; earlier: EarlierTree; start: EventOf<"run-start"> };
 
-/** The run that is meant, with what is known of it. Throws a `CommandError` when the command line cannot continue it. */
+/** The run that is meant, with its tree. Throws a `UserError` or a `CommandError` when the command line cannot continue it. */
 export async function chooseRun(
   store: Store,
   given: string | undefined,
@@ -144,27 +145,20 @@ export async function chooseRun(
   const { again } = search;
   const record = await findRun(store, given, { ...search, takenBy: (other) => again(other, "--here") });
   const id = inertLine(record.id, 60);
-  if (record.parentId !== null)
-    throw new CommandError(`Run ${id} is a child, and a tree is continued as a whole: ${again(record.rootId)}`);
-  const events = await store.read(record.rootId);
-  const start = events.findLast(
-    (event) => event.type === "run-start" && (how.isFork ? event.runId === record.id : event.parentId === null),
-  );
-  if (start?.type !== "run-start") throw new CommandError(`Run ${id} has no beginning in this database`);
-  if (!how.isFork && hasCompleted(start.runId, events))
-    throw new CommandError(
-      `Run ${id} has completed. To continue from one of its turns in a copy: ${again(start.runId, "--fork")}`,
-    );
+  const [{ EarlierTree }, { noBeginning, refuseChild, refuseCompleted }] = await Promise.all([
+    import("../../../runtime/tree/restore/earlier-tree.ts"),
+    import("../../../runtime/tree/restore/refusals.ts"),
+  ]);
+  refuseChild({ ...record, id, rootId: inertLine(record.rootId, 60) }, again(record.rootId));
+  const earlier = await EarlierTree.read(store, record.rootId);
+  const start = (how.isFork ? earlier.run(record.id) : earlier.root)?.state.start;
+  if (start === undefined) throw noBeginning(id);
+  if (!how.isFork) refuseCompleted(id, earlier.root.state, again(start.runId, "--fork"));
   if (how.moreTokens !== undefined && start.budget?.tokens === undefined)
     throw new CommandError(`Run ${id} has no limit of tokens that --add-tokens could raise`);
   if (how.moreUsd !== undefined && start.budget?.costUsd === undefined)
     throw new CommandError(`Run ${id} has no limit of money that --add-budget could raise`);
-  return { record, events, start };
-}
-
-/** Asked of the last run of the root: a stopped run that was resumed has completed, although its record says `cancelled`. */
-function hasCompleted(runId: string, events: readonly StoredEvent[]): boolean {
-  return events.some((event) => event.type === "run-end" && event.runId === runId && event.status === "completed");
+  return { record, earlier, start };
 }
 
 export function continueRun(
@@ -173,20 +167,17 @@ export function continueRun(
   how: Continuation,
   watch: Pick<ResumeOptions, "onEvent" | "signal">,
 ): RunHandle {
-  const { record, start } = stored;
+  const { record, start, earlier } = stored;
   const { maxTurns = agent.maxTurns } = how;
   if (how.isFork) {
-    const budget = budgetOfFork(start.budget, how);
-    return runtime.fork(record.id, { agent: agent.with({ maxTurns }), afterTurn: how.at, ...watch, budget });
+    const budget = budgetOfFork(start.budget && fromStored(start.budget), how);
+    const options = { agent: agent.with({ maxTurns }), afterTurn: how.at, ...watch, budget };
+    return runtime.fork(record.id, options, earlier);
   }
   const time = timeFor(stored, agent, how.seconds);
-  const addBudget = { tokens: how.moreTokens ?? 0, costUsd: how.moreUsd ?? 0, seconds: time.moreSeconds };
-  return runtime.resume(record.id, {
-    agent: agent.with({ maxTurns, timeoutMs: time.timeoutMs }),
-    ...watch,
-    addBudget,
-    answers: how.answers,
-  });
+  const addBudget = { tokens: how.moreTokens ?? 0, costUsd: how.moreUsd ?? 0, durationMs: time.moreMs };
+  const resumed = agent.with({ maxTurns, timeoutMs: time.timeoutMs });
+  return runtime.resume(record.id, { agent: resumed, ...watch, addBudget, answers: how.answers }, earlier);
 }
 
 /** A copy has spent nothing yet, and used no time. */
@@ -196,22 +187,20 @@ function budgetOfFork(
 ): Budget | undefined {
   const tokens = budget?.tokens === undefined ? undefined : budget.tokens + moreTokens;
   const costUsd = budget?.costUsd === undefined ? undefined : budget.costUsd + moreUsd;
-  return { ...budget, tokens, costUsd, seconds: seconds ?? budget?.seconds };
+  return { ...budget, tokens, costUsd, durationMs: seconds === undefined ? budget?.durationMs : secondsToMs(seconds) };
 }
 
-type Time = { timeoutMs: number | undefined; moreSeconds: number };
+type Time = { timeoutMs: number | undefined; moreMs: number };
 
 /** The limits of a run count from its very beginning; what is typed counts from now. */
-function timeFor({ events, start }: StoredRun, agent: AgentDefinition, seconds: number | undefined): Time {
-  if (seconds === undefined) return { timeoutMs: agent.timeoutMs, moreSeconds: 0 };
-  const last = foldRunState(events.filter(({ runId }) => runId === start.runId));
-  const usedMs = last === undefined || last.end !== undefined ? 0 : last.usedMs;
-  const timeoutMs = Math.ceil(usedMs + seconds * 1000);
-  const limit = start.budget?.seconds;
-  if (limit === undefined) return { timeoutMs, moreSeconds: 0 };
-  let earlierMs = 0;
-  for (const event of events) {
-    if (event.type === "run-end" && event.agentId === start.agentId) earlierMs += event.durationMs;
-  }
-  return { timeoutMs, moreSeconds: earlierMs / 1000 + timeoutMs / 1000 - limit };
+function timeFor({ earlier, start }: StoredRun, agent: AgentDefinition, seconds: number | undefined): Time {
+  if (seconds === undefined) return { timeoutMs: agent.timeoutMs, moreMs: 0 };
+  const { end, usedMs } = earlier.root.state;
+  const timeoutMs = Math.ceil((end === undefined ? usedMs : 0) + seconds * 1000);
+  const limitMs = start.budget && fromStored(start.budget).durationMs;
+  if (limitMs === undefined) return { timeoutMs, moreMs: 0 };
+  let endedMs = 0;
+  for (const { state } of earlier.runs)
+    if (state.start.agentId === start.agentId) endedMs += state.end?.durationMs ?? 0;
+  return { timeoutMs, moreMs: endedMs + timeoutMs - limitMs };
 }

@@ -1,20 +1,39 @@
 /** `sous run`, also `sous -p`: one task without a person at the terminal. The answer is on stdout, all else on stderr. */
 
 import { setImmediate } from "node:timers/promises";
-import { withoutRun } from "../../core/runtime.ts";
-import { openApplication } from "../application/open.ts";
+import type { AgentDefinition } from "../../../core/agent.ts";
+import { messageOf } from "../../../core/errors.ts";
+import { toTools } from "../../../core/foreign-tool.ts";
+import type { UserInput } from "../../../core/message.ts";
+import { type RunHandle, type RunResult, withoutRun } from "../../../core/runtime.ts";
+import { type Application, openApplication } from "../application/open.ts";
 import { EXIT } from "../exit-codes.ts";
 import { reportError } from "../report-error.ts";
 import { endingSentence, exitCodeOfRun } from "../run/ending.ts";
-import { type Stops, watchHeadless } from "../run/headless.ts";
-import { openRunLog } from "../run/log.ts";
-import { failureBefore, openOutlet, type RunOutput, runOutput } from "../run/output.ts";
+import { openRunLog, type RunLog } from "../run/log.ts";
+import { failureBefore, openOutlet, type RunOutput, runOutput, type StreamStart } from "../run/output.ts";
 import { answerLater } from "../run/questions.ts";
-import { isInlineSchema, likelyFormat, type RunRequest, readOutputSchema, readRunRequest } from "../run/request.ts";
-import { readTask } from "../run/task.ts";
+import {
+  isInlineSchema,
+  likelyFormat,
+  type RunRequest,
+  readOutputSchema,
+  readRunRequest,
+  readTask,
+} from "../run/request.ts";
+import { progressStyle, type Renderer, watchRun } from "../run/watch.ts";
 import { databaseFlags, warnOfLoss } from "../stored/database.ts";
-import { catchInterrupts, openUnlessStopped, patienceAfter, type StopSignal } from "../terminal/interrupts.ts";
-import { tell } from "../terminal/output.ts";
+import {
+  catchInterrupts,
+  type Interrupts,
+  openUnlessStopped,
+  type Patience,
+  patienceAfter,
+  type StopSignal,
+} from "../terminal/interrupts.ts";
+import { openOutput, tell } from "../terminal/output.ts";
+import { inertLine } from "../terminal/text.ts";
+import { treeLines } from "../view/tree-lines.ts";
 
 /** A reader that closes stdout ends the command, as it ends any filter. */
 const CLOSED = 141;
@@ -96,4 +115,75 @@ async function perform(request: RunRequest, output: RunOutput, stops: Stops): Pr
   // A failure of the store is in the sentence already.
   if (result.lost !== undefined && result.error?.type !== "store") warnOfLoss(result.lost);
   return exitCodeOfRun(result, interrupts.exitCode());
+}
+
+type HeadlessRun = {
+  request: RunRequest;
+  application: Application;
+  agent: AgentDefinition;
+  task: UserInput;
+  output: RunOutput;
+  log: RunLog | undefined;
+};
+
+export type Stops = { interrupts: Interrupts; patience: Patience };
+
+export async function watchHeadless(headless: HeadlessRun, stops: Stops): Promise<RunResult> {
+  const { request, application, agent, task, output, log } = headless;
+  const { runtime, runOptions, clock } = application;
+  const { signal } = stops.interrupts;
+  const progress = openOutput(process.stderr, request.display);
+  const isStream = request.format === "stream-json";
+  const style = isStream ? undefined : progressStyle(progress.style, request.flags.log, log);
+  const facts = await startFacts(application);
+  const { result, tree } = await watchRun({
+    clock,
+    style,
+    start: (show) => {
+      const onEvent = log === undefined ? show : [show, log.onEvent];
+      return runtime.run(agent, task, { ...runOptions, signal, onEvent });
+    },
+    wait: (handle, renderer) => {
+      const following = output.follow(handle, { runId: handle.id, ...facts }).catch((error: unknown) => {
+        tell(`warning: not every event was shown: ${inertLine(messageOf(error))}`);
+      });
+      return untilEnd(handle, { renderer, following }, stops);
+    },
+  });
+  // Plain lines have said all of it; a live region leaves nothing behind.
+  if (style?.isLive === true) progress.print(treeLines(tree, progress.columns, progress.style));
+  return result;
+}
+
+type Shown = { renderer: Renderer; following: Promise<void> };
+
+async function untilEnd(handle: RunHandle, shown: Shown, { interrupts, patience }: Stops): Promise<RunResult> {
+  const wrapUp = (): void => {
+    // The region comes back below the line with the next event.
+    shown.renderer[Symbol.dispose]();
+    tell("wrapping up: tools and children are stopped; once more stops at once");
+    handle.cancel(undefined, { mode: "last-words" });
+  };
+  if (interrupts.wrapUp.aborted) wrapUp();
+  else interrupts.wrapUp.addEventListener("abort", wrapUp, { once: true });
+  await patience.wait(Promise.allSettled([handle.result, shown.following]));
+  interrupts.wrapUp.removeEventListener("abort", wrapUp);
+  return (await patience.wait(handle.result)) ?? LEFT;
+}
+
+const LEFT: RunResult = withoutRun("cancelled", {
+  type: "cancelled",
+  message: "The run was told to stop, and did not confirm it",
+});
+
+async function startFacts({ agent, agents, configuration }: Application): Promise<Omit<StreamStart, "runId">> {
+  const { default: manifest } = await import("../../../../package.json", { with: { type: "json" } });
+  return {
+    path: agent.name,
+    version: manifest.version,
+    model: configuration.model ?? null,
+    cwd: process.cwd(),
+    tools: toTools(agent.tools).map(({ name }) => name),
+    agents: agents.map(({ name }) => name),
+  };
 }

@@ -1,18 +1,16 @@
 /** `sous stats`: what was spent and how runs ended, by agent, model, project and day. */
 
 import { processContext } from "../files/paths.ts";
-import { readStats } from "../stats/read-stats.ts";
-import { statsJson } from "../stats/stats-json.ts";
 import { statsLines } from "../stats/stats-lines.ts";
-import { Stats } from "../stats/sums.ts";
+import { type Grouping, readStats, Stats } from "../stats/sums.ts";
 import { findDatabase, isThere, noDatabase, openRuns } from "../stored/database.ts";
-import { readOptions, refusePositionals } from "../table/options.ts";
-import { STATS } from "../table/stats-entry.ts";
+import { timestamp, withSnakeCase } from "../stored/run-json.ts";
+import { readOnlyOptions } from "../table/options.ts";
+import { STATS } from "../table/stored-entries.ts";
 import { openOutput, printJson, tell } from "../terminal/output.ts";
 
 export async function stats(parameters: readonly string[]): Promise<number> {
-  const { values, positionals } = readOptions(STATS, parameters);
-  refusePositionals("sous stats", positionals);
+  const values = readOnlyOptions(STATS, parameters);
   const { since, by } = values;
   const file = await findDatabase({ dbPath: values["db-path"], configFile: values.config }, processContext());
   const counted = isThere(file) ? await countRuns(file, since) : new Stats();
@@ -33,4 +31,21 @@ function nothingCounted(file: string, since: number | undefined): string {
   return since === undefined
     ? "There are no runs to count yet. sous demo makes one."
     : "No run has started since then; sous stats without --since counts all.";
+}
+
+/** Every group, unrounded. */
+function statsJson(stats: Stats, since: number | undefined): Record<string, unknown> {
+  return {
+    schema: "sous.stats.v1",
+    since: timestamp(since),
+    total: withSnakeCase(stats.total),
+    agents: groupsJson(stats, "agent"),
+    models: groupsJson(stats, "model"),
+    projects: groupsJson(stats, "project"),
+    days: groupsJson(stats, "day"),
+  };
+}
+
+function groupsJson(stats: Stats, by: Grouping): Record<string, unknown>[] {
+  return stats.groups(by).map(({ name, sums }) => ({ [by]: name ?? null, ...(withSnakeCase(sums) as object) }));
 }

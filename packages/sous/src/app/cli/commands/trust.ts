@@ -1,25 +1,23 @@
 /** `sous trust`: shows what a project wants, and on a yes lets sous read it. `--revoke` takes it back. */
 
+import { isExternalModel } from "../../../core/model.ts";
 import { type ProjectSnapshot, readProject } from "../../config/trust/files.ts";
 import { MAX_NESTED } from "../../config/trust/nested-notes.ts";
 import { reviewProject } from "../../config/trust/review.ts";
 import { trust as giveTrust, revoke } from "../../config/trust/trust.ts";
-import { isOutsideModel } from "../../core/model.ts";
 import { findNested } from "../application/nested-notes.ts";
 import { findTrust } from "../application/project.ts";
 import { CommandError, EXIT } from "../exit-codes.ts";
 import { processContext, userFolder } from "../files/paths.ts";
-import { readOptions, refusePositionals } from "../table/options.ts";
+import { readOnlyOptions } from "../table/options.ts";
 import { TRUST } from "../table/setup-entries.ts";
 import { type Output, openOutput, personAtTerminal } from "../terminal/output.ts";
 import { breakLine, inertLine, plural } from "../terminal/text.ts";
 
-const COMMAND = "sous trust";
 const MAX_LINES = 100;
 
 export async function trust(parameters: readonly string[]): Promise<number> {
-  const { values, positionals } = readOptions(TRUST, parameters);
-  refusePositionals(COMMAND, positionals);
+  const values = readOnlyOptions(TRUST, parameters);
   const output = openOutput(process.stdout, values);
   const context = processContext();
   if (values.revoke) {
@@ -74,8 +72,8 @@ function reviewLines(root: string, snapshot: ProjectSnapshot, output: Output): s
     const tools = agent.tools === undefined ? "the tools of its caller" : agent.tools.join(" ") || "no tools";
     const denied = agent.deny.length === 0 ? "" : `, never ${agent.deny.join(" ")}`;
     const { model = "" } = agent;
-    const outside = isOutsideModel(model) ? `, works as ${inertLine(model)}, with tools of its own` : "";
-    return [`${paint("bold", inertLine(agent.name))}: ${tools}${denied}${outside}`];
+    const external = isExternalModel(model) ? `, works as ${inertLine(model)}, with tools of its own` : "";
+    return [`${paint("bold", inertLine(agent.name))}: ${tools}${denied}${external}`];
   });
   const serverLines = review.servers.map(({ file, name, runs, cwd, sets, variables }) => {
     const where = cwd === undefined ? "" : `, in the folder ${inertLine(cwd, 300)}`;
@@ -113,7 +111,7 @@ function nestedLines(notes: readonly NestedFile[], left: string | undefined, { s
   return left === undefined ? lines : [...lines, left];
 }
 
-/** Of a project that is trusted: those that agents would not read as they are now. */
+/** The nested notes of a trusted project that agents would not read as they are now. */
 function nestedChanges(before: readonly Pick<NestedFile, "path" | "sha256">[], now: readonly NestedFile[]): string[] {
   const known = new Map(before.map(({ path, sha256 }) => [path, sha256]));
   const found = new Set(now.map(({ path }) => path));

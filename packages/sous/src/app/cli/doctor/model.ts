@@ -1,11 +1,10 @@
 /** The checks of `sous doctor` about the model: its key, its address and its price. */
 
-import { PRICES_AS_OF } from "../../budget/price-table.ts";
-import { priceFor } from "../../budget/prices.ts";
-import type { Configuration } from "../../core/configuration.ts";
-import { messageOf } from "../../core/errors.ts";
-import type { Variables } from "../../core/variables.ts";
-import { describeModel, type ModelDescription } from "../../model/resolve.ts";
+import { messageOf } from "../../../core/errors.ts";
+import type { Variables } from "../../../core/process.ts";
+import { PRICES_AS_OF, priceFor } from "../../../runtime/budget/prices.ts";
+import { describeModel, type ModelDescription } from "../../../runtime/model/resolve.ts";
+import type { Configuration } from "../../config/configuration.ts";
 import { plural } from "../terminal/text.ts";
 import { type Check, ok, problem, warning } from "./machine.ts";
 
@@ -79,10 +78,10 @@ export function checkPrices(model: string | undefined, configuration: Configurat
   const table = `the shipped table is of ${PRICES_AS_OF}${count === 0 ? "" : `, and ${plural(count, "price")} in your configuration`}`;
   if (isPriced) return ok(name, table);
   const found = `${table}; ${model} has no price, so its cost is not known`;
-  const { budget, subagent } = configuration?.agent ?? {};
-  if (budget === undefined && subagent?.maxTotalCost === undefined) return ok(name, found);
+  const { budget, limits } = configuration?.agent ?? {};
+  if (budget?.costUsd === undefined && limits?.children.costUsd === undefined) return ok(name, found);
   const effect =
-    budget === undefined
+    budget?.costUsd === undefined
       ? "agent.subagent.max_total_cost keeps it from having children"
       : "agent.budget keeps it from running";
   return warning(

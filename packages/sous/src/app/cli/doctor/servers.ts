@@ -1,12 +1,18 @@
-/** The checks of `sous doctor` about servers, of agents and of tools: each is started, asked for its abilities, and ended. */
+/**
+ * The checks of `sous doctor` about servers and telemetry. Each server, of agents and of tools, is started, asked for its
+ * abilities, and ended; of telemetry nothing is sent.
+ */
 
-import type { Configuration, McpServer } from "../../core/configuration.ts";
-import { UserError } from "../../core/errors.ts";
-import type { CheckedMcpServer } from "../../mcp/open.ts";
+import type { CheckedMcpServer } from "../../../bridges/mcp/open.ts";
+import { type OtlpSettings, readOtlpSettings } from "../../../bridges/telemetry/otlp-settings.ts";
+import type { McpServer } from "../../../core/configuration.ts";
+import { messageOf, UserError } from "../../../core/errors.ts";
+import type { Variables } from "../../../core/process.ts";
+import type { Configuration, TelemetrySettings } from "../../config/configuration.ts";
 import { type CheckedServer, checkServer } from "../acp/check-server.ts";
 import { openServerPrograms } from "../acp/servers.ts";
+import { serverSecrets } from "../application/external.ts";
 import { mcpSecrets } from "../application/mcp.ts";
-import { serverSecrets } from "../application/outside.ts";
 import type { ProcessContext } from "../files/paths.ts";
 import { alsoHide } from "../files/without-secrets.ts";
 import { checkServer as checkMcp } from "../mcp/servers.ts";
@@ -23,7 +29,7 @@ export async function checkServers(
   const agents = Object.values(configuration?.agentServers ?? {});
   const tools = Object.values(configuration?.mcpServers ?? {}).filter(({ isDisabled }) => !isDisabled);
   if (configuration === undefined || agents.length + tools.length === 0) return [];
-  // What a server prints when it fails may hold its keys.
+  // The output of a server that fails may hold its keys.
   alsoHide({ ...serverSecrets(configuration.agentServers), ...mcpSecrets(tools) });
   await using programs = await openServerPrograms(context);
   const options = { programs, cwd: context.cwd, opensSession: false, startMs: START_MS };
@@ -64,4 +70,39 @@ function toCheck({ server, answer, problem: wrong }: CheckedServer): Check {
     return problem(name, wrong ?? "it gave no answer", `sous acp check ${shellWord(server.name)} shows more`);
   const version = answer.version === undefined ? "" : ` ${answer.version}`;
   return ok(name, `${answer.agent}${version} answers after ${Math.round(answer.handshakeMs)} ms`);
+}
+
+const TELEMETRY = "telemetry";
+
+/** Names its addresses, its mistakes and missing packages. Empty when there is none. */
+export async function checkTelemetry(settings: TelemetrySettings | undefined, env: Variables): Promise<Check[]> {
+  const checks: Check[] = [];
+  const warn = (sentence: string): void =>
+    void checks.push(warning(TELEMETRY, sentence, "correct it; the names and values are in docs/reference/config.md"));
+  const found = readOtlpSettings({ endpoint: settings?.telemetry.otlpEndpoint, variables: env, warn });
+  if (found !== undefined) checks.push(await checkOtlp(found));
+  const port = settings?.metrics.port;
+  if (port !== undefined)
+    checks.push(ok("metrics", `runs and chats serve them on ${port === 0 ? "any free port" : `port ${port}`}`));
+  return checks;
+}
+
+async function checkOtlp(settings: OtlpSettings): Promise<Check> {
+  const { traces, metrics } = settings;
+  const ways = [
+    traces && `traces to ${new URL(traces.url).origin}`,
+    metrics && `metrics to ${new URL(metrics.url).origin}`,
+  ];
+  const found = ways.filter((way) => way !== undefined).join(", ");
+  const [{ openOtlp }, { runIdGenerator }] = await Promise.all([
+    import("../../../bridges/telemetry/otlp.ts"),
+    import("../../../bridges/telemetry/run-ids.ts"),
+  ]);
+  try {
+    const otlp = await openOtlp(settings, { version: "", idGenerator: runIdGenerator() });
+    await otlp.close(0);
+    return ok(TELEMETRY, found);
+  } catch (error) {
+    return warning(TELEMETRY, `${found}: nothing is sent`, messageOf(error));
+  }
 }

@@ -1,13 +1,14 @@
 /** The checks of `sous doctor` about the setup: settings, trust, agent files. Reads nothing of a project before it is trusted. */
 
+import type { Configuration } from "../../config/configuration.ts";
+import { ConfigurationError, whereIs } from "../../config/problem.ts";
 import type { ProjectTrust } from "../../config/trust/trust.ts";
-import type { Configuration } from "../../core/configuration.ts";
-import { ConfigurationError, whereIs } from "../../core/problem.ts";
 import { findTrust, loadAgents, readConfiguration } from "../application/project.ts";
 import type { ProcessContext } from "../files/paths.ts";
+import { flagSettings } from "../table/run-flags.ts";
 import { type Check, ok, problem, warning } from "./machine.ts";
 
-export type SetupQuestion = ProcessContext & {
+type SetupQuestion = ProcessContext & {
   readonly configFile: string | undefined;
   readonly model: string | undefined;
 };
@@ -31,7 +32,7 @@ async function checkConfiguration(
   const name = "configuration";
   try {
     const { configuration, origins, warnings } = await readConfiguration({
-      flags: { configFile, model },
+      flags: { configFile, settings: flagSettings({ model }) },
       cwd,
       env,
       project: trust,

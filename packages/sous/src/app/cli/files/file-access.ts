@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
 import { open, rename, rm } from "node:fs/promises";
 import { text as readAll } from "node:stream/consumers";
-import { messageOf } from "../../core/errors.ts";
+import { messageOf } from "../../../core/errors.ts";
 import { CommandError } from "../exit-codes.ts";
 import { inertLine } from "../terminal/text.ts";
 import { withoutSecrets } from "./without-secrets.ts";

@@ -2,12 +2,12 @@
 
 import { realpathSync } from "node:fs";
 import { isAbsolute, join, resolve } from "node:path";
-import type { Variables } from "../../core/variables.ts";
+import type { Variables } from "../../../core/process.ts";
 import { CommandError } from "../exit-codes.ts";
 import { inertLine } from "../terminal/text.ts";
 import { withoutSecrets } from "./without-secrets.ts";
 
-/** Where a command runs: its folder and its variables. */
+/** The folder and the variables that a command runs with. */
 export type ProcessContext = { readonly cwd: string; readonly env: Variables };
 
 export function processContext(): ProcessContext {

@@ -3,9 +3,9 @@
  * are stored; answers, errors and imported runs are cleaned only here.
  */
 
-import type { Redactor } from "../../core/redactor.ts";
-import { createRedactor, createValueRedactor } from "../../secrets/redact.ts";
-import { type Secret, secretsOf } from "../../secrets/variables.ts";
+import type { Redactor } from "../../../core/clean-text.ts";
+import { createRedactor, createValueRedactor } from "../../../runtime/secrets/redact.ts";
+import { type Secret, secretsOf } from "../../../runtime/secrets/variables.ts";
 
 /** One for the process, as its streams are. */
 const known: { secrets: Secret[]; redactor: Redactor | undefined; values: Redactor | undefined } = {

@@ -1,9 +1,9 @@
-/** What a run came to, for the program that called the agent: a text, and the same as an object with a schema. */
+/** The report of a run for the program that called the agent: a text, and the same as an object with a schema. */
 
-import type { RunResult } from "../../core/runtime.ts";
-import { MAX_RESULT_BYTES, truncateMiddle } from "../../core/truncate.ts";
-import { lacksConsent, RUN_STATUSES, STOP_REASONS } from "../../core/words/outcomes.ts";
-import type { ServedReport } from "../../mcp/served-agents.ts";
+import type { ServedReport } from "../../../bridges/mcp/serve-calls.ts";
+import type { RunResult } from "../../../core/runtime.ts";
+import { MAX_RESULT_BYTES, truncateMiddle } from "../../../core/truncate.ts";
+import { lacksApproval, RUN_STATUSES, STOP_REASONS } from "../../../core/words/outcomes.ts";
 import { withoutSecretsIn } from "../files/without-secrets.ts";
 import { type EndingFacts, endingSentence } from "../run/ending.ts";
 import { resultJson } from "../stored/run-json.ts";
@@ -25,7 +25,7 @@ export function reportOf(given: RunResult, facts: Omit<EndingFacts, "stoppedBy">
 function endingWords(result: RunResult, facts: Omit<EndingFacts, "stoppedBy">): string {
   const sentence = endingSentence(result, { ...facts, stoppedBy: undefined });
   if (sentence === undefined) return "";
-  const how = lacksConsent(result) ? ` ${HOW_TO_ALLOW}` : "";
+  const how = lacksApproval(result) ? ` ${HOW_TO_ALLOW}` : "";
   return `${sentence}${how}${result.runId === "" ? "" : `\nrun ${result.runId}: ${result.status}`}`;
 }
 

@@ -1,7 +1,7 @@
 /** `sous replay --diff`: two runs of one task side by side. */
 
-import { type AgentDiff, type DiffRow, diffRuns, type RunsDiff } from "../../replay/diff-runs.ts";
-import type { RunStep } from "../../replay/run-steps.ts";
+import { type AgentDiff, type DiffRow, diffRuns, type RunsDiff } from "../../../storage/replay/diff-runs.ts";
+import type { RunStep } from "../../../storage/replay/run-steps.ts";
 import type { ReplayRequest } from "../commands/replay.ts";
 import { openRuns } from "../stored/database.ts";
 import { findToRead } from "../stored/find-run.ts";
@@ -196,7 +196,7 @@ function fieldsOf(step: RunStep): Record<string, string> {
 }
 
 const TITLES: Readonly<Record<string, string>> = { isError: "failed", stopReason: "stop reason" };
-/** Of each text, on each side. */
+/** Max lines of each text, on each side. */
 const MAX_LINES = 4;
 const BEFORE = 24;
 
@@ -211,7 +211,7 @@ function fieldLines(name: string, left: string | undefined, right: string | unde
 /** Ids and times, which differ in every run. */
 const IRRELEVANT = /([0-9A-HJKMNP-TV-Z]{26}|duration_ms":\d+)/;
 
-/** Where two texts begin to differ, in each of them. */
+/** The position at which two texts begin to differ, in each of them. */
 function startOfDifference(left: string, right: string): [number, number] {
   const [parts, others] = [left.split(IRRELEVANT), right.split(IRRELEVANT)];
   let [one, other] = [0, 0];

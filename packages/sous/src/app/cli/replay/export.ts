@@ -1,9 +1,9 @@
 /** `sous replay --export`, `--save-cassette`, `--import`, `--backup` and `--prune`: writes, reads, copies and deletes trees. */
 
 import { lstatSync } from "node:fs";
-import { visibleJson } from "../../core/clean-text.ts";
-import { exportTree } from "../../store/export/tree.ts";
-import { importTree } from "../../store/import/tree.ts";
+import { visibleJson } from "../../../core/clean-text.ts";
+import { exportTree } from "../../../storage/store/export/tree.ts";
+import { importTree } from "../../../storage/store/import/tree.ts";
 import type { ReplayRequest } from "../commands/replay.ts";
 import { CommandError, EXIT } from "../exit-codes.ts";
 import { readForeign, writePrivate } from "../files/file-access.ts";
@@ -35,7 +35,7 @@ export async function replayCassette({ values, file }: ReplayRequest): Promise<n
   const { id } = await findToRead(store, values.id ?? "");
   if (!values.force && lstatSync(target, { throwIfNoEntry: false }) !== undefined)
     throw new CommandError(`${shown} already exists; --force replaces it`);
-  const { saveCassette } = await import("../../cassette.ts");
+  const { saveCassette } = await import("../../../cassette.ts");
   await saveCassette(store, id, target);
   tell(`Run ${inertLine(id, 60)} is in ${shown}: cassetteModel(${JSON.stringify(shown)}) of sous/testing plays it.`);
   return 0;

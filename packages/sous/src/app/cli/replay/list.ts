@@ -1,6 +1,6 @@
 /** `sous replay --list`: the runs of a database, newest first, three lines each. */
 
-import type { OpenQuestion } from "../../core/approval.ts";
+import type { OpenQuestion } from "../../../core/approval.ts";
 import type { ReplayRequest } from "../commands/replay.ts";
 import { shortFolder, thisFolder } from "../files/paths.ts";
 import { isThere, noDatabase, openRuns } from "../stored/database.ts";
@@ -49,8 +49,8 @@ export async function replayList(replay: ReplayRequest): Promise<number> {
 async function list({ values, file }: ReplayRequest, query: ConversationQuery): Promise<ListedConversation[]> {
   await using store = await openRuns(file, "read");
   const found = values.roots ? await listConversations(store, query) : (await store.list(query)).map(alone);
-  if (found.every(({ last }) => last.status !== "interrupted")) return found;
-  const { openQuestions } = await import("../../rights/open-questions.ts");
+  if (found.every(({ last }) => last.status !== "waiting")) return found;
+  const { openQuestions } = await import("../../../runtime/rights/open-questions.ts");
   // Runs of one tree are listed side by side: it is read once.
   const trees = new Map<string, Promise<readonly OpenQuestion[]>>();
   const questionsOf = (rootId: string): Promise<readonly OpenQuestion[]> => {
@@ -61,7 +61,7 @@ async function list({ values, file }: ReplayRequest, query: ConversationQuery): 
   return Promise.all(
     found.map(async (entry) => {
       const { status, rootId, path, parentId } = entry.last;
-      if (status !== "interrupted") return entry;
+      if (status !== "waiting") return entry;
       const open = await questionsOf(rootId);
       return { ...entry, questions: open.filter((each) => parentId === null || each.path === path).length };
     }),

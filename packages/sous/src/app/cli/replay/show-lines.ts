@@ -1,10 +1,10 @@
 /** The page of one run: what it was, and its messages, numbered. */
 
-import { systemPrompt } from "../../core/agent.ts";
-import type { EventOf, StoredEvent } from "../../core/event.ts";
-import type { Message } from "../../core/message.ts";
-import { rebuildConversation } from "../../core/rebuild-conversation.ts";
-import type { RunRecord } from "../../core/store.ts";
+import { systemPrompt } from "../../../core/agent.ts";
+import type { EventOf, StoredEvent } from "../../../core/event.ts";
+import type { Message } from "../../../core/message.ts";
+import { rebuildConversation } from "../../../core/read-history.ts";
+import type { RunRecord } from "../../../core/store.ts";
 import { shortFolder } from "../files/paths.ts";
 import { colourOf, type Style, statusWords } from "../terminal/style.ts";
 import {
@@ -18,20 +18,20 @@ import {
   plural,
   tokens,
 } from "../terminal/text.ts";
-import { describeOutsideCall } from "../view/plain-lines.ts";
+import { describeExternalCall } from "../view/plain-lines.ts";
 
 /** A run with its own events; what it began with from an earlier run is left out and named. */
 type ShownRun = {
   record: RunRecord;
   events: readonly StoredEvent[];
   messages: readonly Message[];
-  /** What each message was, or took. */
+  /** Says what each message was, or took. */
   notes: readonly string[];
   childCount: number;
   from: ShownFrom;
 };
 
-/** Where it is looked at. */
+/** The folder and the database from which it is looked at. */
 type ShownFrom = {
   /** The folder whose runs need not say where they belong. */
   here?: string;
@@ -70,12 +70,12 @@ export function showLines(shown: ShownRun, view: MessageView): string[] {
     "",
     paint("bold", "Messages"),
     ...messageLines(messages.map(withoutTask), notes, view),
-    ...outsideLines(events, view),
+    ...externalLines(events, view),
   ];
 }
 
-/** What an agent outside did by itself: its calls in their order, each with its result. */
-function outsideLines(events: readonly StoredEvent[], view: MessageView): string[] {
+/** The calls that an external agent made by itself, in their order, each with its result. */
+function externalLines(events: readonly StoredEvent[], view: MessageView): string[] {
   const calls = events.filter((event) => event.type === "outside-call");
   if (calls.length === 0) return [];
   const ends = new Map(calls.filter(({ phase }) => phase === "end").map((end) => [end.callId, end]));
@@ -84,7 +84,7 @@ function outsideLines(events: readonly StoredEvent[], view: MessageView): string
     if (call.phase === "end") return [];
     const end = ends.get(call.callId);
     const state = end === undefined ? " has no result" : end.isError === true ? " failed" : "";
-    const head = `${paint("cyan", `${glyphs.arrow} ${describeOutsideCall(call)}`)}${paint("red", state)}`;
+    const head = `${paint("cyan", `${glyphs.arrow} ${describeExternalCall(call)}`)}${paint("red", state)}`;
     return [head, ...indented(textLines(end?.output ?? "", view, 4), 2)];
   });
   return ["", paint("bold", "Done outside"), ...indented(lines, 2)];
@@ -149,7 +149,7 @@ function sessionText(events: readonly StoredEvent[], dot: string): string | unde
   return session && [session.server, session.sessionId].map((text) => inertLine(text, 80)).join(dot);
 }
 
-/** What a run may use. */
+/** The tools that a run may use, and whether it may delegate. */
 export function toolsText({ allowedTools }: RunRecord, start: EventOf<"run-start"> | undefined): string {
   const names = allowedTools.map((name) => inertLine(name, 80)).join(", ");
   const mayDelegate = start?.rights.spawn === true ? "; may delegate" : "";

@@ -1,10 +1,11 @@
 /** `sous replay --id`, `--tree` and `--rerun`: one run, one of its requests to the model, its tree, or the tree played again. */
 
-import { systemPrompt } from "../../core/agent.ts";
-import type { OpenQuestion } from "../../core/approval.ts";
-import type { EventOf, StoredEvent } from "../../core/event.ts";
-import { readHistory } from "../../core/read-history.ts";
-import type { RunRecord, Store } from "../../core/store.ts";
+import { systemPrompt } from "../../../core/agent.ts";
+import type { OpenQuestion } from "../../../core/approval.ts";
+import type { EventOf, StoredEvent } from "../../../core/event.ts";
+import { readHistory } from "../../../core/read-history.ts";
+import type { RunRecord, Store } from "../../../core/store.ts";
+import { canResume } from "../../../core/words/outcomes.ts";
 import type { ReplayRequest } from "../commands/replay.ts";
 import { CommandError, EXIT } from "../exit-codes.ts";
 import { changeTo, thisFolder } from "../files/paths.ts";
@@ -64,10 +65,10 @@ async function showRun({ values, flags, output }: ReplayRequest, { store, record
   });
 }
 
-/** Of the whole tree; none while a process works on it. */
+/** The open questions of the whole tree; none while a process works on it. */
 async function questionsOf(store: Store, record: RunRecord | undefined): Promise<OpenQuestion[]> {
-  if (record?.status !== "interrupted") return [];
-  const { openQuestions } = await import("../../rights/open-questions.ts");
+  if (record?.status !== "waiting") return [];
+  const { openQuestions } = await import("../../../runtime/rights/open-questions.ts");
   return openQuestions(await store.read(record.rootId));
 }
 
@@ -92,7 +93,7 @@ async function showRequest(
     );
   }
   // Repaired as it was when it was sent.
-  const { repairHistory } = await import("../../loop/repair-history.ts");
+  const { repairHistory } = await import("../../../runtime/loop/repair-history.ts");
   const messages = repairHistory(await readHistory(store, record.rootId).messages(record.id, turn.seq));
   const start = events.find((event) => event.type === "run-start");
   if (values.json) {
@@ -145,12 +146,13 @@ export async function replayTree(replay: ReplayRequest): Promise<number> {
   }
   const tree = new RunTree(output.style.glyphs.arrow);
   for await (const event of eventsOf(store, rootId)) tree.apply(event);
-  if (records.some(({ status }) => status === "interrupted")) tree.interrupt();
+  const left = records.map(({ status }) => status).find(canResume);
+  if (left !== undefined) tree.interrupt(left);
   output.print(treeLines(tree, output.columns, output.style, { withIds: true }));
   const root = records.find(({ id }) => id === rootId);
   if (root?.lost !== undefined)
     output.print(["", `It is not stored to its end, so it cannot be resumed: ${inertLine(root.lost)}`]);
-  else if (root?.status === "interrupted" && open.length > 0)
+  else if (open.length > 0)
     output.print(["", questionsSentence(open, rootId, flags)].flatMap((text) => text.split("\n")));
   else if (root?.status === "interrupted")
     output.print(["", `It was interrupted. Continue it: ${resumeCommand(root, flags)}`]);
@@ -167,7 +169,7 @@ export async function replayRerun({ values, file, output }: ReplayRequest): Prom
   using interrupt = catchInterrupts();
   await using store = await openRuns(file, "read");
   const [{ rerun }, { readOnlyTools }] = await Promise.all([
-    import("../../rerun.ts"),
+    import("../../../rerun.ts"),
     import("../../tools/read-only.ts"),
   ]);
   const { rootId } = await findToRead(store, values.id ?? "");

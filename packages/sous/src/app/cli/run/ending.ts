@@ -1,9 +1,9 @@
-/** How a run ended, in one sentence, with the command that continues it. */
+/** Says in one sentence how a run ended, with the command that continues it. */
 
-import { readMcpName } from "../../core/mcp-names.ts";
-import type { RunResult } from "../../core/runtime.ts";
-import { endingRow, OUTCOMES } from "../../core/words/outcomes.ts";
-import { kindOf, readAction } from "../../rights/action.ts";
+import { readMcpName } from "../../../core/mcp-names.ts";
+import type { RunResult } from "../../../core/runtime.ts";
+import { endingRow, OUTCOMES } from "../../../core/words/outcomes.ts";
+import { kindOf, readAction } from "../../../runtime/rights/action.ts";
 import { EXIT, exitCodeOf } from "../exit-codes.ts";
 import { type DatabaseFlags, sameDatabase } from "../stored/database.ts";
 import { inertLine, plural } from "../terminal/text.ts";
@@ -20,7 +20,7 @@ export type EndingFacts = {
   stoppedBy: string | undefined;
   /** It can be continued. */
   isStored: boolean;
-  /** What was typed about its database. */
+  /** The options about its database. */
   flags: DatabaseFlags;
 };
 
@@ -63,12 +63,12 @@ function moreOf(message: string, runId: string, { isStored, flags }: EndingFacts
 
 function partialSentence(result: RunResult): string {
   const { warning } = endingRow(result);
-  return warning === undefined ? consentSentence(result.denied) : `warning: ${warning}`;
+  return warning === undefined ? approvalSentence(result.denied) : `warning: ${warning}`;
 }
 
 const MAX_SHOWN = 5;
 
-function consentSentence(denied: RunResult["denied"]): string {
+function approvalSentence(denied: RunResult["denied"]): string {
   const [ofTool] = denied.filter(({ toolReason }) => toolReason !== undefined);
   if (ofTool !== undefined) return toolSentence(ofTool, denied.length - 1);
   const shown = denied.slice(0, MAX_SHOWN).map(actionOf);
@@ -104,7 +104,7 @@ function ruleFor([first]: RunResult["denied"]): string {
 
 const NOWHERE = { runId: "", path: "", agent: "", above: [], callId: "", cwd: "/" };
 
-/** What a stored run that reached a limit is continued with. */
+/** The option with which a stored run that reached a limit is continued. */
 type Raise = {
   /** The option that sets this limit of a new run. */
   readonly option: string;

@@ -1,10 +1,10 @@
-/** Where the lifecycle logs of a run go: to stderr when they are asked for, or to a file. */
+/** Writes the lifecycle logs of a run: to stderr when they are asked for, or to a file. */
 
 import { closeSync, constants, fstatSync, mkdirSync, openSync, renameSync, statSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { messageOf } from "../../core/errors.ts";
-import type { Variables } from "../../core/variables.ts";
-import type { LifecycleLog, LogLevel } from "../../telemetry/log.ts";
+import type { LifecycleLog, LogLevel } from "../../../bridges/telemetry/log.ts";
+import { messageOf } from "../../../core/errors.ts";
+import type { Variables } from "../../../core/process.ts";
 import { CommandError, usageError } from "../exit-codes.ts";
 import { userFolder } from "../files/paths.ts";
 import { withoutSecrets } from "../files/without-secrets.ts";
@@ -88,7 +88,7 @@ async function logTo(
       isBroken = true;
     }
   };
-  const { createLifecycleLog } = await import("../../telemetry/log.ts");
+  const { createLifecycleLog } = await import("../../../bridges/telemetry/log.ts");
   const log = createLifecycleLog({ write, format: flags.format, level: level ?? "info", enabled });
   return {
     onEvent: log.onEvent,

@@ -1,9 +1,9 @@
-/** What a run writes to stdout: its answer, one JSON object, or `stream-json` with one object a line. */
+/** The standard output of a run: its answer, one JSON object, or `stream-json` with one object a line. */
 
-import { visibleJson } from "../../core/clean-text.ts";
-import { messageOf, StoreError, UserError } from "../../core/errors.ts";
-import type { SousEvent } from "../../core/event.ts";
-import { type RunHandle, type RunResult, withoutRun } from "../../core/runtime.ts";
+import { visibleJson } from "../../../core/clean-text.ts";
+import { messageOf, StoreError, UserError } from "../../../core/errors.ts";
+import type { SousEvent } from "../../../core/event.ts";
+import { type RunHandle, type RunResult, withoutRun } from "../../../core/runtime.ts";
 import { CommandError, EXIT } from "../exit-codes.ts";
 import { withoutSecretsIn } from "../files/without-secrets.ts";
 import { exitCodeFor } from "../report-error.ts";
@@ -135,7 +135,7 @@ export function openOutlet({ stream, onClosed, patience }: OutletOptions): Outle
   };
 }
 
-/** What the first line tells. */
+/** The facts of the first line. */
 export type StreamStart = {
   readonly runId: string;
   /** The path of the root: its name. */

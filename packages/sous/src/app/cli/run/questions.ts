@@ -1,6 +1,6 @@
 /** Questions that a run leaves open, and the options that answer them. */
 
-import type { Approve, GivenAnswer, OpenQuestion } from "../../core/approval.ts";
+import type { Approve, GivenAnswer, OpenQuestion } from "../../../core/approval.ts";
 import { CommandError, usageError } from "../exit-codes.ts";
 import { type DatabaseFlags, sameDatabase } from "../stored/database.ts";
 import { quoted } from "../table/options.ts";
@@ -10,7 +10,7 @@ import { inertLine, plural } from "../terminal/text.ts";
 export const answerLater: Approve = () => "later";
 
 /** `--approve` and `--deny` as they were typed. */
-export type TypedAnswers = { readonly approve: readonly string[]; readonly deny: readonly string[] };
+type TypedAnswers = { readonly approve: readonly string[]; readonly deny: readonly string[] };
 
 /** By the id of the question. Throws a `CommandError` for one that is not open, or answered twice. */
 export function answersOf({ approve, deny }: TypedAnswers, open: readonly OpenQuestion[]): Record<string, GivenAnswer> {
@@ -50,7 +50,7 @@ function questionLines(questions: readonly OpenQuestion[]): string[] {
 const MAX_LINES = 50;
 const MAX_ACTION = 400;
 
-/** What a run that stopped for them waits for, and the command that answers. */
+/** Names the questions that a stopped run waits for, and the command that answers. */
 export function questionsSentence(questions: readonly OpenQuestion[], runId: string, flags: DatabaseFlags): string {
   const [first] = questions;
   const wait = questions.length === 1 ? "waits" : "wait";

@@ -1,8 +1,8 @@
 /** A run while it happens, shown on stderr as a live region or as plain lines. */
 
-import type { Clock } from "../../core/clock.ts";
-import type { EventListener, StoredEvent } from "../../core/event.ts";
-import type { RunHandle, RunResult } from "../../core/runtime.ts";
+import type { Clock } from "../../../core/clock.ts";
+import type { EventListener, StoredEvent } from "../../../core/event.ts";
+import type { RunHandle, RunResult } from "../../../core/runtime.ts";
 import type { RunFlags } from "../table/run-flags.ts";
 import { LiveScreen, type Screen } from "../terminal/live-screen.ts";
 import type { Style } from "../terminal/style.ts";
@@ -69,11 +69,11 @@ function liveRenderer(screen: Screen, style: Style, clock: Clock, tree: RunTree)
   };
 }
 
-export type WatchedRun = {
+type WatchedRun = {
   clock: Clock;
   /** Undefined when nothing is shown. */
   style: Style | undefined;
-  /** What happened before this process: shown in the tree, and not printed again. */
+  /** Events from before this process: shown in the tree, and not printed again. */
   earlier?: Iterable<StoredEvent>;
   start(onEvent: EventListener): RunHandle;
   /** Resolves with the result of the run, or what is known when it is no longer waited for. */

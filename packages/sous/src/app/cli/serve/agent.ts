@@ -1,24 +1,28 @@
-/** The sessions of `sous acp serve`: opened in any folder, listed from the one database, with one telemetry for all. */
+/** `sous acp serve`: sous as the agent of an editor, over standard input and output. Sessions are opened in any folder, listed from the one database, with one telemetry for all. */
 
-import type { ServedAgent, ServedList } from "../../acp/served-agent.ts";
-import type { Store } from "../../core/store.ts";
-import { ulidSource } from "../../core/ulid.ts";
-import { systemHost } from "../../host.ts";
+import { serveAcp } from "../../../bridges/acp/serve.ts";
+import type { ServedAgent, ServedList } from "../../../bridges/acp/served-agent.ts";
+import type { Store } from "../../../core/store.ts";
+import { ulidSource } from "../../../core/ulid.ts";
+import { systemClock, systemHost } from "../../../machine/host.ts";
 import { ROOT_NAME } from "../application/root.ts";
+import { readOuterLimits } from "../application/within.ts";
 import { CommandError } from "../exit-codes.ts";
 import { processContext, thisFolder } from "../files/paths.ts";
 import { listConversations } from "../stored/list-conversations.ts";
-import type { RunFlags } from "../table/run-flags.ts";
+import { readOptions, refusePositionals } from "../table/options.ts";
+import { type RunFlags, readRunFlags } from "../table/run-flags.ts";
+import { ACP } from "../table/server-entries.ts";
 import { tell } from "../terminal/output.ts";
 import { inertLine } from "../terminal/text.ts";
+import { SharedParts, serveOverStdio } from "./over-stdio.ts";
 import { openSession } from "./session.ts";
-import { SharedParts } from "./shared-parts.ts";
 
 /** Sessions on one page of a list. */
 const PAGE = 50;
 
-export async function openServedAgent(flags: RunFlags): Promise<ServedAgent & AsyncDisposable> {
-  const { default: manifest } = await import("../../../package.json", { with: { type: "json" } });
+async function openServedAgent(flags: RunFlags): Promise<ServedAgent & AsyncDisposable> {
+  const { default: manifest } = await import("../../../../package.json", { with: { type: "json" } });
   const { env } = processContext();
   const host = systemHost();
   const newId = ulidSource(host.clock.now, host.random);
@@ -47,4 +51,18 @@ async function listSessions(store: Store | undefined, cwd = "", cursor = "0"): P
     return [{ sessionId: last.rootId, cwd: last.cwd, title: inertLine(first.task, 120), updatedAt }];
   });
   return { sessions, nextCursor: found.length < PAGE ? undefined : String(offset + PAGE) };
+}
+
+const MAX_LINE_BYTES = 32 * 1024 * 1024;
+
+export async function acpServe(parameters: readonly string[]): Promise<number> {
+  const { values, positionals } = readOptions(ACP, parameters);
+  refusePositionals("sous acp serve", positionals, " It reads requests from standard input.");
+  const flags = readRunFlags(values);
+  // Limits that cannot be read end the command, before a session is opened without them.
+  await readOuterLimits(process.env);
+  return serveOverStdio({
+    open: () => openServedAgent(flags),
+    serve: (agent, pipe) => serveAcp({ ...pipe, agent, clock: systemClock, maxLineBytes: MAX_LINE_BYTES }),
+  });
 }

@@ -1,14 +1,24 @@
-/** A protocol over standard input and output, until the client is gone or a signal comes. */
+/**
+ * A protocol over standard input and output, until the client is gone or a signal comes; and the store and telemetry that its
+ * sessions or calls share.
+ */
 
+import type { Store } from "../../../core/store.ts";
+import { Opened } from "../application/opened.ts";
+import { readConfiguration } from "../application/project.ts";
+import { openTelemetry, type RunTelemetry } from "../application/telemetry.ts";
 import { EXIT } from "../exit-codes.ts";
+import { processContext } from "../files/paths.ts";
+import { openForRun, storageOf } from "../stored/database.ts";
+import type { RunFlags } from "../table/run-flags.ts";
 import { catchInterrupts, patienceAfter } from "../terminal/interrupts.ts";
 import { tell } from "../terminal/output.ts";
 
 /** After the last word: telemetry may take most of it, and an idle connection would keep the process alive. */
 const MAX_EXIT_MS = 950;
 
-/** What a protocol reads and writes. */
-export type Pipe = {
+/** The streams that a protocol reads and writes. */
+type Pipe = {
   readonly input: AsyncIterable<Uint8Array>;
   /** Writes one line with its end; resolves when the reader can take more. */
   readonly write: (line: string) => Promise<void>;
@@ -18,7 +28,7 @@ export type Pipe = {
   readonly signal: AbortSignal;
 };
 
-export type StdioService<Served extends AsyncDisposable> = {
+type StdioService<Served extends AsyncDisposable> = {
   open(): Promise<Served>;
   /** Resolves when all that was begun has ended. */
   serve(served: Served, pipe: Pipe): Promise<void>;
@@ -60,4 +70,44 @@ function protocolOutput(onGone: () => void): ProtocolOutput {
       stdout.off("error", onGone);
     },
   };
+}
+
+type Shared = { readonly store: Store | undefined; readonly telemetry: RunTelemetry };
+
+/** One store and one telemetry for all sessions or calls, opened with the first that needs them. */
+export class SharedParts implements AsyncDisposable {
+  readonly #flags: RunFlags;
+  #opening: Promise<Shared & AsyncDisposable> | undefined;
+
+  constructor(flags: RunFlags) {
+    this.#flags = flags;
+  }
+
+  /** A failure, such as a mistake in the configuration, is tried again: a person may have mended it. */
+  async parts(): Promise<Shared> {
+    this.#opening ??= openShared(this.#flags);
+    try {
+      return await this.#opening;
+    } catch (error) {
+      this.#opening = undefined;
+      throw error;
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const shared = await this.#opening?.catch(() => undefined);
+    await shared?.[Symbol.asyncDispose]();
+  }
+}
+
+/** Both are of the user: a project has no say in them. */
+async function openShared(flags: RunFlags): Promise<Shared & AsyncDisposable> {
+  const context = processContext();
+  const { configuration } = await readConfiguration({ flags, ...context, project: undefined });
+  await using opened = new Opened();
+  const store = opened.use(await openForRun(storageOf(flags.storage, configuration)));
+  const request = { settings: configuration, env: context.env, say: tell };
+  const telemetry = opened.use(await openTelemetry(request));
+  const lives = opened.move();
+  return { store, telemetry, [Symbol.asyncDispose]: () => lives[Symbol.asyncDispose]() };
 }

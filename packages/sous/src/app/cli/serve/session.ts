@@ -2,16 +2,17 @@
 
 import { stat } from "node:fs/promises";
 import { isAbsolute } from "node:path";
-import type { SessionView } from "../../acp/serve-view.ts";
-import { type ServedOpening, type ServedSession, UnknownSession } from "../../acp/served-agent.ts";
-import type { ApprovalAnswer, ApprovalRequest, Approve } from "../../core/approval.ts";
-import { OUTSIDE_PROVIDER } from "../../core/model.ts";
-import { type RunResult, withoutRun } from "../../core/runtime.ts";
-import type { Store } from "../../core/store.ts";
-import { readTraceContext, type TraceContext } from "../../core/trace-context.ts";
-import { RIGHTS_MODES, type RightsMode } from "../application/modes.ts";
+import type { SessionView } from "../../../bridges/acp/serve-view.ts";
+import { type ServedOpening, type ServedSession, UnknownSession } from "../../../bridges/acp/served-agent.ts";
+import type { ApprovalAnswer, ApprovalRequest, Approve } from "../../../core/approval.ts";
+import { EXTERNAL_PROVIDER } from "../../../core/model.ts";
+import { type RunResult, withoutRun } from "../../../core/runtime.ts";
+import type { Store } from "../../../core/store.ts";
+import { readTraceContext, type TraceContext } from "../../../core/trace-context.ts";
+import { canResume } from "../../../core/words/outcomes.ts";
 import { type Application, openApplication } from "../application/open.ts";
 import { findTrust, trustWarning } from "../application/project.ts";
+import { RIGHTS_MODES, type RightsMode } from "../application/rules.ts";
 import type { RunTelemetry } from "../application/telemetry.ts";
 import { ChatConversation } from "../chat/conversation.ts";
 import { findConversation, readConversation, type StoredChat } from "../chat/stored-conversation.ts";
@@ -21,7 +22,7 @@ import { withoutValuesIn } from "../files/without-secrets.ts";
 import type { RunFlags } from "../table/run-flags.ts";
 import { inertLine } from "../terminal/text.ts";
 
-export type ServeParts = {
+type ServeParts = {
   readonly flags: RunFlags;
   readonly env: ProcessContext["env"];
   /** Undefined when nothing is stored. */
@@ -119,7 +120,7 @@ async function storedChat(sessionId: string, cwd: string, { store }: ServeParts)
 /** The trace that the client names for the prompt at work. */
 type Prompted = { trace: TraceContext | undefined };
 
-/** What may be done without a question, at this moment. */
+/** The rights without a question, at this moment. */
 type Rights = { mode: RightsMode };
 
 type SessionParts = {
@@ -146,7 +147,7 @@ class Session implements ServedSession {
     this.#conversation = conversation;
     this.#rights = rights;
     this.#prompted = prompted;
-    if (stored?.last.status === "interrupted") this.#interrupted = stored;
+    if (stored !== undefined && canResume(stored.last.status)) this.#interrupted = stored;
     else if (stored !== undefined) conversation.resumeFrom(stored);
   }
 
@@ -155,7 +156,7 @@ class Session implements ServedSession {
     const { model: current = model } = this.#conversation.agent;
     const name = typeof current === "string" ? current : undefined;
     const named = [name, model, ...models.allow].filter((each) => each !== undefined);
-    const all = [...new Set(named)].filter((each) => !each.endsWith("/*") && !each.startsWith(`${OUTSIDE_PROVIDER}/`));
+    const all = [...new Set(named)].filter((each) => !each.endsWith("/*") && !each.startsWith(`${EXTERNAL_PROVIDER}/`));
     return {
       modes: { current: this.#rights.mode, all: RIGHTS_MODES.map((id) => ({ id, ...MODES[id] })) },
       models: { current: name, all: all.map((id) => ({ id, name: id })) },
@@ -185,7 +186,7 @@ class Session implements ServedSession {
     }
   }
 
-  /** What a crash has left is done before anything new is said. One that cannot continue is tried again with the next prompt. */
+  /** Finishes what a crash has left before anything new is said. A run that cannot continue is tried again with the next prompt. */
   async #finishInterrupted(): Promise<void> {
     if (this.#interrupted === undefined) return;
     await this.#conversation.resumeInterrupted(this.#interrupted);

@@ -1,8 +1,8 @@
-/** What `sous stats` prints for people: the sums of all runs, and a table for each way to group them. */
+/** The lines of `sous stats` for people: the sums of all runs, and a table for each way to group them. */
 
-import { RECORD_STATUSES } from "../../core/store.ts";
+import { RUN_STATUSES, UNENDED_STATUSES } from "../../../core/words/outcomes.ts";
 import { shortFolder } from "../files/paths.ts";
-import { GROUPINGS } from "../table/stats-entry.ts";
+import { GROUPINGS } from "../table/stored-entries.ts";
 import { colourOf, statusWords } from "../terminal/style.ts";
 import { cost, cutStart, cutToWidth, duration, inertLine, tokens } from "../terminal/text.ts";
 import { countOf, type Group, type Grouping, type Stats, type Sums } from "./sums.ts";
@@ -36,7 +36,7 @@ function spanWords(stats: Stats, since: number | undefined): string {
 }
 
 /** The best ending first, and what has not ended last. */
-const SHOWN_STATUSES = [...RECORD_STATUSES.slice(2), ...RECORD_STATUSES.slice(0, 2)];
+const SHOWN_STATUSES = [...RUN_STATUSES, ...UNENDED_STATUSES];
 
 function totalLines(total: Sums, sheet: Sheet): string[] {
   const endings = SHOWN_STATUSES.filter((status) => total.statuses[status] > 0).map((status) => ({

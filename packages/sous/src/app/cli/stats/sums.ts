@@ -1,10 +1,10 @@
-/** What `sous stats` counts: sums over all runs, and over those of each agent, model, project and day. */
+/** The numbers of `sous stats`: sums over all runs, and over those of each agent, model, project and day. */
 
-import { ERROR_TYPES, type ErrorType } from "../../core/errors.ts";
-import { RECORD_STATUSES, type RunRecord } from "../../core/store.ts";
-import type { RunTally, Tally } from "../../core/totals.ts";
-import { addUsage, noUsage, type Usage } from "../../core/usage.ts";
-import { GROUPINGS } from "../table/stats-entry.ts";
+import { ERROR_TYPES, type ErrorType } from "../../../core/errors.ts";
+import { RECORD_STATUSES, type RunRecord, type Store } from "../../../core/store.ts";
+import type { RunTally, Tally } from "../../../core/totals.ts";
+import { addUsage, noUsage, type Usage } from "../../../core/usage.ts";
+import { GROUPINGS } from "../table/stored-entries.ts";
 
 export type Grouping = (typeof GROUPINGS)[number];
 
@@ -22,7 +22,7 @@ export type Sums = {
   costUsd: number;
   /** Runs whose cost is not known. */
   unpricedRuns: number;
-  /** How long the runs that have ended were at work. */
+  /** Time at work of the runs that have ended. */
   durationMs: number;
 };
 
@@ -136,9 +136,35 @@ function bySpend(one: Group, other: Group): number {
   return b.costUsd - a.costUsd || b.usage.totalTokens - a.usage.totalTokens || b.runs - a.runs || byName(one, other);
 }
 
-/** What has no name comes last. */
+/** The group without a name comes last. */
 function byName({ name: one }: Group, { name: other }: Group): number {
   if (one === other) return 0;
   if (one === undefined) return 1;
   return other === undefined || one < other ? -1 : 1;
+}
+
+const PAGE = 2000;
+
+/** Reads a page at a time: a million runs take hardly more memory than ten thousand. */
+export async function readStats(store: Pick<Store, "totals" | "run">, since: number | undefined): Promise<Stats> {
+  const stats = new Stats();
+  for (let after: string | undefined; ; ) {
+    const { tallies, unended, mark, isComplete } = await store.totals({ after, since, limit: PAGE });
+    for (const tally of tallies) stats.add(tally);
+    if (isComplete) {
+      await addUnended(stats, unended, store);
+      return stats;
+    }
+    after = mark;
+  }
+}
+
+/** Only roots know their folder, and the root of a run may have started before the time that is asked about. */
+async function addUnended(stats: Stats, runs: readonly RunRecord[], store: Pick<Store, "run">): Promise<void> {
+  const folders = new Map<string, string | undefined>();
+  for (const run of runs) if (run.parentId === null) folders.set(run.rootId, run.cwd);
+  for (const run of runs) {
+    if (!folders.has(run.rootId)) folders.set(run.rootId, (await store.run(run.rootId))?.cwd);
+    stats.addUnended(run, folders.get(run.rootId));
+  }
 }

@@ -5,18 +5,18 @@
  */
 
 import { lstatSync } from "node:fs";
-import type { Configuration } from "../../core/configuration.ts";
-import { messageOf } from "../../core/errors.ts";
-import type { StoredEvent } from "../../core/event.ts";
-import type { Store } from "../../core/store.ts";
-import type { SqliteStore } from "../../store/sqlite/store.ts";
+import { messageOf } from "../../../core/errors.ts";
+import type { StoredEvent } from "../../../core/event.ts";
+import type { Store } from "../../../core/store.ts";
+import type { SqliteStore } from "../../../storage/store/sqlite/store.ts";
+import type { Configuration } from "../../config/configuration.ts";
 import { CommandError } from "../exit-codes.ts";
 import { databaseFile, type ProcessContext, shellWord } from "../files/paths.ts";
 import type { RunFlags } from "../table/run-flags.ts";
 import { tell } from "../terminal/output.ts";
 import { inertLine } from "../terminal/text.ts";
 
-/** What was typed about it. */
+/** The options about the database. */
 export type DatabaseFlags = { readonly dbPath: string | undefined; readonly configFile: string | undefined };
 
 export function databaseFlags({ storage, configFile }: RunFlags): DatabaseFlags {
@@ -35,7 +35,7 @@ export async function findDatabase(
   return databaseFile(configuration.agent.subagent.persistencePath, env);
 }
 
-/** What is stored and where, for a command that runs agents. */
+/** Says what a command that runs agents stores, and where. */
 export function storageOf(flags: RunFlags["storage"], { agent: { subagent } }: Configuration): RunFlags["storage"] {
   return {
     ...flags,
@@ -58,7 +58,7 @@ export async function openRuns(file: string, access: "read" | "write"): Promise<
 
 /** Creates the database if it does not exist. */
 export async function openDatabase(file: string, options: { readOnly: boolean }): Promise<SqliteStore> {
-  const { openSqliteStore } = await import("../../store/sqlite/store.ts");
+  const { openSqliteStore } = await import("../../../storage/store/sqlite/store.ts");
   try {
     return await openSqliteStore(file, options);
   } catch (error) {
@@ -70,7 +70,7 @@ export async function openDatabase(file: string, options: { readOnly: boolean })
 
 /** Opening it for writing does that. A person who may only read it has to ask one who may write. */
 async function bringUpToDate(file: string): Promise<void> {
-  const { openSqliteStore } = await import("../../store/sqlite/store.ts");
+  const { openSqliteStore } = await import("../../../storage/store/sqlite/store.ts");
   try {
     await (await openSqliteStore(file))[Symbol.asyncDispose]();
   } catch (error) {
@@ -120,7 +120,7 @@ export async function openForRun({ dbPath, isEphemeral, isRequired }: RunFlags["
   }
 }
 
-/** Of a run that continued when its store failed. */
+/** Warns about a run that continued when its store failed. */
 export function warnOfLoss(reason: string): void {
   tell(`warning: the run is not stored to its end, so it cannot be resumed: ${inertLine(reason)}`);
 }

@@ -1,11 +1,11 @@
 /** The stored run that a person means. A run belongs to its folder: it is not continued among the files of another. */
 
-import type { RunQuery, RunRecord, Store } from "../../core/store.ts";
+import type { RunQuery, RunRecord, Store } from "../../../core/store.ts";
 import { CommandError } from "../exit-codes.ts";
 import { changeTo, shortFolder, thisFolder } from "../files/paths.ts";
 import { inertLine } from "../terminal/text.ts";
 
-/** Where a run is looked for. */
+/** The place in which a run is looked for. */
 export type RunSearch = {
   /** This folder, as `thisFolder` gives it. */
   readonly cwd: string;
@@ -13,7 +13,7 @@ export type RunSearch = {
 
 type RefusingSearch = {
   /**
-   * What becomes of a run of another folder: it is refused, or taken because `--here` was typed, or because it is only
+   * The treatment of a run of another folder: it is refused, or taken because `--here` was typed, or because it is only
    * looked at. `last` is taken from this folder while it has one.
    */
   readonly elsewhere: "refuse" | "take";
@@ -28,8 +28,8 @@ const SHOWN = 5;
 
 /** Throws a `CommandError` when there is no such run, when there is more than one, or when it belongs to another folder. */
 export async function findRun(store: Runs, given: string | undefined, search: RunSearch): Promise<RunRecord> {
-  if (given === undefined) return newest(store, { status: "interrupted" }, search);
-  if (given === "last") return newest(store, {}, search);
+  if (given === undefined) return newest(store, listInterrupted, search);
+  if (given === "last") return newest(store, listNewest, search);
   const record = await findById(store, given);
   const folder = await folderOf(store, record);
   if (search.elsewhere === "take" || folder === undefined || folder === search.cwd) return record;
@@ -43,7 +43,7 @@ export function findToRead(store: Runs, given: string): Promise<RunRecord> {
   return findRun(store, given, { cwd: thisFolder(), elsewhere: "take" });
 }
 
-/** What is worth a line when a run is continued: that it did not begin in this folder, or does not say where. */
+/** The line that is worth saying when a run is continued: that it did not begin in this folder, or does not say where. */
 export function folderNote({ id, cwd }: RunRecord, { cwd: here }: Pick<RunSearch, "cwd">): string | undefined {
   const run = `Run ${inertLine(id, 60)}`;
   if (cwd === undefined)
@@ -58,12 +58,22 @@ export function isElsewhere({ cwd }: RunRecord, here: string): boolean {
   return cwd !== undefined && cwd !== here;
 }
 
-async function newest(store: Runs, which: RunQuery, search: RunSearch): Promise<RunRecord> {
-  const query = { ...which, rootsOnly: true, limit: which.status === "interrupted" ? NEWEST : 1 };
-  const found = resumable(await store.list({ ...query, cwd: search.cwd }));
+/** Roots, newest first. */
+type ListRoots = (store: Runs, query: RunQuery) => Promise<RunRecord[]>;
+
+const listNewest: ListRoots = (store, query) => store.list({ ...query, rootsOnly: true, limit: 1 });
+
+const listInterrupted: ListRoots = async (store, query) => {
+  const left = ["interrupted", "waiting"] as const;
+  const lists = left.map((status) => store.list({ ...query, status, rootsOnly: true, limit: NEWEST }));
+  return (await Promise.all(lists)).flat().sort((one, other) => other.startedAt - one.startedAt);
+};
+
+async function newest(store: Runs, list: ListRoots, search: RunSearch): Promise<RunRecord> {
+  const found = resumable(await list(store, { cwd: search.cwd }));
   if (found !== undefined) return found;
-  const other = resumable(await store.list(query));
-  const isInterrupted = which.status === "interrupted";
+  const other = resumable(await list(store, {}));
+  const isInterrupted = list === listInterrupted;
   if (other === undefined) throw new CommandError(isInterrupted ? NONE_INTERRUPTED : NO_RUNS);
   if (search.elsewhere === "take") return other;
   const none = isInterrupted ? "No run of this folder was interrupted" : "There are no runs of this folder yet";

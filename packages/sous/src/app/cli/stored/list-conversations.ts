@@ -1,23 +1,23 @@
 /** The conversations of a store as a list. */
 
-import type { RunQuery, RunRecord, Store } from "../../core/store.ts";
-import { addCost, addUsage, noUsage, type Usage } from "../../core/usage.ts";
+import type { RunQuery, RunRecord, Store } from "../../../core/store.ts";
+import { addCost, addUsage, noUsage, type Usage } from "../../../core/usage.ts";
 
 export type ListedConversation = {
   /** The first message: its id and its task are those of the conversation. */
   readonly first: RunRecord;
   /** The latest message: how the conversation stands. */
   readonly last: RunRecord;
-  /** How often the root was spoken to. */
+  /** The number of messages to the root. */
   readonly messages: number;
   /** The sums over all messages, without children, like those of a run. */
   readonly turns: number;
   readonly toolCount: number;
   readonly usage: Usage;
   readonly costUsd: number | null;
-  /** How long it was at work; undefined while it is. */
+  /** Its time at work; undefined while it works. */
   readonly durationMs: number | undefined;
-  /** How many of its questions have no answer, where that was looked up. */
+  /** The number of its questions without an answer, where that was looked up. */
   readonly questions?: number | undefined;
 };
 

@@ -1,12 +1,12 @@
 /** Runs and events as scripts read them: snake_case names; what models and tools wrote is left as it is. */
 
-import type { OpenQuestion } from "../../core/approval.ts";
-import type { SousEvent } from "../../core/event.ts";
-import type { LimitState } from "../../core/limits.ts";
-import type { Message } from "../../core/message.ts";
-import type { RunResult } from "../../core/runtime.ts";
-import type { RunRecord } from "../../core/store.ts";
-import { isOutOfTurns } from "../../core/words/outcomes.ts";
+import type { OpenQuestion } from "../../../core/approval.ts";
+import type { SousEvent } from "../../../core/event.ts";
+import type { LimitState } from "../../../core/limits.ts";
+import type { Message } from "../../../core/message.ts";
+import type { RunResult } from "../../../core/runtime.ts";
+import type { RunRecord } from "../../../core/store.ts";
+import { shownLimit } from "../../../core/units.ts";
 import type { ListedConversation } from "./list-conversations.ts";
 
 export function runJson(record: RunRecord): Record<string, unknown> {
@@ -21,7 +21,7 @@ export function runJson(record: RunRecord): Record<string, unknown> {
     depth: record.depth,
     status: record.status,
     stop_reason: record.stopReason ?? null,
-    max_turns_reached: isOutOfTurns(record),
+    max_turns_reached: record.maxTurnsReached,
     started_at: timestamp(record.startedAt),
     ended_at: timestamp(record.endedAt),
     duration_ms: record.durationMs ?? null,
@@ -41,9 +41,9 @@ export function runJson(record: RunRecord): Record<string, unknown> {
 /** All messages of a conversation as one run: the id and the task of the first, the status of the latest, the sums of all. */
 export function conversationJson(conversation: ListedConversation): Record<string, unknown> {
   const { first, last, messages, durationMs, questions = 0, ...sums } = conversation;
-  const { status, stopReason, endedAt } = last;
+  const { status, stopReason, maxTurnsReached, endedAt } = last;
   return {
-    ...runJson({ ...first, ...sums, status, stopReason, endedAt }),
+    ...runJson({ ...first, ...sums, status, stopReason, maxTurnsReached, endedAt }),
     duration_ms: durationMs ?? null,
     messages,
     open_questions: questions,
@@ -138,8 +138,9 @@ function fieldJson(name: string, value: unknown): unknown {
 }
 
 /** The unit is named like the fields of a budget: `cost_usd`. */
-function limitJson({ of, unit, limit, spent, reserved }: LimitState): Record<string, unknown> {
-  return { of, unit: snakeCase(unit), limit, spent, reserved };
+function limitJson(state: LimitState): Record<string, unknown> {
+  const limit = shownLimit(state);
+  return { ...limit, unit: snakeCase(limit.unit) };
 }
 
 function messageBody({ role, content }: Message): Record<string, unknown> {

@@ -1,18 +1,20 @@
-/** How commands and options are described, and the options that several commands have. The parser, help and completion use it. */
+/** The description of commands and options, and the options that several commands have. The parser, help and completion use it. */
 
 export type OptionEntry = {
   /** Without its dashes. */
   readonly name: string;
   readonly short?: string;
-  /** What its value is called, which also says how it is read; a switch has none. */
+  /** The name of its value, which also says how it is read; a switch has none. */
   readonly value?: ValueName;
   /** All that the value can be, when it is one of a few words. */
   readonly words?: readonly string[];
   /** The value when the option is not given, as it would be typed. */
   readonly default?: string;
-  /** What a value of this kind can otherwise not be: the number 0, or the empty string. */
+  /** A value that this kind otherwise refuses: the number 0, or the empty string. */
   readonly allows?: "0" | "";
   readonly about: string;
+  /** The setting that it stands in for. */
+  readonly sets?: string;
 };
 
 /** `A,B`, `RULE`, `QID` and `QID[=WHY]` may be given more than once. */
@@ -21,10 +23,10 @@ export type ValueName =
   | ("N" | "TURN" | "USD" | "TIME" | "WHEN" | "AGE")
   | ("A,B" | "RULE" | "QID" | "QID[=WHY]");
 
-/** What a shell can look up: files, stored runs, agents. */
+/** Things that a shell can look up: files, stored runs, agents. */
 export type Offer = "file" | "run" | "agent";
 
-/** What a shell offers for a value. */
+/** The completions that a shell offers for a value. */
 export const OFFERS: Readonly<Partial<Record<ValueName, Offer>>> = {
   FILE: "file",
   FOLDER: "file",
@@ -43,19 +45,19 @@ export function oneGroup<const Options extends readonly OptionEntry[]>(...option
 }
 
 /** The first word behind a command, where it takes one of a few. */
-export type WordEntry = { readonly name: string; readonly about: string; readonly offers?: Offer };
+type WordEntry = { readonly name: string; readonly about: string; readonly offers?: Offer };
 
 export type CommandEntry = {
   readonly name: string;
-  /** What it is good for, in half a line. */
+  /** Its purpose, in half a line. */
   readonly about: string;
-  /** What a person should know before the options, in paragraphs. */
+  /** Paragraphs that a person should read before the options. */
   readonly text: readonly string[];
   /** Without `sous` before them. */
   readonly usage: readonly string[];
   readonly examples: readonly string[];
   readonly words?: readonly WordEntry[];
-  /** What a shell offers for words without dashes. */
+  /** The completions that a shell offers for words without dashes. */
   readonly offers?: Offer;
   readonly groups: readonly OptionGroup[];
 };
@@ -67,6 +69,7 @@ export const DB_PATH = {
   value: "FILE",
   about:
     "the database of runs; else agent.subagent.persistence_path, else $XDG_DATA_HOME/sous/sous.db; also SOUS_DB_PATH",
+  sets: "agent.subagent.persistence_path",
 } as const satisfies OptionEntry;
 
 export const EPHEMERAL = { name: "ephemeral", about: "do not store this run" } as const satisfies OptionEntry;
@@ -87,6 +90,7 @@ export const MODEL = {
   short: "m",
   value: "P/M",
   about: "provider/model, such as anthropic/claude-sonnet-4-5; also SOUS_MODEL",
+  sets: "model",
 } as const satisfies OptionEntry;
 
 export const BARE = {

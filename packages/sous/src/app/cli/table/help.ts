@@ -1,13 +1,10 @@
 /** Every command of this build, and what `sous --help` prints about all of them or one: less than 80 columns wide. */
 
-import { ACP } from "./acp-entry.ts";
 import type { CommandEntry, OptionEntry, OptionGroup } from "./entry.ts";
-import { MCP } from "./mcp-entry.ts";
-import { METRICS_COMMAND } from "./metrics-entry.ts";
-import { REPLAY } from "./replay-entry.ts";
 import { CHAT, DEMO, RESUME, RUN } from "./run-entries.ts";
+import { ACP, MCP } from "./server-entries.ts";
 import { AGENTS, COMPLETION, CONFIG_COMMAND, DOCTOR, PERMISSIONS, TRUST } from "./setup-entries.ts";
-import { STATS } from "./stats-entry.ts";
+import { METRICS_COMMAND, REPLAY, STATS } from "./stored-entries.ts";
 
 const COLUMNS = 79;
 

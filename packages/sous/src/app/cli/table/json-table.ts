@@ -1,8 +1,8 @@
-/** What `--json` and `stream-json` print, field by field: the reference is made from it, and a test compares it with real output. */
+/** The output of `--json` and `stream-json`, field by field: the reference is made from it, and a test compares it with real output. */
 
-import { RECORD_STATUSES } from "../../core/store.ts";
-import { OUTCOMES, oneOf, STOP_REASON_WORDS } from "../../core/words/outcomes.ts";
-import { LISTED_STATUSES } from "./statuses.ts";
+import { RECORD_STATUSES } from "../../../core/store.ts";
+import { OUTCOMES, oneOf, STOP_REASON_WORDS } from "../../../core/words/outcomes.ts";
+import { LISTED_STATUSES } from "./stored-entries.ts";
 
 const ENDED_STATUSES = LISTED_STATUSES.filter((status) => status in OUTCOMES);
 
@@ -66,7 +66,7 @@ export const LINE_JSON: readonly JsonField[] = [
   field("type", "string", "`init`, `result`, or the type of an event."),
 ];
 
-/** What the first line has besides. */
+/** The further fields of the first line. */
 export const INIT_JSON: readonly JsonField[] = [
   field("schema", "string", "`sous.stream.v1`."),
   field("version", "string", "The version of sous."),
@@ -91,7 +91,7 @@ export const STATS_JSON: readonly JsonField[] = [
   field("days[].day", "string | null", "The day in UTC on which the runs started: `2026-11-15`."),
 ];
 
-/** What is counted of a number of runs. */
+/** The sums over a number of runs. */
 export const SUMS_JSON: readonly JsonField[] = [
   field("runs", "number", "Runs, children and those that have not ended included."),
   field("statuses", "object", `Runs by status: ${RECORD_STATUSES.map((status) => `\`${status}\``).join(", ")}.`),
@@ -112,7 +112,7 @@ export const SUMS_JSON: readonly JsonField[] = [
   field("duration_ms", "number", "How long the runs that have ended were at work, all together."),
 ];
 
-/** What commands other than `sous run` print with `--json` when they fail. */
+/** The object that commands other than `sous run` print with `--json` when they fail. */
 export const ERROR_JSON: readonly JsonField[] = [
   field("schema", "string", "`sous.error.v1`."),
   field("error", "object", "What went wrong."),

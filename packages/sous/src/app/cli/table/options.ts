@@ -1,13 +1,13 @@
 /** Reads the options of a command as its description says: numbers, amounts and times are parsed here. Errors say what was meant. */
 
 import { type ParseArgsOptionDescriptor, parseArgs } from "node:util";
-import { nearest } from "../../core/nearest.ts";
-import { parseDuration, parseMoney } from "../../core/units.ts";
-import { usageError } from "../exit-codes.ts";
+import { nearest } from "../../../core/nearest.ts";
+import { parseDuration, parseMoney } from "../../../core/units.ts";
+import { type CommandError, usageError } from "../exit-codes.ts";
 import { inertLine } from "../terminal/text.ts";
 import type { CommandEntry, OptionEntry, ValueName } from "./entry.ts";
 
-/** What was typed, by the names of a command's options. */
+/** The values that were typed, by the names of a command's options. */
 export type OptionValues<Entry extends CommandEntry> = {
   [Option in Entry["groups"][number]["options"][number] as Option["name"]]: ValueOf<Option>;
 };
@@ -43,6 +43,17 @@ export function readOptions<const Entry extends CommandEntry>(
   const { values, positionals } = parseArgs({ args, options, strict: true, allowPositionals: true });
   const read = Object.entries(values).map(([name, given]) => [name, readValue(described.get(name), given, now)]);
   return { values: Object.fromEntries(read) as OptionValues<Entry>, positionals };
+}
+
+/** As `readOptions`, for a command that takes nothing but options. */
+export function readOnlyOptions<const Entry extends CommandEntry>(
+  entry: Entry,
+  parameters: readonly string[],
+  hint = "",
+): OptionValues<Entry> {
+  const { values, positionals } = readOptions(entry, parameters);
+  refusePositionals(`sous ${entry.name}`, positionals, hint);
+  return values;
 }
 
 function toParsed({ value, short, default: fallback }: OptionEntry): ParseArgsOptionDescriptor {
@@ -160,4 +171,24 @@ function readMoment(given: string, { name }: OptionEntry, now: number): number {
 
 export function quoted(given: string): string {
   return JSON.stringify(inertLine(given, 80));
+}
+
+/** The first argument is not one of the words that the command takes. */
+export function wrongWord(command: string, takes: string, word: string | undefined): CommandError {
+  const found = word === undefined ? "" : `; found ${quoted(word)}`;
+  return usageError(`${command} ${takes}${found}. See ${command} --help.`);
+}
+
+/** A command whose first argument names what to do (`sous acp list`): calls the function of that word with the rest. */
+export async function performWord(
+  entry: CommandEntry,
+  words: Readonly<Record<string, (parameters: readonly string[]) => Promise<number>>>,
+  takes: string,
+  parameters: readonly string[],
+): Promise<number> {
+  readOptions(entry, parameters);
+  const [word, ...rest] = parameters;
+  const perform = word !== undefined && Object.hasOwn(words, word) ? words[word] : undefined;
+  if (perform === undefined) throw wrongWord(`sous ${entry.name}`, takes, word);
+  return perform(rest);
 }

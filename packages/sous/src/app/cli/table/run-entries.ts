@@ -1,5 +1,6 @@
 /** The descriptions of the commands that run agents: `sous chat`, `sous run`, `sous demo`, `sous resume`. */
 
+import { LIMIT_SETTINGS } from "../../config/limit-settings.ts";
 import {
   BARE,
   CONFIG,
@@ -15,23 +16,13 @@ import {
   REQUIRE_STORE,
 } from "./entry.ts";
 
-const MAX_TURNS = {
-  name: "max-turns",
-  value: "N",
-  about: "turns of the root (default 50)",
-} as const satisfies OptionEntry;
+const LIMIT_FLAGS = Object.values(LIMIT_SETTINGS).flatMap((limit) =>
+  "flag" in limit ? [{ ...limit.flag, sets: limit.key }] : [],
+);
 
 export const LIMITS = {
   title: "limits",
-  options: [
-    MAX_TURNS,
-    { name: "max-depth", value: "N", about: "deepest level of children, 1 to 10 (default 3)" },
-    { name: "max-agents", value: "N", allows: "0", about: "children that may start; 0 offers none" },
-    { name: "max-concurrent", value: "N", about: "children at the same time (default 5)" },
-    { name: "max-tokens-total", value: "N", about: "tokens of the whole tree, in and out" },
-    { name: "budget", value: "USD", about: "US dollars for the whole tree, such as 0.50" },
-    { name: "timeout", value: "TIME", about: "time for the whole tree, such as 90s, 5m or 2h" },
-  ],
+  options: LIMIT_FLAGS,
 } as const satisfies OptionGroup;
 
 const ALLOW = {
@@ -115,6 +106,7 @@ const METRICS_PORT = {
   value: "N",
   allows: "0",
   about: "serve metrics for Prometheus on this port of 127.0.0.1; 0 is any free one",
+  sets: "metrics.port",
 } as const satisfies OptionEntry;
 
 const SHOW = {
@@ -210,7 +202,7 @@ export const RESUME = {
   about: "continue an interrupted or stopped run",
   text: [
     "What is finished is not done again. The answer is on stdout, progress on stderr, and the exit code is that of the run. Two processes cannot continue one run.",
-    'ID is a whole id, at least 6 characters of its beginning, or "last". Without one it is the newest run that was interrupted.',
+    'ID is a whole id, at least 6 characters of its beginning, or "last". Without one it is the newest run that was interrupted or waits for an answer.',
     "The open questions of a run that was made with --park are answered by --approve and --deny; what is still open then stays open.",
     "A run belongs to the folder it was made in. In another folder it is refused unless --here is given.",
   ],
@@ -236,7 +228,7 @@ export const RESUME = {
     { name: "at", value: "TURN", allows: "0", about: "with --fork: continue after this turn" },
     { name: "add-budget", value: "USD", about: "raise its limit of money by this, such as 0.50" },
     { name: "add-tokens", value: "N", about: "raise its limit of tokens by this, such as 20000" },
-    { ...MAX_TURNS, about: "turns of the root, instead of its earlier limit" },
+    { ...LIMIT_SETTINGS.maxTurns.flag, about: "turns of the root, instead of its earlier limit" },
     { name: "timeout", value: "TIME", about: "a new time limit from now, such as 90s, 5m or 2h" },
     { ...TOOLS, about: "of the tools it had, only these" },
     DENY_TOOLS,

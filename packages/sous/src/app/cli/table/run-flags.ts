@@ -1,10 +1,12 @@
-/** What the options of a command that runs agents say: which model, which limits, which rights, and what is stored. */
+/** The options of a command that runs agents: which model, which limits, which rights, and what is stored. */
 
-import type { PermissionRule } from "../../core/configuration.ts";
-import type { LogLevel } from "../../telemetry/log.ts";
+import type { LogLevel } from "../../../bridges/telemetry/log.ts";
+import type { PermissionRule } from "../../../core/configuration.ts";
+import type { FlagSetting } from "../../config/load-configuration.ts";
 import { usageError } from "../exit-codes.ts";
+import type { OptionGroup } from "./entry.ts";
 import type { OptionValues } from "./options.ts";
-import type { RUN } from "./run-entries.ts";
+import { RUN } from "./run-entries.ts";
 
 /** Undefined is "as configured". */
 export type RunFlags = {
@@ -16,21 +18,12 @@ export type RunFlags = {
   readonly storage: { dbPath: string | undefined; isEphemeral: boolean; isRequired: boolean };
   /** Reads no file of the project. */
   readonly isBare: boolean;
-  readonly limits: RunLimits;
-  readonly rights: RunRights;
-  /** Of the endpoint for Prometheus. */
-  readonly metricsPort: number | undefined;
-  readonly log: { format: "pretty" | "json"; level: LogLevel | undefined; isQuiet: boolean };
-};
-
-export type RunLimits = {
+  /** Turns of the root. */
   readonly maxTurns: number | undefined;
-  readonly maxDepth: number | undefined;
-  readonly maxAgents: number | undefined;
-  readonly maxConcurrent: number | undefined;
-  readonly tokens: number | undefined;
-  readonly costUsd: number | undefined;
-  readonly seconds: number | undefined;
+  /** The options that stand in for settings: the model, the database, limits. */
+  readonly settings: readonly FlagSetting[];
+  readonly rights: RunRights;
+  readonly log: { format: "pretty" | "json"; level: LogLevel | undefined; isQuiet: boolean };
 };
 
 export type RunRights = {
@@ -44,13 +37,13 @@ export type RunRights = {
   readonly allowsAll: boolean;
 };
 
-/** Of a command that has all of these options, or some. */
+/** Reads the options of a command that has all of these, or some. */
 export function readRunFlags(values: Partial<OptionValues<typeof RUN>>): RunFlags {
   const isEphemeral = values.ephemeral ?? false;
   const parks = values.park ?? false;
   if (parks && isEphemeral)
     throw usageError("--ephemeral stores nothing, and --park leaves its questions in the store");
-  // What is not stored could not be answered.
+  // A question that is not stored could not be answered.
   const isRequired = (values["require-store"] ?? false) || parks;
   if (isRequired && isEphemeral)
     throw usageError("--ephemeral stores nothing, and --require-store wants the run stored");
@@ -60,15 +53,8 @@ export function readRunFlags(values: Partial<OptionValues<typeof RUN>>): RunFlag
     agent: values.agent,
     storage: { dbPath: values["db-path"], isEphemeral, isRequired },
     isBare: values.bare ?? false,
-    limits: {
-      maxTurns: values["max-turns"],
-      maxDepth: values["max-depth"],
-      maxAgents: values["max-agents"],
-      maxConcurrent: values["max-concurrent"],
-      tokens: values["max-tokens-total"],
-      costUsd: values.budget,
-      seconds: values.timeout,
-    },
+    maxTurns: values["max-turns"],
+    settings: flagSettings(values),
     rights: {
       tools: values.tools,
       denyTools: values["deny-tools"] ?? [],
@@ -76,11 +62,20 @@ export function readRunFlags(values: Partial<OptionValues<typeof RUN>>): RunFlag
       rules: (values.allow ?? []).map((pattern) => ({ effect: "allow", pattern, origin: "--allow" })),
       allowsAll: values.yes ?? false,
     },
-    metricsPort: values["metrics-port"],
     log: {
       format: values["log-format"] ?? "pretty",
       level: values["log-level"] ?? (values.verbose ? "debug" : undefined),
       isQuiet: values.quiet ?? false,
     },
   };
+}
+
+/** By the names of options. Those of all commands that run agents are options of `sous run`, too. */
+export function flagSettings(values: Readonly<Record<string, unknown>>): FlagSetting[] {
+  const groups: readonly OptionGroup[] = RUN.groups;
+  return groups
+    .flatMap(({ options }) => options)
+    .flatMap(({ name, sets }) =>
+      sets === undefined || values[name] === undefined ? [] : [{ key: sets, flag: `--${name}`, value: values[name] }],
+    );
 }

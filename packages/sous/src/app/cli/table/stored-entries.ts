@@ -1,7 +1,24 @@
-/** The description of `sous replay`. */
+/** The descriptions of commands about stored runs: `sous replay`, `sous stats` and `sous metrics`. Help loads them. */
 
-import { CONFIG, type CommandEntry, DB_PATH, DISPLAY, JSON_OPTION } from "./entry.ts";
-import { LISTED_STATUSES } from "./statuses.ts";
+import type { RunRecord } from "../../../core/store.ts";
+import { CONFIG, type CommandEntry, DB_PATH, DISPLAY, JSON_OPTION, oneGroup } from "./entry.ts";
+
+// A record, so that the compiler finds a status that is missing.
+const LISTED: Readonly<Record<RunRecord["status"], true>> = {
+  completed: true,
+  incomplete: true,
+  failed: true,
+  cancelled: true,
+  timeout: true,
+  budget_exceeded: true,
+  refused: true,
+  interrupted: true,
+  waiting: true,
+  running: true,
+};
+
+/** In the order of help and reference: frequent endings first, runs without an end last. */
+export const LISTED_STATUSES = Object.keys(LISTED) as readonly RunRecord["status"][];
 
 export const REPLAY = {
   name: "replay",
@@ -90,4 +107,57 @@ export const REPLAY = {
     },
     { title: "options", options: [DB_PATH, CONFIG, JSON_OPTION, ...DISPLAY] },
   ],
+} as const satisfies CommandEntry;
+
+/** The facts that runs can be grouped by. */
+export const GROUPINGS = ["agent", "model", "project", "day"] as const;
+
+export const STATS = {
+  name: "stats",
+  about: "what was spent and how runs ended, by agent, model or day",
+  text: [
+    "Counts every run of the database, children too, also those whose tree was deleted since; imported runs were paid for elsewhere and do not count. Runs that have not ended count with what they spent so far. Days are days in UTC. A cost that is not known is named as such, and ~ marks tokens that were estimated.",
+  ],
+  usage: ["stats [--since 7d] [--by agent|model|project|day] [--json]"],
+  examples: [
+    "sous stats --since 7d",
+    "sous stats --by project --since 2026-11-01",
+    "sous stats --json | jq '.agents[] | {agent, cost_usd}'",
+  ],
+  groups: oneGroup(
+    { name: "since", value: "WHEN", about: "only runs that started since then: 45m, 12h, 7d, 2w or a date" },
+    {
+      name: "by",
+      value: "GROUP",
+      words: GROUPINGS,
+      about: "only this table, in full: agent, model, project or day; --json always has all of them",
+    },
+    DB_PATH,
+    CONFIG,
+    JSON_OPTION,
+    ...DISPLAY,
+  ),
+} as const satisfies CommandEntry;
+
+export const METRICS_COMMAND = {
+  name: "metrics",
+  about: "serve metrics of all stored runs to Prometheus",
+  text: [
+    "Adds up what every sous that stores its runs in this database has done, and answers at http://127.0.0.1:PORT/metrics, to programs on this machine only. Deleting runs makes no counter fall. While the database cannot be read the answer is 503. Ends with 0 when it is stopped.",
+    "sous run and sous chat have --metrics-port for what only a live process knows: how long models take to answer, stalled runs, and what is left of budgets.",
+  ],
+  usage: ["metrics [--port 9464] [--db-path FILE]"],
+  examples: ["sous metrics", "sous metrics --port 9500 &", "curl -s http://127.0.0.1:9464/metrics"],
+  groups: oneGroup(
+    {
+      name: "port",
+      value: "N",
+      default: "9464",
+      allows: "0",
+      about: "listen there (default 9464); 0 takes a free one",
+    },
+    DB_PATH,
+    CONFIG,
+    ...DISPLAY,
+  ),
 } as const satisfies CommandEntry;

@@ -18,7 +18,7 @@ export type Interrupts = Disposable & {
 const CODES = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
 export type StopSignal = keyof typeof CODES;
 
-/** How long last words may take, because a second interrupt may never come. */
+/** The time that last words may take, because a second interrupt may never come. */
 const MAX_WRAP_UP_MS = 5000;
 
 type InterruptOptions = {
@@ -106,7 +106,7 @@ const MAX_STOP_MS = 2000;
 
 export type Patience = Disposable & {
   readonly signal: AbortSignal;
-  /** What it waits for, or undefined when that took too long. */
+  /** Returns the result of the work, or undefined when it took too long. */
   wait<T>(work: PromiseLike<T>): Promise<T | undefined>;
 };
 

@@ -1,10 +1,10 @@
-/** What is written to the terminal: finished lines once, and below them a region that is drawn over, frame by frame. */
+/** Writes to the terminal: finished lines once, and below them a region that is drawn over, frame by frame. */
 
-import type { Clock } from "../../core/clock.ts";
-import type { Variables } from "../../core/variables.ts";
+import type { Clock } from "../../../core/clock.ts";
+import type { Variables } from "../../../core/process.ts";
 import { charactersOf, displayWidth } from "./text.ts";
 
-/** Where it is drawn; a terminal's stream fits. */
+/** The stream that is drawn on; a terminal's stream fits. */
 export type Screen = { write(text: string): unknown; columns?: number | undefined; rows?: number | undefined };
 
 export type Cursor = { row: number; column: number };
@@ -41,7 +41,7 @@ type LiveScreenOptions = {
   draw(size: ScreenSize): Frame;
   /** True while time itself changes what is shown. */
   isMoving(): boolean;
-  /** What the terminal does with drawn lines when it becomes narrower; by the environment when unset. */
+  /** The terminal's way with drawn lines when it becomes narrower; by the environment when unset. */
   reflow?: Reflow | undefined;
 };
 
@@ -184,7 +184,7 @@ function moveRight(columns: number): string {
 }
 
 /**
- * Whether the line of the cursor is wrapped like any other, and the cursor stays on its character. In `xterm.js` (the terminal
+ * True when the line of the cursor is wrapped like any other, and the cursor stays on its character. In `xterm.js` (the terminal
  * of VS Code) that line stays as it is, and every row that is added below the cursor moves it down as well.
  */
 type Reflow = "whole" | "xterm.js";
@@ -198,7 +198,7 @@ type DrawnLines = {
   readonly cursor: { readonly row: number; readonly column: number };
 };
 
-/** How many rows lie between the first of the lines and the cursor now. */
+/** Counts the rows between the first of the lines and the cursor. */
 export function rowsAboveCursor({ lines, cursor }: DrawnLines, columns: number, reflow: Reflow): number {
   const above = wrappedRows(lines.slice(0, cursor.row), columns);
   if (reflow === "whole") return above + Math.floor(cursor.column / columns);
@@ -208,7 +208,7 @@ export function rowsAboveCursor({ lines, cursor }: DrawnLines, columns: number, 
   return above + (added === 0 ? 0 : added + own);
 }
 
-/** How many rows the lines take. */
+/** Counts the rows that the lines take. */
 export function wrappedRows(lines: readonly string[], columns: number): number {
   let rows = 0;
   for (const line of lines) rows += rowsOf(withoutColour(line), columns);

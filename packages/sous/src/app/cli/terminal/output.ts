@@ -1,6 +1,6 @@
-/** Where a command prints: how wide its lines may be, in which style, and a question to the person there. */
+/** The output of a command: how wide its lines may be, in which style, and a question to the person there. */
 
-import { visibleJson } from "../../core/clean-text.ts";
+import { visibleJson } from "../../../core/clean-text.ts";
 import { withoutSecretsIn, withoutValues } from "../files/without-secrets.ts";
 import { chooseStyle, type Style } from "./style.ts";
 import { breakLine } from "./text.ts";
@@ -15,7 +15,7 @@ export type Output = {
   printText(text: string): void;
 };
 
-/** What the options of a command say about its lines. */
+/** The options of a command about its lines. */
 export type Display = { readonly color: "auto" | "always" | "never"; readonly ascii: boolean };
 
 /** For lines that are cut where there is no terminal to cut them to. */

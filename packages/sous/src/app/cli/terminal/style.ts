@@ -1,8 +1,8 @@
-/** What a terminal can show: whether lines may move, whether there is colour, and which glyphs. */
+/** The abilities of a terminal: whether lines may move, whether there is colour, and which glyphs. */
 
-import type { RunStatus } from "../../core/outcome.ts";
-import type { Variables } from "../../core/variables.ts";
-import { type EndingKind, OUTCOMES, stopReasonOf } from "../../core/words/outcomes.ts";
+import type { RunStatus, UnendedStatus } from "../../../core/outcome.ts";
+import type { Variables } from "../../../core/process.ts";
+import { type EndingKind, OUTCOMES, stopReasonOf, UNENDED } from "../../../core/words/outcomes.ts";
 
 export type Style = {
   /** True when a live region may be drawn; otherwise plain lines follow each other. */
@@ -14,7 +14,7 @@ export type Style = {
 
 export type Colour = "green" | "red" | "yellow" | "cyan" | "dim" | "bold";
 
-type ShownStatus = RunStatus | "running" | "waiting" | "asks" | "interrupted" | "refused-spawn";
+type ShownStatus = RunStatus | UnendedStatus | "queued" | "asks" | "refused-spawn";
 
 type Glyphs = {
   readonly spinner: readonly string[];
@@ -63,7 +63,7 @@ export function colourOf(status: ShownStatus): Colour {
   return STATUSES[status].colour;
 }
 
-/** How a run stands, in a word or two. */
+/** The state of a run in a word or two. */
 export function statusWords(facts: StatusFacts): string {
   return stopReasonOf(facts)?.words ?? STATUSES[facts.status].words;
 }
@@ -86,12 +86,15 @@ const ENDED = Object.fromEntries(
   Object.entries(OUTCOMES).map(([status, { kind, words }]) => [status, { ...LOOKS[kind], words }]),
 ) as Record<RunStatus, StatusEntry>;
 
+const ASKS: Look = { colour: "yellow", unicode: "!", ascii: "!" };
+
 const STATUSES: Readonly<Record<ShownStatus, StatusEntry>> = {
   ...ENDED,
-  running: { colour: "cyan", unicode: "◐", ascii: "*", words: "running" },
-  waiting: { colour: "cyan", unicode: "○", ascii: "o", words: "waits to start" },
-  asks: { colour: "yellow", unicode: "!", ascii: "!", words: "waits for an answer" },
-  interrupted: { colour: "yellow", unicode: "?", ascii: "?", words: "interrupted" },
+  running: { colour: "cyan", unicode: "◐", ascii: "*", ...UNENDED.running },
+  interrupted: { colour: "yellow", unicode: "?", ascii: "?", ...UNENDED.interrupted },
+  waiting: { ...ASKS, ...UNENDED.waiting },
+  queued: { colour: "cyan", unicode: "○", ascii: "o", words: "queued" },
+  asks: { ...ASKS, words: "waits for an answer" },
   "refused-spawn": { colour: "yellow", unicode: "✗", ascii: "x", words: "refused" },
 };
 

@@ -1,6 +1,6 @@
 /** Text and numbers as a terminal shows them: made harmless, short, and cut or filled to a number of columns. */
 
-import { plainText } from "../../core/clean-text.ts";
+import { plainText } from "../../../core/clean-text.ts";
 
 /** Keeps line breaks, and tabs as spaces; everything that moves the cursor, hides or reorders text is taken out. */
 export function inert(text: string): string {

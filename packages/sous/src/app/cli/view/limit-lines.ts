@@ -1,6 +1,7 @@
 /** Limits in words: what may be spent, what is spent and reserved of it, and which run holds what. */
 
-import type { Budget, HoldingState, LimitState } from "../../core/limits.ts";
+import type { Budget, HoldingState, LimitState } from "../../../core/limits.ts";
+import { BUDGET_UNITS } from "../../../core/words/limits.ts";
 import { displayWidth, duration, inertLine, tokens } from "../terminal/text.ts";
 
 /** The limits of a run that has not begun. `children` are those of `agent.subagent` in the configuration. */
@@ -8,10 +9,8 @@ export function limitsBefore(tree: Budget = {}, children: Budget = {}): LimitSta
   return [...unused("tree", tree), ...unused("children", children)];
 }
 
-const UNITS = ["tokens", "costUsd", "seconds", "executions"] as const;
-
 function unused(of: "tree" | "children", budget: Budget): LimitState[] {
-  return UNITS.flatMap((unit) => {
+  return BUDGET_UNITS.flatMap((unit) => {
     const limit = budget[unit];
     return limit === undefined ? [] : [{ of, unit, limit, spent: 0, reserved: 0 }];
   });
@@ -23,7 +22,7 @@ export function limitLine(limit: LimitState): string {
   const amount = (value: number): string => amountOf(unit, value);
   const name = limitName(limit);
   const left = `${amount(Math.max(0, max - spent - reserved))} left of ${amount(max)}`;
-  if (unit === "seconds") return `${name}: ${amount(spent)} used, ${left}`;
+  if (unit === "durationMs") return `${name}: ${amount(spent)} used, ${left}`;
   if (unit === "executions") {
     const waiting = reserved > 0 ? `${reserved} waiting to start, ` : "";
     return `${name}: ${amount(spent)}, ${waiting}${left}`;
@@ -37,7 +36,7 @@ export function limitName({ of, unit }: Pick<LimitState, "of" | "unit">): string
   return of === "children" ? "children started" : `children started, of ${whose(of)}`;
 }
 
-const NAMES = { tokens: "tokens", costUsd: "money", seconds: "time" } as const;
+const NAMES = { tokens: "tokens", costUsd: "money", durationMs: "time" } as const;
 
 function whose(of: string): string {
   if (of === "tree") return "the whole tree";
@@ -47,7 +46,7 @@ function whose(of: string): string {
 /** `10000`, `$1.0000`, `1m00s`, `5`. */
 export function amountOf(unit: LimitState["unit"], value: number): string {
   if (unit === "costUsd") return `$${value.toFixed(4)}`;
-  return unit === "seconds" ? duration(value * 1000) : String(Math.round(value));
+  return unit === "durationMs" ? duration(value) : String(Math.round(value));
 }
 
 /** For a row of the live region; less is said where it does not fit. */
@@ -71,7 +70,7 @@ export function asItStands(limit: LimitState, now: readonly LimitState[] = []): 
   return now.find(({ of, unit }) => of === limit.of && unit === limit.unit) ?? limit;
 }
 
-/** What a run holds, or waits for; undefined for one that does neither. */
+/** Says what a run holds or waits for; undefined for one that does neither. */
 export function holdingLine({ path, inCall, kept, waitsFor }: HoldingState): string | undefined {
   const words = [
     held(inCall, "reserved by its call"),

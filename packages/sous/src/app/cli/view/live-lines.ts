@@ -1,7 +1,7 @@
 /** The live region: a head line and two lines a child, never wider or higher than the terminal lets it be. */
 
-import type { LimitState } from "../../core/limits.ts";
-import { addCost } from "../../core/usage.ts";
+import type { LimitState } from "../../../core/limits.ts";
+import { addCost } from "../../../core/usage.ts";
 import { colourOf, type Style, statusWords } from "../terminal/style.ts";
 import { cost, cutToWidth, displayWidth, duration, fitToWidth, plural, tokens } from "../terminal/text.ts";
 import { asItStands, shortTokens, waitWords } from "./limit-lines.ts";
@@ -57,13 +57,13 @@ function headLine(root: RunNode, { now, columns, frame, style, limits }: LiveVie
 /** `3 children · 1 running, 1 done, 1 waiting for you`. */
 function countWords(nodes: readonly RunNode[], dot: string): string {
   const asking = nodes.filter((node) => node.asks).length;
-  const waiting = nodes.filter((node) => node.status === "waiting").length;
+  const queued = nodes.filter((node) => node.status === "queued").length;
   const running = nodes.filter((node) => node.status === "running").length - asking;
-  const done = nodes.length - running - waiting - asking;
+  const done = nodes.length - running - queued - asking;
   const counts = [
     [running, "running"],
     [done, "done"],
-    [waiting, "waiting to start"],
+    [queued, "queued"],
     [asking, "waiting for you"],
   ] as const;
   const words = counts.filter(([count]) => count > 0).map(([count, word]) => `${count} ${word}`);
@@ -189,15 +189,15 @@ function metricsOf(node: RunNode, now: number, dot: string): string {
     .join(dot);
 }
 
-/** Of a run that has ended and everything below it: `5 turns · 3 tools · 105.6k tok · $0.36 · 14s, with 3 children`. */
+/** The sums of a run that has ended and everything below it: `5 turns · 3 tools · 105.6k tok · $0.36 · 14s, with 3 children`. */
 export function treeMetrics(node: RunNode, now: number, dot: string): string {
-  const below = descendants(node).filter(({ status }) => status !== "waiting");
+  const below = descendants(node).filter(({ status }) => status !== "queued");
   const sum: RunNode = { ...node, ...sumOf([node, ...below]) };
   const metrics = [plural(sum.turns, "turn"), metricsOf(sum, now, dot)].join(dot);
   return below.length === 0 ? metrics : `${metrics}, with ${plural(below.length, "child", "children")}`;
 }
 
-/** What these runs used together. */
+/** The usage of these runs together. */
 export function sumOf(nodes: readonly RunNode[]): RunSum {
   const sum: RunSum = { turns: 0, toolCount: 0, tokens: 0, isEstimated: false, costUsd: 0 };
   for (const node of nodes) {
@@ -214,7 +214,7 @@ type RunSum = Pick<RunNode, "turns" | "toolCount" | "tokens" | "isEstimated" | "
 
 /** The end of a run; now, while it runs. */
 export function endOf({ endedAt, status, heardAt }: RunNode, now: number): number {
-  return endedAt ?? (status === "interrupted" ? heardAt : now);
+  return endedAt ?? (status === "interrupted" || status === "waiting" ? heardAt : now);
 }
 
 function glyphOf(node: RunNode, frame: number, { glyphs, paint }: Style): string {
@@ -223,9 +223,9 @@ function glyphOf(node: RunNode, frame: number, { glyphs, paint }: Style): string
   return paint("cyan", glyphs.spinner[frame % glyphs.spinner.length] ?? "");
 }
 
-/** It runs or waits to start, or something below it does. */
+/** It runs or is queued, or something below it is. */
 function isBusy(node: RunNode): boolean {
-  return node.status === "running" || node.status === "waiting" || node.children.some(isBusy);
+  return node.status === "running" || node.status === "queued" || node.children.some(isBusy);
 }
 
 function descendants(node: RunNode): RunNode[] {

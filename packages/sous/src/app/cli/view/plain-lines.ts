@@ -1,12 +1,13 @@
-/** What happens, one line each, for a pipe, a log or a screen reader: nothing moves and nothing is drawn over. */
+/** Events, one line each, for a pipe, a log or a screen reader: nothing moves and nothing is drawn over. */
 
-import type { SousEvent, ToolProgress } from "../../core/event.ts";
-import { readMcpName, withoutDataMark } from "../../core/mcp-names.ts";
-import type { OutsideCall } from "../../core/outside-agent.ts";
-import { isSubagentToolName } from "../../core/spawn.ts";
-import { countsIn, describeCounts } from "../../core/tool-log.ts";
+import type { SousEvent, ToolProgress } from "../../../core/event.ts";
+import type { ExternalCall } from "../../../core/external-agent.ts";
+import { readMcpName, withoutDataMark } from "../../../core/mcp-names.ts";
+import { isSubagentToolName } from "../../../core/spawn.ts";
+import { countsIn, describeCounts } from "../../../core/tool-log.ts";
+import { lineOf } from "../../../core/words/events.ts";
 import { colourOf, type Style, statusWords } from "../terminal/style.ts";
-import { breakLine, inertLine, plural } from "../terminal/text.ts";
+import { breakLine, inertLine } from "../terminal/text.ts";
 import { limitLine } from "./limit-lines.ts";
 import { treeMetrics } from "./live-lines.ts";
 import type { RunTree } from "./run-tree.ts";
@@ -21,15 +22,8 @@ export function plainLine(event: SousEvent, tree: RunTree, { glyphs, paint }: St
       return say(`starts: ${node.task}`);
     case "tool-call-end":
       return isSubagentToolName(event.toolName) ? undefined : say(node.activity + node.result);
-    case "outside-session":
-      return say(`${event.continued ? "continues" : "works in"} a session of ${inertLine(event.server, 80)}`);
     case "outside-call":
       return event.phase === "start" ? undefined : say(node.activity + node.result);
-    case "spawn-refused": {
-      // A line may have said that it waits.
-      const which = event.childPath === undefined ? "" : ` ${inertLine(event.label, 80)}`;
-      return say(paint("yellow", `refused${which}: ${inertLine(event.message)}`));
-    }
     case "run-end": {
       const metrics = treeMetrics(node, event.time, glyphs.dot);
       const status = paint(colourOf(event.status), `${glyphs.status[event.status]} ${statusWords(node)}`);
@@ -37,44 +31,21 @@ export function plainLine(event: SousEvent, tree: RunTree, { glyphs, paint }: St
       const text = event.parentId === null || node.activity === "" ? "" : `: ${inertLine(node.activity, 160)}`;
       return say(`${status}${text} ${paint("dim", `(${metrics})`)}`);
     }
-    case "approval-end":
-      return say(event.allowed ? "allowed" : "not allowed");
     case "approval-request":
-    case "budget-warning":
     case "retry":
-    case "stalled":
       return say(node.activity);
-    case "prune":
-      return say(`dropped ${plural(event.dropped, "old message")} to make room`);
-    case "truncation":
-      return say(
-        `cut a ${event.subject === "report" ? "report" : "tool result"} to ${event.keptBytes} of ${event.originalBytes} bytes`,
-      );
-    case "cancel":
-      return undefined;
-    case "resume":
-      return say("continues where it was interrupted");
     case "park":
-      // Of those that wait for its answer nothing new is said.
+      // Nothing new is said of those that wait for its answer.
       return node.activity.startsWith("wants: ") ? say("waits for an answer that comes later") : undefined;
-    case "steer":
-      return say(`is told: ${inertLine(event.text)}`);
     case "budget-wait":
       return say(`waits for its budget: ${limitLine(event.limit)}`);
     case "budget-near":
       return say(paint("yellow", `most of a limit is spent: ${limitLine(event.limit)}`));
-    case "turn-start":
-    case "message-end":
-    case "tool-call-start":
-    case "notice":
-    case "report":
-    case "text-delta":
-    case "reasoning-delta":
-    // Ten a second would flood a log: what the call gave is said at its end.
-    case "tool-progress":
-      return undefined;
-    default:
-      return event satisfies never;
+    default: {
+      const line = lineOf(event, inertLine);
+      if (line === undefined) return undefined;
+      return say(event.type === "spawn-refused" ? paint("yellow", line) : line);
+    }
   }
 }
 
@@ -94,8 +65,8 @@ export function describeInput(input: unknown): string {
   return inertLine(String(fields.get(name) ?? ""), 120);
 }
 
-/** A call that an agent outside makes by itself: its title says more than its input, where it has one. */
-export function describeOutsideCall({ name, title, input }: Pick<OutsideCall, "name" | "title" | "input">): string {
+/** A call that an external agent makes by itself: its title says more than its input, where it has one. */
+export function describeExternalCall({ name, title, input }: Pick<ExternalCall, "name" | "title" | "input">): string {
   const about = title === name ? describeInput(input) : inertLine(title, 120);
   return `${inertLine(name, 80)}  ${about}`.trim();
 }
@@ -112,13 +83,13 @@ export function describeProgress({ text, done, total }: Pick<ToolProgress, "text
   return `${count} ${inertLine(text, 60)}`.trim();
 }
 
-export type CallEnd = {
+type CallEnd = {
   output: string;
   isError: boolean;
   metadata?: Readonly<Record<string, unknown>> | undefined;
 };
 
-/** What the tool counted, or how its answer begins. */
+/** The count that the tool gave, or the beginning of its answer. */
 export function describeOutput({ output, isError, metadata }: CallEnd): string {
   // People read the name of the server before it.
   const said = withoutDataMark(output);

@@ -1,13 +1,14 @@
 /** The runs of a tree as a person sees them: a fold over events. All text in it is harmless to show. */
 
-import type { SousEvent } from "../../core/event.ts";
-import type { LimitState } from "../../core/limits.ts";
-import { textOf } from "../../core/message.ts";
-import { LACKS_CONSENT, type RunStatus, type StopReason } from "../../core/outcome.ts";
-import { isSubagentToolName } from "../../core/spawn.ts";
-import { addCost } from "../../core/usage.ts";
+import type { SousEvent } from "../../../core/event.ts";
+import type { LimitState } from "../../../core/limits.ts";
+import { textOf } from "../../../core/message.ts";
+import { LACKS_APPROVAL, type RunStatus, type StopReason, type UnendedStatus } from "../../../core/outcome.ts";
+import { isSubagentToolName } from "../../../core/spawn.ts";
+import { addCost } from "../../../core/usage.ts";
+import { lineOf } from "../../../core/words/events.ts";
 import { duration, inertLine } from "../terminal/text.ts";
-import { describeInput, describeOutput, describeOutsideCall, describeProgress, toolWords } from "./plain-lines.ts";
+import { describeExternalCall, describeInput, describeOutput, describeProgress, toolWords } from "./plain-lines.ts";
 
 export type RunNode = {
   readonly id: string;
@@ -15,15 +16,15 @@ export type RunNode = {
   readonly label: string;
   readonly task: string;
   readonly maxTurns: number;
-  /** What its time is counted from: later than it really started when it was interrupted, or its clock was set. */
+  /** The start of its time: later than it really started when it was interrupted, or its clock was set. */
   startedAt: number;
   endedAt: number | undefined;
   /** When something last happened in it. */
   heardAt: number;
-  /** `waiting` has not started: it waits for its budget. */
-  status: RunStatus | "running" | "interrupted" | "waiting";
+  /** `queued` has not started: it waits for its budget. */
+  status: RunStatus | UnendedStatus | "queued";
   stopReason: StopReason | undefined;
-  /** What it is doing; at its end what it said last, or what went wrong. */
+  /** Its work at this moment; at its end what it said last, or what went wrong. */
   activity: string;
   /** The result of the activity, when it is known; shown behind the activity, which is cut first. */
   result: string;
@@ -51,11 +52,11 @@ const MAX_LEVEL = 12;
 export class RunTree {
   readonly roots: RunNode[] = [];
   readonly #nodes = new Map<string, RunNode>();
-  /** Where the children of a run are listed, by its id. */
+  /** The lists of children, by the id of their run. */
   readonly #siblings = new Map<string, Siblings>();
-  /** What is being said, by run; only its last line is shown. */
+  /** The text being said, by run; only its last line is shown. */
   readonly #speech = new Map<string, string>();
-  /** What the calls in flight are about, by call id. */
+  /** The subjects of the calls in flight, by call id. */
   readonly #calls = new Map<string, string>();
   readonly #arrow: string;
 
@@ -86,14 +87,14 @@ export class RunTree {
       if (node.activity !== before && !hasResult(event)) node.result = "";
       if (event.type !== "budget-near") node.waitsFor = event.type === "budget-wait" ? event.limit : undefined;
     } else if (event.type === "budget-wait" && event.parentId !== null)
-      this.#add(event, { ...startNode(event, "", 0), status: "waiting", waitsFor: event.limit });
+      this.#add(event, { ...startNode(event, "", 0), status: "queued", waitsFor: event.limit });
   }
 
   /** Below its parent; a child that waited to start keeps its position. */
   #add({ runId, parentId }: SousEvent, node: RunNode): void {
     const siblings = this.#siblings.get(parentId ?? "") ?? { list: this.roots, level: 0 };
     const waited = this.#nodes.get(runId);
-    const index = waited?.status === "waiting" ? siblings.list.indexOf(waited) : -1;
+    const index = waited?.status === "queued" ? siblings.list.indexOf(waited) : -1;
     if (index === -1) siblings.list.push(node);
     else siblings.list[index] = node;
     this.#nodes.set(runId, node);
@@ -103,10 +104,10 @@ export class RunTree {
     );
   }
 
-  /** No process works on this tree: what has not ended is interrupted, and no question waits. */
-  interrupt(): void {
+  /** No process works on this tree: what has not ended has this status, and no person is asked now. */
+  interrupt(status: "interrupted" | "waiting" = "interrupted"): void {
     for (const node of this.#nodes.values()) {
-      if (node.status === "running") node.status = "interrupted";
+      if (node.status === "running") node.status = status;
       node.asks = false;
     }
   }
@@ -116,7 +117,7 @@ export class RunTree {
       case "turn-start":
         node.turns = event.turn;
         node.reserved = event.reserved;
-        // What a tool found stays in sight until something newer is said or done.
+        // The result of a tool stays in sight until something newer is said or done.
         if (node.activity === STARTS) node.activity = "thinking";
         this.#speech.delete(event.runId);
         break;
@@ -156,7 +157,7 @@ export class RunTree {
         break;
       case "outside-call":
         // Not counted: a count that grows here and falls back at the end would be of other calls than that of the result.
-        node.activity = describeOutsideCall(event);
+        node.activity = describeExternalCall(event);
         if (event.phase === "start") {
           this.#calls.set(event.callId, node.activity);
           break;
@@ -179,7 +180,8 @@ export class RunTree {
         node.activity = `asks again${event.delayMs > 0 ? ` in ${duration(event.delayMs)}` : ""} (${event.kind})`;
         break;
       case "stalled":
-        node.activity = `silent for ${event.seconds}s, waits for ${inertLine(event.waitingFor, 80)}`;
+      case "budget-warning":
+        node.activity = lineOf(event, inertLine) ?? "";
         break;
       case "spawn-refused":
         node.refusals.push({ label: inertLine(event.label, 80), message: inertLine(event.message) });
@@ -197,7 +199,7 @@ export class RunTree {
         node.status = event.status;
         node.stopReason = event.stopReason;
         node.endedAt = event.time;
-        // How long it was at work is what it says itself: the clock may have been set meanwhile.
+        // It says itself how long it was at work: the clock may have been set meanwhile.
         node.startedAt = event.time - event.durationMs;
         node.asks = false;
         node.turns = event.turns;
@@ -208,24 +210,12 @@ export class RunTree {
         node.activity = inertLine(event.fault?.message ?? event.text);
         break;
       case "park":
-        // What it wants stays in sight.
+        // Its request stays in sight.
         dropWaiting(node);
-        node.status = LACKS_CONSENT.status;
-        node.stopReason = LACKS_CONSENT.stopReason;
+        node.status = LACKS_APPROVAL.status;
+        node.stopReason = LACKS_APPROVAL.stopReason;
         node.endedAt = event.time;
         node.asks = false;
-        break;
-      case "budget-warning":
-        node.activity = inertLine(event.message);
-        break;
-      case "outside-session":
-      case "budget-wait":
-      case "budget-near":
-      case "prune":
-      case "truncation":
-      case "cancel":
-      case "steer":
-      case "report":
         break;
       case "resume":
         node.status = "running";
@@ -234,7 +224,6 @@ export class RunTree {
         node.startedAt = event.time - event.usedMs;
         break;
       default:
-        event satisfies never;
     }
   }
 
@@ -256,7 +245,7 @@ const STARTS = "starts";
 
 /** Takes away the children that waited to start and will not: the one at `path`, or all. */
 function dropWaiting({ children }: RunNode, path?: string): void {
-  const isGone = (node: RunNode): boolean => node.status === "waiting" && (path === undefined || node.path === path);
+  const isGone = (node: RunNode): boolean => node.status === "queued" && (path === undefined || node.path === path);
   for (let index = children.findIndex(isGone); index !== -1; index = children.findIndex(isGone))
     children.splice(index, 1);
 }

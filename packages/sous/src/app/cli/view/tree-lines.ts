@@ -5,7 +5,7 @@ import { cost, cutToWidth, displayWidth, duration, fitToWidth, plural, tokens, w
 import { sumOf } from "./live-lines.ts";
 import type { RunNode, RunTree } from "./run-tree.ts";
 
-export type TreeLineOptions = {
+type TreeLineOptions = {
   /** For a look at one of the runs. */
   withIds?: boolean;
   /** The times of a rerun say nothing. */

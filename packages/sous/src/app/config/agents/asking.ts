@@ -1,16 +1,16 @@
 /** The keys about how an agent asks its model. A temperature or an effort that is not understood is a warning: it takes no rights. */
 
-import { messageOf } from "../../core/errors.ts";
-import { readMcpName } from "../../core/mcp-names.ts";
+import { messageOf } from "../../../core/errors.ts";
+import { readMcpName } from "../../../core/mcp-names.ts";
 import {
   checkProviderOptions,
   EFFORTS,
   type Effort,
   isTemperature,
   MAX_TEMPERATURE,
-} from "../../core/model-options.ts";
-import { nearest } from "../../core/nearest.ts";
-import { isRecord } from "../../core/schema.ts";
+} from "../../../core/model-options.ts";
+import { nearest } from "../../../core/nearest.ts";
+import { isRecord } from "../../../core/schema.ts";
 import type { AgentDraft, KeyReader } from "./draft.ts";
 import { OUR_TOOLS } from "./tools.ts";
 
@@ -66,7 +66,7 @@ export const readToolChoice: KeyReader = (draft, key) => {
   }
 };
 
-/** Whether the server has it is known when a run begins. */
+/** A run finds out when it begins whether the server has it. */
 function isMcpTool(word: string): boolean {
   return readMcpName(word)?.tool !== undefined && !word.includes("*");
 }

@@ -1,8 +1,9 @@
 /** Agent files of opencode, below `.opencode/agent` and `.opencode/agents`. Without a name an agent is called by its path. */
 
-import { matchesGlob } from "../../core/glob.ts";
-import { nearest } from "../../core/nearest.ts";
-import { isRecord } from "../../core/schema.ts";
+import { matchesGlob } from "../../../core/glob.ts";
+import { nearest } from "../../../core/nearest.ts";
+import { isRecord } from "../../../core/schema.ts";
+import { TOOL_ROWS } from "../../../core/words/tools.ts";
 import { readEffort, readTemperature, setEffort } from "./asking.ts";
 import { type AgentDraft, isEffect, type KeyReader, type KeyReaders, warnOfAllow } from "./draft.ts";
 import { hasNoEffect, isIgnored, readDescription, readMaxTurns, readModel, readName } from "./fields.ts";
@@ -47,7 +48,7 @@ const readPlural: KeyReader = (draft, key) => {
   else draft.warn("SOUS-A005", [key], "permissions is read as permission", "write permission: opencode knows no other");
 };
 
-/** Of the options of a provider, the effort is the one that we have too. */
+/** The effort is the only option of a provider that sous has, too. */
 const readOptions: KeyReader = (draft, key) => {
   const options = draft.settings[key];
   const { reasoningEffort, ...others } = isRecord(options) ? options : { [key]: options };
@@ -80,17 +81,13 @@ export const OPENCODE_KEYS: KeyReaders = {
   variant: readEffort,
 };
 
-/** What an agent of opencode may do: `tools` and `permission` as one list of statements, of which the last that matches holds. */
-/** What opencode asks about as one thing, and the tools of ours that do it. */
-const GROUPS: readonly { names: readonly string[]; tools: readonly string[] }[] = [
-  { names: ["read"], tools: ["read_file"] },
-  { names: ["list"], tools: ["list_files"] },
-  { names: ["glob"], tools: ["glob"] },
-  { names: ["grep"], tools: ["grep"] },
-  { names: ["edit", "write", "multiedit", "patch", "apply_patch"], tools: ["write_file", "edit_file"] },
-  { names: ["bash"], tools: ["terminal"] },
-  { names: ["webfetch"], tools: ["fetch"] },
-];
+/** The tools that opencode asks about as one thing, and ours that do the same: all that edit are one. */
+const GROUPS = [
+  ...Map.groupBy(TOOL_ROWS, ([name, { category }]) => (category === "edit" ? category : name)).values(),
+].map((rows) => ({
+  names: rows.flatMap(([, { names }]) => names.opencode),
+  tools: rows.map(([name]) => name),
+}));
 
 export function readOpencodeRights(draft: AgentDraft): void {
   const statements = [...readTools(draft), ...readPermission(draft)];
@@ -144,7 +141,7 @@ function openParts(
   draft.grant(tool, first.opening.path, said(first.opening));
   for (const { pattern, opening } of patterns) {
     draft.only(pattern, opening.path);
-    // What a project allows still asks.
+    // A call that a project allows still asks.
     const isHeard = opening.effect === "ask" || draft.source.scope === "user";
     if (isHeard) draft.rule(opening.effect, pattern, opening.path);
   }

@@ -1,9 +1,10 @@
 /** The keys of agent files in three dialects: our own, Claude Code and gemini-cli. The fourth is `dialect-opencode.ts`. */
 
 import { basename } from "node:path";
-import { nearest } from "../../core/nearest.ts";
-import { isRecord } from "../../core/schema.ts";
+import { nearest } from "../../../core/nearest.ts";
+import { isRecord } from "../../../core/schema.ts";
 import { readEffort, readProviderOptions, readTemperature, readToolChoice } from "./asking.ts";
+import { OPENCODE_KEYS } from "./dialect-opencode.ts";
 import { type AgentDraft, isEffect, type KeyReader, type KeyReaders, warnOfAllow } from "./draft.ts";
 import {
   hasNoEffect,
@@ -19,9 +20,9 @@ import {
   readTimeout,
   readTimeoutMinutes,
 } from "./fields.ts";
-import { watchedEntry } from "./mcp-entries.ts";
-import { readMcpServers } from "./mcp-servers.ts";
-import { slugOf } from "./names.ts";
+import type { AgentDialect } from "./file.ts";
+import { slugOf, TEXT_KEYS } from "./known-keys.ts";
+import { readMcpServers, watchedEntry } from "./mcp-entries.ts";
 import { readDenyList, readToolList } from "./tool-list.ts";
 import { ASKING_TOOLS, CHANGING_TOOLS, meaningOf, OUR_TOOLS } from "./tools.ts";
 
@@ -67,7 +68,7 @@ function readRule(draft: AgentDraft, path: readonly (string | number)[], value: 
   else draft.rule(effect, pattern, [...path, effect]);
 }
 
-export const SOUS_KEYS: KeyReaders = {
+const SOUS_KEYS: KeyReaders = {
   name: readName,
   nickname: readNickname,
   description: readDescription,
@@ -199,7 +200,7 @@ function denyAll(draft: AgentDraft, key: string, tools: readonly string[]): void
   for (const tool of tools) draft.deny(tool, [key], `${key}: ${String(draft.settings[key])}`);
 }
 
-export const CLAUDE_KEYS: KeyReaders = {
+const CLAUDE_KEYS: KeyReaders = {
   name: readName,
   description: readDescription,
   tools: readToolList,
@@ -247,7 +248,7 @@ const refusePolicy: KeyReader = (draft, key) =>
     "key",
   );
 
-export const GEMINI_KEYS: KeyReaders = {
+const GEMINI_KEYS: KeyReaders = {
   name: readName,
   display_name: readNickname,
   description: readDescription,
@@ -269,4 +270,23 @@ export const GEMINI_KEYS: KeyReaders = {
 export function geminiDefaults(draft: AgentDraft): void {
   draft.setDefault("maxTurns", 30, "default of gemini-cli");
   draft.setDefault("timeoutMs", 600_000, "default of gemini-cli");
+}
+
+export const DIALECT_KEYS: Readonly<Record<AgentDialect, KeyReaders>> = {
+  sous: SOUS_KEYS,
+  claude: CLAUDE_KEYS,
+  gemini: GEMINI_KEYS,
+  opencode: OPENCODE_KEYS,
+};
+
+const ALL_KEYS: ReadonlySet<string> = new Set(Object.values(DIALECT_KEYS).flatMap((keys) => Object.keys(keys)));
+
+/** In one of the dialects. */
+export function isKnownKey(key: string): boolean {
+  return ALL_KEYS.has(key);
+}
+
+/** It holds lists or maps, or says what an agent may do. */
+export function isStructuredKey(key: string): boolean {
+  return isKnownKey(key) && !TEXT_KEYS.has(key);
 }

@@ -1,25 +1,12 @@
 /** An agent file while it is read: what its keys have said so far, with the line of each. */
 
-import type { PermissionEffect, PermissionRule } from "../../core/configuration.ts";
-import type { AgentFileCode } from "../../core/problem.ts";
-import type { AgentFile, AgentProblem, AgentSource, FieldOrigin, FrontMatter } from "./file.ts";
+import type { PermissionEffect, PermissionRule } from "../../../core/configuration.ts";
+import type { AgentFileCode } from "../problem.ts";
+import type { AgentFields, AgentFile, AgentProblem, AgentSource, FieldOrigin, FrontMatter } from "./file.ts";
 import { denies } from "./mcp-entries.ts";
 
 type Path = readonly (string | number)[];
-type Field =
-  | "name"
-  | "nickname"
-  | "description"
-  | "model"
-  | "maxTurns"
-  | "timeoutMs"
-  | "maxOutputTokens"
-  | "temperature"
-  | "effort"
-  | "toolChoice"
-  | "providerOptions"
-  | "notes"
-  | "outputSchema";
+type Field = keyof AgentFields;
 
 /** Reads one key of the front matter into the draft. */
 export type KeyReader = (draft: AgentDraft, key: string) => void;
@@ -84,13 +71,13 @@ export class AgentDraft {
     this.warn(code, path, message, fix, "value");
   }
 
-  set(field: Field, value: unknown, path: Path, text: string = String(value)): void {
+  set<Name extends Field>(field: Name, value: AgentFields[Name], path: Path, text: string = String(value)): void {
     this.#values.set(field, value);
     this.#fields.set(field, this.#origin(path, text));
   }
 
   /** A value that the dialect has when the file says nothing; it has no line. */
-  setDefault(field: Field, value: unknown, text: string): void {
+  setDefault<Name extends Field>(field: Name, value: AgentFields[Name], text: string): void {
     if (this.#values.has(field)) return;
     this.#values.set(field, value);
     this.#fields.set(field, { line: 0, text });
@@ -137,7 +124,7 @@ export class AgentDraft {
     return { effect, pattern, origin: `${this.source.file}:${this.#at(path, "key").line}` };
   }
 
-  /** Whether it may have children; one refusal is enough. */
+  /** Decides whether it may have children; one refusal is enough. */
   children(isAllowed: boolean, path: Path, text: string): void {
     if (isAllowed) this.#children.isAllowed = true;
     else this.#children.isDenied = true;
@@ -150,29 +137,19 @@ export class AgentDraft {
 
   /** Undefined when something is wrong with the file. */
   finish(): AgentFile | undefined {
-    const name = this.#values.get("name");
     const isWrong = this.problems.some(({ severity }) => severity === "error");
-    if (isWrong || this.#isWithheld || typeof name !== "string") return undefined;
+    if (isWrong || this.#isWithheld || !this.#values.has("name")) return undefined;
     const { file, dialect, scope } = this.source;
-    const value = <Value>(field: Field): Value | undefined => this.#values.get(field) as Value | undefined;
     return {
-      name,
-      nickname: value<string>("nickname"),
-      description: value<string>("description"),
+      notes: true,
+      ...(Object.fromEntries(this.#values) as AgentFields),
       instructions: this.#body,
       tools: this.#tools === undefined ? undefined : [...this.#tools.keys()],
       deny: [...this.#deny.keys()],
       rules: this.#rules,
       only: this.#only,
-      model: value<string>("model"),
-      maxTurns: value<number>("maxTurns"),
-      timeoutMs: value<number>("timeoutMs"),
-      maxOutputTokens: value<number>("maxOutputTokens"),
-      ...this.#asking(),
       ...(!this.#isCallable && { callable: false as const }),
       delegate: this.#children.isAllowed && !this.#children.isDenied,
-      notes: value<boolean>("notes") ?? true,
-      outputSchema: value<AgentFile["outputSchema"]>("outputSchema"),
       file,
       dialect,
       scope,
@@ -184,20 +161,12 @@ export class AgentDraft {
     };
   }
 
-  /** Only what the file says: most say nothing of it. */
-  #asking(): Pick<AgentFile, "temperature" | "effort" | "toolChoice" | "providerOptions"> {
-    const fields = ["temperature", "effort", "toolChoice", "providerOptions"] as const;
-    return Object.fromEntries(
-      fields.filter((field) => this.has(field)).map((field) => [field, this.#values.get(field)]),
-    );
-  }
-
   /** Undefined when the file does not list its tools. */
   get granted(): readonly string[] | undefined {
     return this.#tools === undefined ? undefined : [...this.#tools.keys()];
   }
 
-  /** Of a pattern: whether all of it is. */
+  /** A pattern is denied when all of it is. */
   isDenied(tool: string): boolean {
     return denies({ deny: [...this.#deny.keys()] }, tool);
   }
@@ -207,7 +176,7 @@ export class AgentDraft {
   }
 }
 
-/** What an agent file may say about calls: allow, ask, deny; and what is made of an allow in a project. */
+/** The words of an agent file about calls: allow, ask, deny. */
 export function isEffect(word: unknown): word is PermissionEffect {
   return word === "allow" || word === "ask" || word === "deny";
 }

@@ -1,15 +1,14 @@
 /** Keys of agent files that are the same in every dialect but for their name: texts, numbers and times. */
 
-import { RESERVED_AGENT_NAMES } from "../../core/agent.ts";
-import { visibleText } from "../../core/clean-text.ts";
-import { isOutsideModel, OUTSIDE_PROVIDER } from "../../core/model.ts";
-import { nearest } from "../../core/nearest.ts";
-import { outsideName } from "../../core/outside-agent.ts";
-import { isRecord } from "../../core/schema.ts";
-import { parseDuration } from "../../core/units.ts";
+import { RESERVED_AGENT_NAMES } from "../../../core/agent.ts";
+import { visibleText } from "../../../core/clean-text.ts";
+import { externalName } from "../../../core/external-agent.ts";
+import { EXTERNAL_PROVIDER, isExternalModel } from "../../../core/model.ts";
+import { nearest } from "../../../core/nearest.ts";
+import { isRecord } from "../../../core/schema.ts";
+import { parseDuration } from "../../../core/units.ts";
 import { type AgentDraft, isEffect, type KeyReader } from "./draft.ts";
-import { looksLikeRestriction, normalKey } from "./known-keys.ts";
-import { isPlaceholder, slugOf } from "./names.ts";
+import { isPlaceholder, looksLikeRestriction, normalKey, slugOf } from "./known-keys.ts";
 import { isToolWord, meaningOf } from "./tools.ts";
 
 const MAX_TURNS = 1000;
@@ -21,7 +20,7 @@ const TAKEN = [...RESERVED_AGENT_NAMES, "sous", "subagent"];
 
 export const readName: KeyReader = (draft, key) => setName(draft, draft.settings[key], [key]);
 
-/** What models cannot call becomes a word that they can, and is shown to people as it is. */
+/** A name that models cannot call becomes a word that they can, and is shown to people as it is. */
 export function setName(draft: AgentDraft, given: unknown, path: readonly string[]): void {
   const name = typeof given === "string" ? given.trim() : "";
   if (name === "") {
@@ -218,7 +217,7 @@ export const readModel: KeyReader = (draft, key) => {
   if (text === undefined) return;
   // Claude Code marks the variant with a larger window.
   const name = text.replace(/\[1m\]$/, "");
-  if (isOutsideModel(name)) {
+  if (isExternalModel(name)) {
     setServer(draft, key, name);
     return;
   }
@@ -230,12 +229,12 @@ export const readModel: KeyReader = (draft, key) => {
 /** `external/claude`, or the whole name of a server behind the slash: `external/Claude Code`. */
 function setServer(draft: AgentDraft, key: string, text: string): void {
   const { servers } = draft.source;
-  const short = outsideName(text.slice(OUTSIDE_PROVIDER.length + 1));
-  if (short !== "" && (servers?.some((each) => outsideName(each) === short) ?? true)) {
-    draft.set("model", `${OUTSIDE_PROVIDER}/${short}`, [key], text);
+  const short = externalName(text.slice(EXTERNAL_PROVIDER.length + 1));
+  if (short !== "" && (servers?.some((each) => externalName(each) === short) ?? true)) {
+    draft.set("model", `${EXTERNAL_PROVIDER}/${short}`, [key], text);
     return;
   }
-  const known = (servers ?? []).map((each) => `${OUTSIDE_PROVIDER}/${outsideName(each)}`);
+  const known = (servers ?? []).map((each) => `${EXTERNAL_PROVIDER}/${externalName(each)}`);
   const list = known.length === 0 ? "none is configured" : `known are ${known.join(", ")}`;
   draft.refuse(
     "SOUS-A003",

@@ -1,9 +1,9 @@
-/** Where agent files lie, and in which dialect they are written there. Looks at names only. */
+/** The folders in which agent files lie, and the dialect of each. Looks at names only. */
 
 import { basename, dirname, join, posix, resolve, sep } from "node:path";
 import type { AgentDialect } from "./file.ts";
 
-/** Of a project, in the order in which they win. */
+/** The folders of a project, in the order in which they win. */
 export const PROJECT_FOLDERS: readonly string[] = [
   ".sous/agents",
   ".claude/agents",
@@ -38,7 +38,7 @@ const IMPORTED: Readonly<Record<string, AgentDialect>> = {
   "from-opencode": "opencode",
 };
 
-/** What a file in a folder of agents is; `name` is for an agent whose file does not name it. */
+/** The kind of a file in a folder of agents; `name` is for an agent whose file does not name it. */
 export type AgentPlace = { readonly dialect: AgentDialect; readonly name: string };
 
 /** `below` is its path in the folder, with forward slashes. Undefined for what is no agent file there. */
@@ -56,12 +56,12 @@ export function placeIn(folder: AgentDialect, below: string): AgentPlace | undef
   return { dialect, name: dialect === "opencode" ? path : posix.basename(path) };
 }
 
-/** Whether files are looked for in a folder of this name below a folder of agents. gemini-cli looks into none. */
+/** True when files are looked for in a folder of this name below a folder of agents. gemini-cli looks into none. */
 function isReadFolder(name: string, folder: AgentDialect): boolean {
   return folder !== "gemini" && !name.startsWith(".") && name !== "node_modules";
 }
 
-/** Of any file, by the outermost folder of agents it lies in; one that lies in none is ours. */
+/** The dialect of any file, by the outermost folder of agents it lies in; one that lies in none is ours. */
 export function placeOf(file: string): AgentPlace {
   const parts = file.split(sep);
   for (let length = 2; length < parts.length; length++) {

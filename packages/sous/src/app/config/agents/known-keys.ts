@@ -1,71 +1,17 @@
-/** Which keys of agent files are known, which can restrict, and which hold more than a text. */
+/** Words of agent files: keys that hold a text, keys that are not understood and may be meant to restrict, and names of agents. */
 
-import { nearest } from "../../core/nearest.ts";
+import { createHash } from "node:crypto";
+import { agent } from "../../../core/agent.ts";
+import { nearest } from "../../../core/nearest.ts";
 
-/** Keys of any dialect that hold lists and maps, or say what an agent may do. */
-export const STRUCTURED_KEYS: ReadonlySet<string> = new Set([
-  "agent_card_json",
-  "agent_card_url",
-  "auth",
-  "delegate",
-  "deny",
-  "disable",
-  "disabled",
-  "disallowedTools",
-  "hooks",
-  "isolation",
-  "kind",
-  "maxSteps",
-  "maxTurns",
-  "max_output_tokens",
-  "max_turns",
-  "mcpServers",
-  "mcp_servers",
-  "mode",
-  "notes",
-  "options",
-  "output_schema",
-  "permission",
-  "permissionMode",
-  "permissions",
-  "policy",
-  "provider_options",
-  "steps",
-  "timeout",
-  "timeout_mins",
-  "tools",
+/** Keys of any dialect that hold a text, or a word. */
+export const TEXT_KEYS: ReadonlySet<string> = new Set([
+  ...["background", "color", "description", "display_name", "effort", "hidden", "initialPrompt", "memory", "model"],
+  ...["name", "nickname", "prompt", "reasoningEffort", "skills", "temperature", "textVerbosity", "thinking"],
+  ...["tool_choice", "top_p", "variant"],
 ]);
 
-/** Those that hold a text, or a word. */
-const TEXT_KEYS: ReadonlySet<string> = new Set([
-  "background",
-  "color",
-  "description",
-  "display_name",
-  "effort",
-  "hidden",
-  "initialPrompt",
-  "memory",
-  "model",
-  "name",
-  "nickname",
-  "prompt",
-  "reasoningEffort",
-  "skills",
-  "temperature",
-  "textVerbosity",
-  "thinking",
-  "tool_choice",
-  "top_p",
-  "variant",
-]);
-
-/** In one of the dialects. */
-export function isKnownKey(key: string): boolean {
-  return STRUCTURED_KEYS.has(key) || TEXT_KEYS.has(key);
-}
-
-/** Whether a key that is not understood may be meant to hold an agent back. */
+/** True when a key that is not understood may be meant to hold an agent back. */
 export function looksLikeRestriction(key: string): boolean {
   const word = normalKey(key);
   const words = wordsOf(key);
@@ -86,36 +32,14 @@ function wordsOf(key: string): string[] {
 
 /** `tool_notes`, `permission-comment`: sentences for people. */
 const REMARKS: ReadonlySet<string> = new Set([
-  "comment",
-  "comments",
-  "description",
-  "example",
-  "examples",
-  "hint",
-  "hints",
-  "note",
-  "notes",
-  "rationale",
-  "reason",
-  "usage",
+  ...["comment", "comments", "description", "example", "examples", "hint", "hints", "note", "notes"],
+  ...["rationale", "reason", "usage"],
 ]);
 
 const TEXT_NOUNS: ReadonlySet<string> = new Set(["token", "tokens", "maxtokens", "length", "context", "window"]);
 const MEASURES: ReadonlySet<string> = new Set([
-  "answer",
-  "completion",
-  "input",
-  "limit",
-  "max",
-  "maximum",
-  "model",
-  "new",
-  "output",
-  "prompt",
-  "reasoning",
-  "response",
-  "size",
-  "thinking",
+  ...["answer", "completion", "input", "limit", "max", "maximum", "model", "new", "output", "prompt"],
+  ...["reasoning", "response", "size", "thinking"],
 ]);
 
 /** `allowed_tools`, `allowed-tools` and `allowedTools` are one word. */
@@ -124,51 +48,48 @@ export function normalKey(key: string): string {
 }
 
 const STEMS = [
-  "tool",
-  "perm",
-  "deny",
-  "denied",
-  "allow",
-  "readonly",
-  "sandbox",
-  "max",
-  "timeout",
-  "limit",
-  "restrict",
-  "forbid",
-  "block",
-  "exclu",
-  "isolat",
-  "approv",
-  "confirm",
-  "polic",
-  "budget",
-  "access",
-  "guard",
-  "capabil",
-  "network",
-  "only",
-  "scope",
+  ...["tool", "perm", "deny", "denied", "allow", "readonly", "sandbox", "max", "timeout", "limit"],
+  ...["restrict", "forbid", "block", "exclu", "isolat", "approv", "confirm", "polic", "budget", "access"],
+  ...["guard", "capabil", "network", "only", "scope"],
 ];
 
 const RESTRICTIONS = [
-  "tools",
-  "allowedtools",
-  "disallowedtools",
-  "permission",
-  "permissions",
-  "permissionmode",
-  "deny",
-  "allow",
-  "readonly",
-  "sandbox",
-  "maxturns",
-  "timeout",
-  "timeoutmins",
-  "steps",
-  "turns",
-  "delegate",
-  "hooks",
-  "disabled",
-  "rights",
+  ...["tools", "allowedtools", "disallowedtools", "permission", "permissions", "permissionmode", "deny"],
+  ...["allow", "readonly", "sandbox", "maxturns", "timeout", "timeoutmins", "steps", "turns", "delegate"],
+  ...["hooks", "disabled", "rights"],
 ];
+
+const MAX_LENGTH = 48;
+
+/** The name itself when models can call it, else a word made of it. Never empty, and the same for the same name. */
+export function slugOf(name: string): string {
+  if (isName(name)) return name;
+  const word = name
+    .normalize("NFKD")
+    .replace(/\p{M}+/gu, "")
+    .toLowerCase()
+    .replace(/[^a-z0-9_]+/g, "-")
+    .replace(/^[-_]+/, "")
+    .replace(/-$/, "");
+  if (word === "") return `agent-${hash(name)}`;
+  // Two long names that begin alike stay two.
+  return word.length <= MAX_LENGTH ? word : `${word.slice(0, MAX_LENGTH - 7)}-${hash(name)}`;
+}
+
+function isName(name: string): boolean {
+  try {
+    agent({ name });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function hash(name: string): string {
+  return createHash("sha256").update(name).digest("hex").slice(0, 6);
+}
+
+/** `<agent-name>`, `{{name}}`, `[name]`: a template that was never filled in. */
+export function isPlaceholder(name: string): boolean {
+  return /^(<.*>|\{.*\}|\[.*\]|\$.*)$/s.test(name.trim());
+}

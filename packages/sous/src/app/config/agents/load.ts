@@ -3,9 +3,9 @@
 import type { Dirent } from "node:fs";
 import { readdir, realpath, stat } from "node:fs/promises";
 import { basename, join, posix } from "node:path";
-import { visibleText } from "../../core/clean-text.ts";
-import { messageOf } from "../../core/errors.ts";
-import { readRegular } from "../../machine/read-regular.ts";
+import { visibleText } from "../../../core/clean-text.ts";
+import { messageOf } from "../../../core/errors.ts";
+import { readRegular } from "../../../machine/private-file.ts";
 import { MAX_AGENT_BYTES } from "../read-file.ts";
 import { NOTES_NAMES, type ProjectFile, realInside } from "../trust/files.ts";
 import type { AgentFile, AgentProblem, AgentScope, AgentSource } from "./file.ts";
@@ -14,9 +14,9 @@ import { type AgentFolder, type AgentPlace, dialectOf, PROJECT_FOLDERS, placeIn 
 type AgentFolders = {
   /** In the order in which they win. A path is a folder that need not be there, and whose name says its dialect. */
   readonly userFolders: readonly (string | AgentFolder)[];
-  /** Of a trusted project, as they were compared: nothing of it is opened here. */
+  /** The files of a trusted project, as they were compared: none of them is opened here. */
   readonly projectFiles: readonly ProjectFile[];
-  /** What is wrong with the pattern of a rule. */
+  /** Says what is wrong with the pattern of a rule. */
   readonly checkRule?: AgentSource["checkRule"];
   readonly servers?: AgentSource["servers"];
   readonly mcpServers?: AgentSource["mcpServers"];
@@ -96,7 +96,7 @@ export async function findAgentFiles(
   async function add(entry: Dirent, parts: readonly string[]): Promise<void> {
     const file = join(folder, ...parts);
     if (entry.isDirectory()) {
-      // What a file in it would be decides whether it is looked at.
+      // The kind that a file in it would have decides whether it is looked at.
       if (placeIn(dialect, [...parts, "any.md"].join("/")) === undefined) return;
       if (parts.length > MAX_DEPTH)
         problems.push(about(file, `it lies deeper than ${MAX_DEPTH} folders: it is not read`));

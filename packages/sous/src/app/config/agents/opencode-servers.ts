@@ -1,8 +1,8 @@
 /** Tools of MCP servers in agent files of opencode, and the statements that all its rights are made of. */
 
-import type { PermissionEffect } from "../../core/configuration.ts";
-import { matchesGlob } from "../../core/glob.ts";
-import { nearest } from "../../core/nearest.ts";
+import type { PermissionEffect } from "../../../core/configuration.ts";
+import { matchesGlob } from "../../../core/glob.ts";
+import { nearest } from "../../../core/nearest.ts";
 import type { AgentDraft } from "./draft.ts";
 import { concernsServer, denyingEntry, EVERY_MCP_TOOL, opencodeEntry } from "./mcp-entries.ts";
 import { meaningOf, namesOf } from "./tools.ts";
@@ -11,7 +11,7 @@ export type StatementPath = readonly (string | number)[];
 export type OpencodeStatement = {
   /** A name or a pattern of names. */
   readonly tool: string;
-  /** Of what the call is about; `*` is every call. */
+  /** A pattern of what the call is about; `*` is every call. */
   readonly input: string;
   readonly effect: PermissionEffect;
   readonly path: StatementPath;
@@ -39,7 +39,7 @@ export function decideServers(draft: AgentDraft, statements: readonly OpencodeSt
   }
 }
 
-/** Where the name of the tool begins is not said, so more may ask than is meant. */
+/** Nothing says where the name of the tool begins, so more may ask than is meant. */
 function askingPattern(entry: string): string {
   const pattern = `mcp__${denyingEntry(entry)
     .replace(/^mcp_+/, "")
@@ -48,14 +48,14 @@ function askingPattern(entry: string): string {
 }
 
 const WHOLE = "allow or deny it as a whole";
-/** Of the tool in a rule. */
+/** Max length of the tool in a rule. */
 const MAX_PATTERN = 64;
 
 function isDenied({ tool, effect }: OpencodeStatement): boolean {
   return effect === "deny" && tool !== "*";
 }
 
-/** Whether it can be a tool of a server, and not a slip of the pen. */
+/** True when it can be a tool of a server, and not a slip of the pen. */
 export function isServerTool({ source }: AgentDraft, tool: string): boolean {
   const { mcpServers } = source;
   if (mcpServers === undefined) return tool.includes("_") && nearest(tool, namesOf("opencode")) === undefined;

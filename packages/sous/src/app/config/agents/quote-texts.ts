@@ -7,7 +7,8 @@
  */
 
 import { readYaml } from "../yaml/document.ts";
-import { isKnownKey, looksLikeRestriction, STRUCTURED_KEYS } from "./known-keys.ts";
+import { isKnownKey, isStructuredKey } from "./dialects.ts";
+import { looksLikeRestriction } from "./known-keys.ts";
 
 type Place = { readonly line: number; readonly column: number; readonly message: string; readonly fix: string };
 
@@ -16,11 +17,11 @@ type Quoted = { readonly lines: readonly string[]; readonly note: Place } | { re
 
 type Entry = {
   readonly key: string;
-  /** What stands before the value: the key and its colon. */
+  /** The key and its colon, which stand before the value. */
   readonly head: string;
   /** The rest of its first line, and the lines below it. */
   readonly value: readonly string[];
-  /** Of its first line, from 0. */
+  /** The index of its first line, from 0. */
   readonly index: number;
 };
 
@@ -79,7 +80,7 @@ const PROSE: ReadonlySet<string> = new Set(["description", "initialPrompt", "pro
 /** Who speaks in an example. */
 const DIALOGUE: ReadonlySet<string> = new Set(["assistant", "user"]);
 
-/** Whether an unknown word with a colon belongs to the text above: "Context: the tests fail". */
+/** True when an unknown word with a colon belongs to the text above: "Context: the tests fail". */
 function isSentenceIn(above: Entry, word: string): boolean {
   if (!PROSE.has(above.key)) return false;
   if (DIALOGUE.has(word)) return true;
@@ -106,7 +107,7 @@ function whyNotText(entry: Entry, firstLine: number): Place | undefined {
   return PROSE.has(key) || isOneText(entry) ? undefined : whyNotYaml(entry, line);
 }
 
-/** Where a line ends for some editors, and not for YAML. */
+/** Characters that end a line for some editors, and not for YAML. */
 const LINE_ENDS = /[\v\f\u0085\u2028\u2029]/;
 
 /** On one line, and not a list, a map, an anchor or a tag. */
@@ -118,7 +119,7 @@ function isOneText({ key, value: [first = "", ...rest] }: Entry): boolean {
 }
 
 function canRestrict(key: string): boolean {
-  return STRUCTURED_KEYS.has(key) || looksLikeRestriction(key);
+  return isStructuredKey(key) || looksLikeRestriction(key);
 }
 
 /** A line of a text that a person may have meant as a key, whatever marks stand before and behind its name; a remark is none. */

@@ -1,7 +1,7 @@
-/** What an agent of a file may really do among the tools there are, and where each right comes from. */
+/** The rights that an agent of a file really has among the tools there are, and where each comes from. */
 
-import type { McpServer, PermissionEffect } from "../../core/configuration.ts";
-import { METERED_OUTPUT } from "../../core/limits.ts";
+import type { McpServer, PermissionEffect } from "../../../core/configuration.ts";
+import { METERED_OUTPUT } from "../../../core/limits.ts";
 import type { AgentFile, AgentProblem, FieldOrigin } from "./file.ts";
 import { concernsServer, covers, mayDeny, serverEntry } from "./mcp-entries.ts";
 
@@ -27,11 +27,11 @@ export type EffectiveRights = {
   readonly maxTurns: { readonly value: number | undefined; readonly from: string };
   readonly timeoutMs: { readonly value: number | undefined; readonly from: string };
   readonly maxOutputTokens: { readonly value: number | undefined; readonly from: string };
-  /** What the file says of how its model is asked; of `provider_options` only for whom they are. */
+  /** The keys of the file about how its model is asked; of `provider_options` only the providers they are for. */
   readonly asking: readonly { readonly key: string; readonly value: string; readonly from: string }[];
-  /** Whether it reads the notes of the project. */
+  /** `isRead`: it reads the notes of the project. */
   readonly notes: { readonly isRead: boolean; readonly from: string };
-  /** Of the instructions. */
+  /** The size of the instructions. */
   readonly promptBytes: number;
 };
 
@@ -90,7 +90,7 @@ function effectiveTool(agent: AgentFile, tool: string): EffectiveTool {
   return { tool, isAllowed: listed !== undefined, from: lineOf(agent, origin) ?? UNSET };
 }
 
-/** What the file says about one server: each entry that it grants, and each that it denies. */
+/** The entries of the file for one server: each that it grants, and each that it denies. */
 function effectiveEntries(agent: AgentFile, server: string): EffectiveTool[] {
   const whole = serverEntry(server);
   const isAbout = (entry: string): boolean => concernsServer(entry, server);

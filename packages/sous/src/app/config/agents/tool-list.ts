@@ -1,7 +1,8 @@
 /** Lists of tools in agent files: which tools of ours are granted, which are denied, and for which calls. */
 
-import type { PermissionEffect } from "../../core/configuration.ts";
-import { nearest } from "../../core/nearest.ts";
+import type { PermissionEffect } from "../../../core/configuration.ts";
+import { nearest } from "../../../core/nearest.ts";
+import { toolRow } from "../../../core/words/tools.ts";
 import type { AgentDraft } from "./draft.ts";
 import { denyingEntry, EVERY_MCP_TOOL } from "./mcp-entries.ts";
 import { meaningOf, namesOf, OUR_TOOLS } from "./tools.ts";
@@ -154,16 +155,15 @@ const MAX_STARS = 3;
 /** The patterns of rules for this tool; undefined when its calls cannot be told apart by a pattern. */
 export function rulePatterns(tool: string, specifier: string, effect: PermissionEffect): string[] | undefined {
   const text = specifier.trim();
-  if (tool === "terminal") return [`terminal(${plain(text.replace(/:\*$/, "*"))})`];
-  if (!FILE_TOOLS.includes(tool)) return undefined;
+  const action = toolRow(tool)?.action;
+  if (action === "command") return [`${tool}(${plain(text.replace(/:\*$/, "*"))})`];
+  if (action !== "file") return undefined;
   const path = plain(text.replace(/^(\.\/|\/(?!\/))/, ""));
   // File tools do not leave the workspace anyway.
   if (/^(~|\$HOME|\/\/|\.\.)/.test(path)) return [];
   const paths = effect === "deny" ? withFolders(path) : [path];
   return paths.map((each) => `${tool}(${each})`);
 }
-
-const FILE_TOOLS = ["read_file", "write_file", "edit_file"];
 
 /** `*` of the others also matches a slash, ours does not: `docs/*.md` forbids `docs/a/b.md` too. */
 function withFolders(path: string): string[] {
@@ -175,7 +175,7 @@ function withFolders(path: string): string[] {
   return paths;
 }
 
-/** What ends a rule, or is not part of a path in it, may be anything. */
+/** A `*` for each character that would end a rule or that a path in it cannot have. */
 function plain(pattern: string): string {
   return pattern.replace(/[()?{}[\]\\\p{Cc}]+/gu, "*");
 }

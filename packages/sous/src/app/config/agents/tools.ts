@@ -1,27 +1,25 @@
 /** The names that tools have in each dialect, and which of ours they are. */
 
+import { TOOL_ROWS, toolRow } from "../../../core/words/tools.ts";
 import type { AgentDialect } from "./file.ts";
 import { normalKey } from "./known-keys.ts";
 import { EVERY_MCP_TOOL, mcpEntry } from "./mcp-entries.ts";
 
 /** The built-in tools of the command line. */
-export const OUR_TOOLS: readonly string[] = [
-  "read_file",
-  "list_files",
-  "glob",
-  "grep",
-  "write_file",
-  "edit_file",
-  "terminal",
-  "fetch",
-];
+export const OUR_TOOLS: readonly string[] = TOOL_ROWS.map(([name]) => name);
 
 /** Tools that ask before they run. */
-export const ASKING_TOOLS: readonly string[] = ["write_file", "edit_file", "terminal", "fetch", EVERY_MCP_TOOL];
+export const ASKING_TOOLS: readonly string[] = [
+  ...OUR_TOOLS.filter((name) => toolRow(name)?.tier === "confirm"),
+  EVERY_MCP_TOOL,
+];
 /** Tools that change something, or may: what a server does is not known. `fetch` is not among them. */
-export const CHANGING_TOOLS: readonly string[] = ["write_file", "edit_file", "terminal", EVERY_MCP_TOOL];
+export const CHANGING_TOOLS: readonly string[] = [
+  ...OUR_TOOLS.filter((name) => toolRow(name)?.effect !== "read"),
+  EVERY_MCP_TOOL,
+];
 
-/** What a name stands for: a tool of ours or of MCP servers, the right to have children, a tool that only the other program has, or nothing. */
+/** The meaning of a name: a tool of ours or of MCP servers, the right to have children, a tool that only the other program has, or nothing. */
 export type ToolMeaning = { tool: string } | { mcp: string } | "children" | "elsewhere" | "unknown";
 
 export function meaningOf(name: string, dialect: AgentDialect): ToolMeaning {
@@ -39,7 +37,7 @@ export function namesOf(dialect: AgentDialect): string[] {
   return [...Object.keys(NAMES[dialect]), ...ELSEWHERE[dialect]];
 }
 
-/** Whether a word is the name of a tool in any dialect, however it is spelled. */
+/** True when a word is the name of a tool in any dialect, however it is spelled. */
 export function isToolWord(word: string): boolean {
   return DIALECTS.some((dialect) => namesOf(dialect).some((name) => normalKey(name) === normalKey(word)));
 }
@@ -50,21 +48,9 @@ const CHILDREN = "(children)";
 /** Tools of plugins, and names that only begin like those of servers. */
 const FOREIGN = /^(mcp_|discovered_tool_)/;
 
-const CLAUDE: Readonly<Record<string, string>> = {
-  Read: "read_file",
-  LS: "list_files",
-  Glob: "glob",
-  Grep: "grep",
-  Write: "write_file",
-  Edit: "edit_file",
-  MultiEdit: "edit_file",
-  Bash: "terminal",
-  WebFetch: "fetch",
-  Task: CHILDREN,
-  Agent: CHILDREN,
-};
+const CLAUDE = { ...namesIn("claude"), Task: CHILDREN, Agent: CHILDREN };
 
-const OURS: Readonly<Record<string, string>> = {
+const OURS = {
   ...Object.fromEntries(OUR_TOOLS.map((name) => [name, name])),
   subagent: CHILDREN,
   parallel_subagent: CHILDREN,
@@ -74,66 +60,20 @@ const NAMES: Readonly<Record<AgentDialect, Readonly<Record<string, string>>>> = 
   // Files are copied from one folder to another; Claude Code's names cannot be mistaken for ours.
   sous: { ...OURS, ...CLAUDE },
   claude: CLAUDE,
-  gemini: {
-    read_file: "read_file",
-    read_many_files: "read_file",
-    list_directory: "list_files",
-    glob: "glob",
-    grep_search: "grep",
-    search_file_content: "grep",
-    write_file: "write_file",
-    replace: "edit_file",
-    run_shell_command: "terminal",
-    web_fetch: "fetch",
-  },
-  opencode: {
-    read: "read_file",
-    list: "list_files",
-    glob: "glob",
-    grep: "grep",
-    write: "write_file",
-    edit: "edit_file",
-    multiedit: "edit_file",
-    patch: "edit_file",
-    apply_patch: "edit_file",
-    bash: "terminal",
-    webfetch: "fetch",
-    task: CHILDREN,
-  },
+  gemini: namesIn("gemini"),
+  opencode: { ...namesIn("opencode"), task: CHILDREN },
 };
 
+function namesIn(dialect: Exclude<AgentDialect, "sous">): Record<string, string> {
+  return Object.fromEntries(TOOL_ROWS.flatMap(([tool, { names }]) => names[dialect].map((name) => [name, tool])));
+}
+
 const CLAUDE_ELSEWHERE = [
-  "AskUserQuestion",
-  "BashOutput",
-  "CronCreate",
-  "CronDelete",
-  "CronList",
-  "EnterPlanMode",
-  "EnterWorktree",
-  "ExitPlanMode",
-  "ExitWorktree",
-  "KillBash",
-  "KillShell",
-  "ListMcpResourcesTool",
-  "LSP",
-  "Monitor",
-  "NotebookEdit",
-  "NotebookRead",
-  "PowerShell",
-  "ReadMcpResourceTool",
-  "SendMessage",
-  "Skill",
-  "SlashCommand",
-  "TaskCreate",
-  "TaskGet",
-  "TaskList",
-  "TaskOutput",
-  "TaskStop",
-  "TaskUpdate",
-  "TodoRead",
-  "TodoWrite",
-  "ToolSearch",
-  "WebSearch",
+  ...["AskUserQuestion", "BashOutput", "CronCreate", "CronDelete", "CronList", "EnterPlanMode"],
+  ...["EnterWorktree", "ExitPlanMode", "ExitWorktree", "KillBash", "KillShell", "ListMcpResourcesTool"],
+  ...["LSP", "Monitor", "NotebookEdit", "NotebookRead", "PowerShell", "ReadMcpResourceTool"],
+  ...["SendMessage", "Skill", "SlashCommand", "TaskCreate", "TaskGet", "TaskList", "TaskOutput"],
+  ...["TaskStop", "TaskUpdate", "TodoRead", "TodoWrite", "ToolSearch", "WebSearch"],
 ];
 
 /** Tools of the other programs that the command line does not have. */
@@ -141,37 +81,13 @@ const ELSEWHERE: Readonly<Record<AgentDialect, readonly string[]>> = {
   sous: CLAUDE_ELSEWHERE,
   claude: CLAUDE_ELSEWHERE,
   gemini: [
-    "activate_skill",
-    "ask_user",
-    "cli_help",
-    "codebase_investigator",
-    "complete_task",
-    "enter_plan_mode",
-    "exit_plan_mode",
-    "get_internal_docs",
-    "google_web_search",
-    "save_memory",
-    "tracker_add_dependency",
-    "tracker_create_task",
-    "tracker_get_task",
-    "tracker_list_tasks",
-    "tracker_update_task",
-    "tracker_visualize",
-    "update_topic",
-    "write_todos",
+    ...["activate_skill", "ask_user", "cli_help", "codebase_investigator", "complete_task"],
+    ...["enter_plan_mode", "exit_plan_mode", "get_internal_docs", "google_web_search", "save_memory"],
+    ...["tracker_add_dependency", "tracker_create_task", "tracker_get_task", "tracker_list_tasks"],
+    ...["tracker_update_task", "tracker_visualize", "update_topic", "write_todos"],
   ],
   opencode: [
-    "batch",
-    "codesearch",
-    "doom_loop",
-    "external_directory",
-    "lsp",
-    "plan_enter",
-    "plan_exit",
-    "question",
-    "skill",
-    "todoread",
-    "todowrite",
-    "websearch",
+    ...["batch", "codesearch", "doom_loop", "external_directory", "lsp", "plan_enter", "plan_exit"],
+    ...["question", "skill", "todoread", "todowrite", "websearch"],
   ],
 };

@@ -3,14 +3,14 @@
 import { createHash } from "node:crypto";
 import { lstat, readdir, readlink, realpath } from "node:fs/promises";
 import { dirname, join, resolve, sep } from "node:path";
-import { codeOf, messageOf, UserError } from "../../core/errors.ts";
-import { readRegular } from "../../machine/read-regular.ts";
+import { codeOf, messageOf, UserError } from "../../../core/errors.ts";
+import { readRegular } from "../../../machine/private-file.ts";
 import { dialectOf, PROJECT_FOLDERS, placeIn } from "../agents/folders.ts";
 
 /** Notes for agents: the first of these that is there is read, and no other. File tools write them when a person has said yes. */
 export const NOTES_NAMES: readonly string[] = ["AGENTS.md", "CLAUDE.md", "GEMINI.md"];
 
-/** What sous may read of a project, once it is trusted, besides its notes and its list of servers. */
+/** The files that sous may read of a trusted project, besides its notes and its list of servers. */
 const PROJECT_PATHS: readonly string[] = [".sous", ...PROJECT_FOLDERS.filter((folder) => !folder.startsWith(".sous/"))];
 const SERVERS = ".mcp.json";
 
@@ -23,7 +23,7 @@ const MAX_DEPTH = 16;
 export type ProjectFile = {
   /** Relative to the root, with forward slashes. */
   readonly path: string;
-  /** Where it leads, when it is a link. */
+  /** The path it leads to, when it is a link. */
   readonly target: string | undefined;
   /** Undefined for what is not a file, and for links out of the project. */
   readonly content: Buffer | undefined;
@@ -133,7 +133,7 @@ function tooMuch(what: string): UserError {
   );
 }
 
-/** Where a file or link leads; undefined when that is outside of the folder, or nowhere. */
+/** The path that a file or link leads to; undefined when that is outside of the folder, or nowhere. */
 export async function realInside(path: string, folder: string): Promise<string | undefined> {
   try {
     const [real, home] = await Promise.all([realpath(path), realpath(folder)]);

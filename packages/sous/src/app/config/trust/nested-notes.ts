@@ -1,15 +1,15 @@
 /** Notes of sub-folders: read when they are what a person has seen, each by its own hash. */
 
 import { join, posix } from "node:path";
-import { readRegular } from "../../machine/read-regular.ts";
+import { readRegular } from "../../../machine/private-file.ts";
 import { toNotes } from "../agents/load.ts";
 import { type FileHash, hashesOf, NOTES_NAMES } from "./files.ts";
 
 /** A larger file is no note. */
 const MAX_FILE_BYTES = 256 * 1024;
-/** Of one note: it is added to the result of a tool. */
+/** Max bytes of one note: it is added to the result of a tool. */
 const MAX_NOTE_BYTES = 16 * 1024;
-/** Of all that one project may have, so that each command can read them. */
+/** Max notes of one project, so that each command can read them. */
 export const MAX_NESTED = 200;
 
 export type NestedNote = { readonly path: string; readonly text: string };
@@ -21,7 +21,7 @@ export type NestedNotes = {
   readonly changed: readonly string[];
 };
 
-/** Of several notes in one folder the first kind: `AGENTS.md`, else `CLAUDE.md`, else `GEMINI.md`. In order of their paths. */
+/** Takes one of several notes in a folder: `AGENTS.md`, else `CLAUDE.md`, else `GEMINI.md`. In order of their paths. */
 export function oneForEachFolder(paths: Iterable<string>): string[] {
   const best = new Map<string, string>();
   const rank = (path: string): number => NOTES_NAMES.indexOf(posix.basename(path));

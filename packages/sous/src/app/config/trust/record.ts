@@ -2,19 +2,18 @@
 
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
-import { messageOf, UserError } from "../../core/errors.ts";
-import { changeLocked, replaceFile, whyNotOurs } from "../../machine/private-file.ts";
-import { readRegular } from "../../machine/read-regular.ts";
+import { messageOf, UserError } from "../../../core/errors.ts";
+import { changeLocked, readRegular, replaceFile, whyNotOurs } from "../../../machine/private-file.ts";
 import type { FileHash } from "./files.ts";
 
 /** One project, by its real path. */
 export type TrustRecord = {
   readonly path: string;
-  /** Of all its files together. */
+  /** The hash of all its files together. */
   readonly sha256: string;
   readonly at: string;
   readonly files: readonly FileHash[];
-  /** What its configuration denied and asked about: it still holds when the files have changed. */
+  /** The rules by which its configuration denied and asked: they still hold when the files have changed. */
   readonly rules: readonly NarrowingRule[];
   /** The notes of sub-folders that a person has seen: one that has changed is not read, and the rest stays trusted. */
   readonly nested: readonly FileHash[];

@@ -1,13 +1,13 @@
-/** What a person should see before a project is trusted: its files, its agents, and every program it wants to start. */
+/** The things that a person should see before a project is trusted: its files, its agents, and every program it wants to start. */
 
-import { isRecord } from "../../core/schema.ts";
+import { isRecord } from "../../../core/schema.ts";
 import type { ReadAgent } from "../agents/file.ts";
 import { dialectOf, PROJECT_FOLDERS, placeIn } from "../agents/folders.ts";
 import { isPlainReadme } from "../agents/load.ts";
 import { readAgentFile } from "../agents/read.ts";
 import { isFlat, openMcpFile, SERVER_KEYS } from "../mcp-file.ts";
 import { normalFields } from "../mcp-servers.ts";
-import { spelledOut, variablesIn } from "../mcp-variables.ts";
+import { spelledOut, variablesIn } from "../to-mcp-servers.ts";
 import { readYaml } from "../yaml/document.ts";
 import type { ProjectFile, ProjectSnapshot } from "./files.ts";
 

@@ -1,12 +1,12 @@
 /**
  * Trust: whether the files of a project may be read. It is given to a folder as it is, and ends with the first change.
- * What the project denied and asked about still holds after that: a run must not get more by changing a file.
+ * The project's own rules that deny and ask still hold after that: a run must not get more by changing a file.
  */
 
 import { realpath } from "node:fs/promises";
 import { join, sep } from "node:path";
-import type { PermissionRule } from "../../core/configuration.ts";
-import { messageOf, UserError } from "../../core/errors.ts";
+import type { PermissionRule } from "../../../core/configuration.ts";
+import { messageOf, UserError } from "../../../core/errors.ts";
 import {
   type FileHash,
   hashesOf,
@@ -25,13 +25,13 @@ export type ProjectTrust = {
   /** The real path of the folder in question. */
   readonly root: string;
   readonly state: "trusted" | "unknown" | "changed";
-  /** What would be read; found by looking only. When it is empty, no notice is needed. */
+  /** The files that would be read; found by looking only. When it is empty, no notice is needed. */
   readonly present: readonly string[];
   /** Why it is not trusted, when that is not a matter of asking. */
   readonly problem: string | undefined;
   /** As they were when they were compared; empty unless it is trusted. Reading them again may give others. */
   readonly files: readonly ProjectFile[];
-  /** What is not as it was when it was trusted: `changed AGENTS.md`, `added .mcp.json`, `removed .sous/config.yaml`. */
+  /** Changes since it was trusted: `changed AGENTS.md`, `added .mcp.json`, `removed .sous/config.yaml`. */
   readonly changes: readonly string[];
   /**
    * Rules that deny and ask, as they were when trust was given: of a project that has changed since then, and of every

@@ -9,7 +9,7 @@ type YamlProblem = Position & { readonly file: string; readonly message: string;
 export type YamlDocument = {
   /** Objects without a prototype, lists, strings, numbers, booleans and null; null when there is nothing or a problem. */
   readonly value: unknown;
-  /** Where the value at a path begins, or its key; for what is not there, where its nearest parent is. */
+  /** The place where the value at a path begins, or its key; for one that is missing, the place of its nearest parent. */
   at(path: Path, part?: "key" | "value"): Position;
   /** In the order of the file. When there is one, `value` is not to be used. */
   readonly problems: readonly YamlProblem[];
@@ -66,7 +66,7 @@ function positionAt(
 ) {
   for (let length = path.length; length >= 0; length--) {
     const found = positions.get(path.slice(0, length));
-    // Of a parent, the key is what people look for.
+    // People look for the key of a parent.
     if (found !== undefined) return positionOf(length < path.length || part === "key" ? found.key : found.value);
   }
   return positionOf(0);
@@ -99,7 +99,7 @@ type SourceText = {
   positionOf(offset: number): Position;
 };
 
-/** What is wrong with the bytes themselves. */
+/** A problem of the bytes themselves. */
 type SourceProblem = Position & { readonly message: string; readonly fix: string };
 
 /** `firstLine` is the number of the first line when the text is a part of a file. */
@@ -173,7 +173,7 @@ type SyntaxProblem = { readonly offset: number; readonly message: string; readon
 /** Far more than a person writes; it bounds the time, which grows with the number of parts and not with the bytes. */
 const MAX_PARTS = 20_000;
 const MAX_SYNTAX_ERRORS = 20;
-/** Of the parser's stack, which has more than one level for a level that people see. */
+/** Max depth of the parser's stack, which has more than one level for a level that people see. */
 const MAX_STACK = 100;
 const CORE_TAGS = new Set(["!!str", "!!int", "!!float", "!!bool", "!!null", "!!map", "!!seq"]);
 

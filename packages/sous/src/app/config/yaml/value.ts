@@ -4,7 +4,7 @@ import { type Alias, isAlias, isMap, isScalar, isSeq, type ParsedNode, type YAML
 
 export type Path = readonly (string | number)[];
 
-/** Where the key and the value at a path begin, as offsets. */
+/** The offsets at which the key and the value of a path begin. */
 export type Position = { readonly key: number; readonly value: number };
 export type Positions = { get(path: Path): Position | undefined };
 
@@ -14,7 +14,7 @@ type Node = ParsedNode | null | undefined;
 const MAX_DEPTH = 32;
 /** With every alias followed: what makes a bomb of a small file. */
 const MAX_VALUES = 20_000;
-/** What JavaScript would take for something else than a key. */
+/** Names that JavaScript would take for something else than a key. */
 const FORBIDDEN_KEYS = new Set(["__proto__", "constructor", "prototype"]);
 
 export function toValue(contents: Node): { value: unknown; positions: Positions; problems: readonly Problem[] } {
@@ -44,7 +44,7 @@ type Walk = {
 type Spots = Map<string | number, Spot>;
 type Spot = Position & { readonly below: Spots };
 
-/** Where a value is being read. */
+/** The place of the value that is being read. */
 type Here = { readonly below: Spots; readonly depth: number };
 
 function spotAt(spots: Spots, path: Path): Position | undefined {

@@ -1,67 +1,68 @@
-/** The runs of a tree before its restart: restored in its book, continued, or ended. */
+/** The runs of a tree before its restart: put into its book again, continued, or ended. */
 
+import { isRedacted } from "../../../core/clean-text.ts";
+import { Conversation } from "../../../core/conversation.ts";
+import { BudgetExceeded, type ErrorType, toRefusal } from "../../../core/errors.ts";
+import type { EventOf, RunIdentity, RunStart } from "../../../core/event.ts";
+import type { Account, Budget } from "../../../core/limits.ts";
+import { type Message, toolCallsOf } from "../../../core/message.ts";
+import { type RunOutcome, statusOfRefusal } from "../../../core/outcome.ts";
+import { readHistory } from "../../../core/read-history.ts";
+import type { StoredRights } from "../../../core/rights.ts";
+import type { Run, RunProfile } from "../../../core/run.ts";
+import type { ChildReport } from "../../../core/spawn.ts";
+import { fromStored } from "../../../core/units.ts";
+import { addCost, addUsage, type Price } from "../../../core/usage.ts";
+import { smallerBudget } from "../../../core/words/limits.ts";
+import { lacksApproval } from "../../../core/words/outcomes.ts";
 import { priceOf } from "../../budget/prices.ts";
-import { Conversation } from "../../core/conversation.ts";
-import { BudgetExceeded, type ErrorType, toRefusal } from "../../core/errors.ts";
-import type { EventOf, RunStart, StoredEvent } from "../../core/event.ts";
-import { type Account, type Budget, smallerBudget } from "../../core/limits.ts";
-import type { Message } from "../../core/message.ts";
-import { statusOfRefusal } from "../../core/outcome.ts";
-import { readHistory } from "../../core/read-history.ts";
-import { isRedacted } from "../../core/redactor.ts";
-import type { StoredRights } from "../../core/rights.ts";
-import type { Run, RunProfile } from "../../core/run.ts";
-import type { ChildReport } from "../../core/spawn.ts";
-import type { ToolLogEntry } from "../../core/tool-log.ts";
-import { lacksConsent } from "../../core/words/outcomes.ts";
 import { repairHistory } from "../../loop/repair-history.ts";
-import { notYetCharged, restoreCounts, unheardAnswer } from "../../loop/resume-run.ts";
+import { notYetCharged, restoreCounts, resumedRun, unheardAnswer } from "../../loop/resume-run.ts";
 import { withinStored } from "../../rights/narrow.ts";
 import type { AgentBook, AgentEntry } from "../../subagents/agent-book.ts";
 import { deliverReport } from "../../subagents/background-children.ts";
 import type { TreeParts } from "../parts.ts";
 import { withFewerRights } from "../profiles.ts";
-import { readerOf, recordedReport } from "../report.ts";
-import { closeRecorded } from "./close-recorded.ts";
+import { earlierReport, readerOf } from "../report.ts";
 import type { EarlierRun, EarlierTree, ParentCall } from "./earlier-tree.ts";
 
 export class EarlierRuns {
-  readonly recorded: EarlierTree;
+  readonly tree: EarlierTree;
   readonly #book: AgentBook;
   readonly #parts: TreeParts;
   readonly #messages: (runId: string) => Promise<Message[]>;
 
-  constructor(recorded: EarlierTree, book: AgentBook, parts: TreeParts) {
-    this.recorded = recorded;
+  constructor(tree: EarlierTree, book: AgentBook, parts: TreeParts) {
+    this.tree = tree;
     this.#book = book;
     this.#parts = parts;
-    const read = async (_rootId: string, { runId = "" } = {}) => recorded.eventsOf(runId);
-    this.#messages = readHistory({ read }, recorded.root.state.start.agentId).messages;
+    this.#messages = readHistory(tree.reader(), tree.rootId).messages;
   }
 
   /** Restores path, counts and budget share of every agent; the root gets no right that it did not have. */
-  restoredRoot(profile: RunProfile): AgentEntry {
-    const restored = this.#book.get(this.recorded.root.state.start.agentId);
-    if (restored !== undefined) return restored;
-    for (const event of this.recorded.events) this.#replay(event);
-    this.#chargeUnheard(this.recorded.root, profile);
-    this.#parts.spending.childTime.restore(this.recorded.childMs());
-    const entry = this.entryOf(this.recorded.root);
-    entry.profile = atMost(profile, this.recorded.root.state.start.rights);
+  rootEntry(profile: RunProfile): AgentEntry {
+    const known = this.#book.get(this.tree.root.state.start.agentId);
+    if (known !== undefined) return known;
+    for (const event of this.tree.counted) this.#count(event);
+    this.#chargeUnheard(this.tree.root, profile);
+    this.#parts.spending.childTime.restore(this.tree.childMs());
+    const entry = this.entryOf(this.tree.root);
+    entry.profile = atMost(profile, this.tree.root.state.start.rights);
     return entry;
   }
 
-  #replay(event: StoredEvent): void {
+  #count(event: EarlierTree["counted"][number]): void {
     const { root, children } = this.#parts.spending;
     if (event.type === "run-start") {
       const above = event.depth <= 1 ? children : this.#account(event.parentId);
       if (event.depth > 0) above.countExecution();
       if (event.agentId !== event.runId) return;
       const parent = event.parentId === null ? undefined : this.#entry(event.parentId);
-      const account = event.depth === 0 ? root : openWithin(above, event.budget, event.path);
+      const own = event.budget && fromStored(event.budget);
+      const account = event.depth === 0 ? root : openWithin(above, own, event.path);
       const { agentId, path, label, agent: agentName, call } = event;
-      // What was added since counts for the next restart too.
-      const budget = event.depth === 0 ? this.#parts.spending.budget : event.budget;
+      // A budget that was added since counts for the next restart too.
+      const budget = event.depth === 0 ? this.#parts.spending.budget : own;
       const isBackground = call?.background === true;
       this.#book.restore({ agentId, parent, path, label, agentName, account, budget, isBackground });
     } else if (event.type === "message-end" || event.type === "retry") {
@@ -83,7 +84,7 @@ export class EarlierRuns {
 
   /** A call that was stopped before its answer was recorded is counted in the end alone: its tokens and its money. */
   #chargeRest({ runId, usage, costUsd }: EventOf<"run-end">): void {
-    const counted = this.recorded.run(runId)?.state;
+    const counted = this.tree.run(runId)?.state;
     const tokens = usage.totalTokens - (counted?.usage.totalTokens ?? 0);
     const restUsd = costUsd === null ? null : costUsd - (counted?.costUsd ?? 0);
     if (tokens > 0) this.#account(runId).charge({ tokens, costUsd: restUsd });
@@ -104,7 +105,7 @@ export class EarlierRuns {
   }
 
   #entry(runId: string): AgentEntry | undefined {
-    return this.#book.get(this.recorded.run(runId)?.state.start.agentId ?? "");
+    return this.#book.get(this.tree.run(runId)?.state.start.agentId ?? "");
   }
 
   #account(runId: string | null): Account {
@@ -118,7 +119,7 @@ export class EarlierRuns {
     return entry;
   }
 
-  /** What an earlier run had said and heard, without the results of an answer that is still to be acted on. */
+  /** The conversation of an earlier run, without the results of an answer that is still to be acted on. */
   async conversationOf({ runId, state }: EarlierRun, profile: RunProfile): Promise<Conversation> {
     const messages = await this.#messages(runId);
     const hasOpenCalls = state.answer?.message.content.some((part) => part.type === "tool-call") === true;
@@ -132,24 +133,20 @@ export class EarlierRuns {
   }
 
   /** Gives a run that continues everything it had counted, said and been billed for. */
-  giveBack(run: Run, earlier: EarlierRun): void {
+  countEarlier(run: Run, earlier: EarlierRun): void {
     restoreCounts(run, earlier.state);
-    const { usage, costUsd } = this.recorded.usageBelow(earlier);
+    const { usage, costUsd } = this.tree.usageBelow(earlier);
     if (usage.totalTokens > 0 || costUsd !== 0) run.billBelow(usage, costUsd);
-    if (earlier.children.some(({ state }) => state.end !== undefined && lacksConsent(state.end)))
-      run.lacksConsent = true;
-  }
-
-  toolLog({ runId }: EarlierRun, profile: RunProfile): ToolLogEntry[] {
-    return this.recorded.toolLog(runId, profile);
+    if (earlier.children.some(({ state }) => state.end !== undefined && lacksApproval(state.end)))
+      run.lacksApproval = true;
   }
 
   /** Calls to make again for children in the background. One whose tool is gone ends here, and its parent reads so. */
   backgroundCalls(run: Run): ParentCall[] {
     const calls = new Map<string, ParentCall>();
     // Reports arrive in the order in which the children ended, as they do without a restart.
-    const endOf = ({ child }: { child: EarlierRun }) => this.recorded.endSeqOf(child);
-    const waiting = this.recorded.inBackground(run.who.runId).sort((one, other) => endOf(one) - endOf(other));
+    const endOf = ({ child }: { child: EarlierRun }) => this.tree.endSeqOf(child);
+    const waiting = this.tree.inBackground(run.who.runId).sort((one, other) => endOf(one) - endOf(other));
     for (const { call, child } of waiting) {
       // Any other tool may do more than start a child.
       if (run.profile.tools.byName.get(call.toolName)?.tool.category === "subagent") calls.set(call.callId, call);
@@ -167,7 +164,7 @@ export class EarlierRuns {
 
   /** The report of a child that has ended; undefined while it has not. */
   reportOf(parent: Run, child: EarlierRun): ChildReport | undefined {
-    return recordedReport(child, this.entryOf(child), this.recorded, readerOf(this.#parts, parent));
+    return earlierReport(child, this.entryOf(child), this.tree, readerOf(this.#parts, parent));
   }
 
   /** Ends a child that could not continue. Undefined when the error is not a refusal. */
@@ -180,35 +177,59 @@ export class EarlierRuns {
 
   /** Ends the children of a run that were not asked for again. */
   closeOrphans(run: Run): void {
-    for (const orphan of this.recorded.orphansOf(run.who.runId)) this.close(run, orphan, "cancelled", NOT_CONTINUED);
+    for (const orphan of this.tree.orphansOf(run.who.runId)) this.close(run, orphan, "cancelled", NOT_CONTINUED);
   }
 
   /** Ends a run that cannot continue, and bills its parent for it and for everything below it. */
   close(parent: Run, earlier: EarlierRun, type: ErrorType, message: string): void {
-    const { journal, clock } = this.#parts.asking;
     const { model, price } = parent.profile;
-    closeRecorded(earlier, {
-      status: statusOfRefusal(type),
-      fault: { type, message },
-      priceOf: (id) => (id === model.id ? price : undefined),
-      append: (who, body) => {
-        const unsettled = this.recorded.run(who.runId)?.state.unsettled;
-        if (body.type === "retry" && unsettled !== undefined)
-          this.#account(who.runId).charge(notYetCharged(unsettled, body));
-        journal.append(who, body);
-      },
-      onEnd: (run, outcome) => {
-        const { runId, agentId, parentId, path, depth } = run.state.start;
-        const who = { seq: 0, time: clock.now(), runId, agentId, parentId, path, depth };
-        run.state.end = { ...who, type: "run-end", ...outcome };
-        const entry = this.entryOf(run);
-        this.#book.count(entry, outcome);
-        entry.lastRunId = runId;
-      },
-    });
-    const { usage, costUsd } = this.recorded.usageBelow(earlier);
+    const ending = { status: statusOfRefusal(type), fault: { type, message } };
+    this.#end(earlier, ending, (id) => (id === model.id ? price : undefined));
+    const { usage, costUsd } = this.tree.usageBelow(earlier);
     parent.billBelow(earlier.state.usage, earlier.state.costUsd);
     parent.billBelow(usage, costUsd);
+  }
+
+  /** Every run that started has exactly one end. Children before parents. */
+  #end(
+    run: EarlierRun,
+    ending: Pick<RunOutcome, "status" | "fault">,
+    priceOf: (model: string) => Price | undefined,
+  ): void {
+    const { journal, clock } = this.#parts.asking;
+    const { state } = run;
+    const { runId, agentId, parentId, path, depth, model } = state.start;
+    const who: RunIdentity = { runId, agentId, parentId, path, depth };
+    journal.append(who, { type: "resume", usedMs: state.usedMs, run: resumedRun(state) });
+    for (const child of run.children) if (child.state.end === undefined) this.#end(child, ending, priceOf);
+    if (state.unsettled !== undefined) {
+      const unheard = unheardAnswer(state.unsettled, priceOf(model));
+      addUsage(state.usage, unheard.spent);
+      state.costUsd = addCost(state.costUsd, unheard.costUsd);
+      this.#account(runId).charge(notYetCharged(state.unsettled, unheard));
+      journal.append(who, unheard);
+    }
+    const calls = state.answer === undefined ? [] : toolCallsOf(state.answer.message);
+    for (const [callId, call] of state.calls) {
+      if (call.state === "ended") continue;
+      const reason = "the run was interrupted";
+      if (call.state === "asked")
+        journal.append(who, { type: "approval-end", callId, allowed: false, by: "cancelled", reason });
+      const toolName = calls.find((each) => each.callId === callId)?.toolName ?? "";
+      const result = { output: "The call was interrupted", isError: true, durationMs: 0 };
+      journal.append(who, { type: "tool-call-end", callId, toolName, ...result });
+    }
+    const { status, fault } = ending;
+    const { turns, toolCount, usage, costUsd, usedMs: durationMs } = state;
+    const text = state.cutText + state.text || (state.closing?.earlier ?? "");
+    const ended = { status, stopReason: undefined, text, fault };
+    const outcome: RunOutcome = { ...ended, turns, toolCount, usage, costUsd, durationMs };
+    journal.append(who, { type: "run-end", ...outcome });
+    run.isTaken = true;
+    state.end = { seq: 0, time: clock.now(), ...who, type: "run-end", ...outcome };
+    const entry = this.entryOf(run);
+    this.#book.count(entry, outcome);
+    entry.lastRunId = runId;
   }
 }
 
@@ -220,7 +241,7 @@ export function atMost(profile: RunProfile, had: StoredRights): RunProfile {
   return rights === profile.rights ? profile : withFewerRights(profile, rights);
 }
 
-/** What a run that was interrupted continues with: nothing it did not have, and the prompt it had, where that was stored whole. */
+/** The profile with which an interrupted run continues: nothing it did not have, and the prompt it had, where that was stored whole. */
 export function asStarted(profile: RunProfile, { rights, instructions, notes }: RunStart): RunProfile {
   const within = atMost(profile, rights);
   const isSame = instructions === profile.instructions && notes === profile.notes;

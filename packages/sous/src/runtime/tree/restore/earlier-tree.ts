@@ -1,21 +1,44 @@
-/** A stored tree that is continued, folded from its journal: which runs it had, and what became of each. */
+/** A stored tree, read once and folded once: which runs it had, and what became of each. All that a resume has to know comes from here. */
 
-import type { EventOf, StoredEvent } from "../../core/event.ts";
-import { toolCallsOf } from "../../core/message.ts";
-import type { RunProfile } from "../../core/run.ts";
-import { foldRunState, type RunState } from "../../core/run-state.ts";
-import { type ToolLogEntry, toolLogOf } from "../../core/tool-log.ts";
-import { spanOfRun } from "../../core/trace-context.ts";
-import { addCost, addUsage, noUsage, type Usage } from "../../core/usage.ts";
+import type { EventOf, StoredEvent } from "../../../core/event.ts";
+import { toolCallsOf } from "../../../core/message.ts";
+import type { RunProfile } from "../../../core/run.ts";
+import { RunFold, type RunState } from "../../../core/run-state.ts";
+import type { RunResult } from "../../../core/runtime.ts";
+import type { Store } from "../../../core/store.ts";
+import { type ToolLogEntry, toolLogOf } from "../../../core/tool-log.ts";
+import { spanOfRun } from "../../../core/trace-context.ts";
+import { addCost, addUsage, noUsage, type Usage } from "../../../core/usage.ts";
+import { AskedQuestions } from "../../rights/open-questions.ts";
+import { noBeginning } from "./refusals.ts";
 
 /** One run of the tree before the restart. */
-export type EarlierRun = {
+export class EarlierRun {
   readonly runId: string;
   readonly state: RunState;
-  readonly children: EarlierRun[];
+  readonly events: StoredEvent[] = [];
+  readonly children: EarlierRun[] = [];
+  /** When it was at work: each restart begins a new span. */
+  readonly spans: [from: number, to: number][] = [];
   /** It was asked for again: it continues, or its report was delivered. */
-  isTaken: boolean;
-};
+  isTaken = false;
+  readonly #fold: RunFold;
+
+  constructor(start: EventOf<"run-start">) {
+    this.runId = start.runId;
+    this.#fold = new RunFold(start);
+    this.state = this.#fold.state;
+  }
+
+  add(event: StoredEvent): void {
+    this.events.push(event);
+    this.#fold.add(event);
+    const { type, time } = event;
+    const last = this.spans.at(-1);
+    if (last === undefined || type === "resume") this.spans.push([time, time]);
+    else last[1] = time;
+  }
+}
 
 /** The call that made a child, as its parent's model wrote it. */
 export type ParentCall = { callId: string; index: number; toolName: string; input: unknown };
@@ -23,51 +46,118 @@ export type ParentCall = { callId: string; index: number; toolName: string; inpu
 /** The runs that one index of a call has made, in order; those before `next` are taken. */
 type MadeByCall = { readonly runs: EarlierRun[]; next: number };
 
+/** The events from which the ledger and the book of agents are restored. */
+type CountedEvent = EventOf<"run-start" | "message-end" | "retry" | "outside-session" | "spawn-refused" | "run-end">;
+
+/** To be resumed from once: what continues is marked in it. */
 export class EarlierTree {
-  readonly events: readonly StoredEvent[];
-  /** The latest run of the root. */
-  readonly root: EarlierRun;
+  readonly rootId: string;
+  /** All of them, in order. */
+  events: readonly StoredEvent[] = [];
+  /** Those that count, in order. */
+  readonly counted: CountedEvent[] = [];
+  readonly questions = new AskedQuestions();
+  /** Calls of the latest run of the root, and below it, that needed a person when there was none. */
+  denied: RunResult["denied"] = [];
+  #root: EarlierRun | undefined;
   readonly #runs = new Map<string, EarlierRun>();
-  readonly #eventsOf: ReadonlyMap<string, readonly StoredEvent[]>;
   readonly #byCall = new Map<string, MadeByCall>();
   readonly #calls = new Map<string, { toolName: string; input: unknown }>();
+  readonly #asked = new Map<string, EventOf<"approval-request">>();
   /** Runs whose report their parent has read. */
   readonly #delivered = new Set<string>();
 
-  /** `events` are all of the tree, in order; the first is the `run-start` of its root. */
-  constructor(events: readonly StoredEvent[]) {
-    this.events = events;
-    this.#eventsOf = Map.groupBy(events, ({ runId }) => runId);
-    let root: EarlierRun | undefined;
-    for (const [runId, own] of this.#eventsOf) {
-      const state = foldRunState(own);
-      if (state === undefined) continue;
-      const run: EarlierRun = { runId, state, children: [], isTaken: false };
-      this.#runs.set(runId, run);
-      this.#index(run, own);
-      if (state.start.parentId === null) root = run;
-    }
-    if (root === undefined) throw new Error("A tree without a root cannot be continued");
-    this.root = root;
+  /** `events` are all of the tree, in order. Throws a `UserError` when they do not begin with the `run-start` of its root. */
+  constructor(rootId: string, events: readonly StoredEvent[]) {
+    this.rootId = rootId;
+    this.#addAll(events);
+    if (this.#root === undefined) throw noBeginning(rootId);
   }
 
-  #index(run: EarlierRun, events: readonly StoredEvent[]): void {
-    const { start } = run.state;
-    if (start.parentId !== null) this.#runs.get(start.parentId)?.children.push(run);
-    if (start.parentId !== null && start.call !== undefined) {
-      const key = keyOf(start.parentId, start.call.callId, start.call.index);
-      const made = this.#byCall.get(key);
-      if (made === undefined) this.#byCall.set(key, { runs: [run], next: 0 });
-      else made.runs.push(run);
-    }
-    for (const event of events) {
-      if (event.type === "message-end") {
+  static async read(store: Pick<Store, "read">, rootId: string): Promise<EarlierTree> {
+    return new EarlierTree(rootId, await store.read(rootId));
+  }
+
+  /** Adds what was stored since: another process may have worked on the tree before it was claimed. */
+  async readOn(store: Pick<Store, "read">): Promise<void> {
+    this.#addAll(await store.read(this.rootId, { after: this.lastSeq }));
+  }
+
+  get lastSeq(): number {
+    return this.events.at(-1)?.seq ?? 0;
+  }
+
+  /** The latest run of the root. */
+  get root(): EarlierRun {
+    if (this.#root === undefined) throw noBeginning(this.rootId);
+    return this.#root;
+  }
+
+  /** In the order they began. */
+  get runs(): Iterable<EarlierRun> {
+    return this.#runs.values();
+  }
+
+  #addAll(events: readonly StoredEvent[]): void {
+    this.events = this.events.length === 0 ? events : this.events.concat(events);
+    for (const event of events) this.#add(event);
+  }
+
+  #add(event: StoredEvent): void {
+    if (event.type === "run-start" && !this.#runs.has(event.runId)) this.#begin(event);
+    this.#runs.get(event.runId)?.add(event);
+    this.questions.add(event);
+    switch (event.type) {
+      case "message-end":
         for (const { callId, toolName, input } of toolCallsOf(event.message))
-          this.#calls.set(keyOf(run.runId, callId), { toolName, input });
-      } else if (event.type === "report") this.#delivered.add(event.childRunId);
-      else if (event.type === "tool-call-end" && event.toolName === "subagent_wait")
-        for (const id of reportedRuns(event)) this.#delivered.add(id);
+          this.#calls.set(keyOf(event.runId, callId), { toolName, input });
+        this.counted.push(event);
+        break;
+      case "run-start":
+      case "retry":
+      case "outside-session":
+      case "spawn-refused":
+      case "run-end":
+        this.counted.push(event);
+        break;
+      case "report":
+        this.#delivered.add(event.childRunId);
+        break;
+      case "tool-call-end":
+        if (event.toolName === "subagent_wait") for (const id of reportedRuns(event)) this.#delivered.add(id);
+        break;
+      case "approval-request":
+        this.#asked.set(keyOf(event.runId, event.callId), event);
+        break;
+      case "approval-end":
+        if (event.by === "nobody") this.#deny(event);
+        break;
     }
+  }
+
+  #begin(start: EventOf<"run-start">): void {
+    const run = new EarlierRun(start);
+    const { runId, parentId, call } = start;
+    this.#runs.set(runId, run);
+    if (parentId === null) {
+      this.#root = run;
+      this.denied = [];
+      this.#asked.clear();
+      return;
+    }
+    this.#runs.get(parentId)?.children.push(run);
+    if (call === undefined) return;
+    const key = keyOf(parentId, call.callId, call.index);
+    const made = this.#byCall.get(key);
+    if (made === undefined) this.#byCall.set(key, { runs: [run], next: 0 });
+    else made.runs.push(run);
+  }
+
+  #deny({ runId, callId, path }: EventOf<"approval-end">): void {
+    const question = this.#asked.get(keyOf(runId, callId));
+    if (question === undefined) return;
+    const { toolName, input, toolReason } = question;
+    this.denied.push({ path, toolName, input, ...(toolReason !== undefined && { toolReason }) });
   }
 
   /** The child that this call made before the restart; each is found once. */
@@ -125,8 +215,18 @@ export class EarlierTree {
     return children.filter(({ state, isTaken }) => state.end === undefined && !isTaken);
   }
 
+  /** Its runs as they were. With a `store`, one that had not ended is read from there: it may have continued since. */
+  reader(store?: Pick<Store, "read">): Pick<Store, "read"> {
+    return {
+      read: async (rootId, { runId = "" } = {}) => {
+        const events = this.eventsOf(runId);
+        return store === undefined || events.at(-1)?.type === "run-end" ? events : store.read(rootId, { runId });
+      },
+    };
+  }
+
   eventsOf(runId: string): readonly StoredEvent[] {
-    return this.#eventsOf.get(runId) ?? [];
+    return this.#runs.get(runId)?.events ?? [];
   }
 
   run(runId: string): EarlierRun | undefined {
@@ -140,7 +240,7 @@ export class EarlierTree {
     return start && spanOfRun(runId, start.runId, start.traceparent);
   }
 
-  /** What the ended children of this run took, with everything below them. */
+  /** The usage of the ended children of this run, with everything below them. */
   usageBelow(run: EarlierRun): { usage: Usage; costUsd: number | null } {
     const sum: { usage: Usage; costUsd: number | null } = { usage: noUsage(), costUsd: 0 };
     for (const child of run.children) {
@@ -153,11 +253,10 @@ export class EarlierTree {
     return sum;
   }
 
-  /** How long children were at work, all together: the time in which at least one of them was. */
+  /** The working time of all children together: the time in which at least one of them was. */
   childMs(): number {
     const spans: [from: number, to: number][] = [];
-    for (const { runId, state } of this.#runs.values())
-      if (state.start.depth > 0) spans.push(...spansOf(this.eventsOf(runId)));
+    for (const run of this.#runs.values()) if (run.state.start.depth > 0) spans.push(...run.spans);
     spans.sort(([one], [other]) => one - other);
     let [total, reached] = [0, Number.NEGATIVE_INFINITY];
     for (const [from, to] of spans) {
@@ -167,21 +266,10 @@ export class EarlierTree {
     return total;
   }
 
-  /** What the tools of this run did, as its parent may want to know. */
+  /** The log of this run's tools, as its parent may want to know it. */
   toolLog(runId: string, profile: RunProfile | undefined): ToolLogEntry[] {
     return toolLogOf(this.eventsOf(runId), (name) => profile?.tools.byName.get(name)?.tool.displayName);
   }
-}
-
-/** When a run was at work: each restart begins a new span. */
-function spansOf(events: readonly StoredEvent[]): [from: number, to: number][] {
-  const spans: [from: number, to: number][] = [];
-  for (const { type, time } of events) {
-    const last = spans.at(-1);
-    if (last === undefined || type === "resume") spans.push([time, time]);
-    else last[1] = time;
-  }
-  return spans;
 }
 
 function reportedRuns({ metadata }: EventOf<"tool-call-end">): string[] {

@@ -1,22 +1,21 @@
 /** The answers that `resume` was given, each to one open question of the stored tree. */
 
-import type { ApprovalRequest, GivenAnswer, LateAnswer } from "../../core/approval.ts";
-import { UserError } from "../../core/errors.ts";
-import type { StoredEvent } from "../../core/event.ts";
-import { truncateUtf8 } from "../../core/truncate.ts";
+import type { ApprovalRequest, GivenAnswer, LateAnswer } from "../../../core/approval.ts";
+import { UserError } from "../../../core/errors.ts";
+import { truncateUtf8 } from "../../../core/truncate.ts";
 import { isSameJson } from "../../loop/to-json.ts";
-import { type AskedQuestion, openQuestions } from "../../rights/open-questions.ts";
+import type { AskedQuestion, AskedQuestions } from "../../rights/open-questions.ts";
 
 export class GivenAnswers {
   readonly #byCall = new Map<string, { readonly question: AskedQuestion; readonly answer: GivenAnswer }>();
 
   /** Throws a `UserError` for an answer that is none, or to a question that is not open. */
-  constructor(events: readonly StoredEvent[], answers: Readonly<Record<string, GivenAnswer>> = {}) {
+  constructor(questions: AskedQuestions, answers: Readonly<Record<string, GivenAnswer>> = {}) {
     if (typeof answers !== "object" || answers === null || Array.isArray(answers))
       throw new UserError("answers must be an object: the id of each question, with its answer");
     const given = Object.entries(answers).filter(([, answer]) => answer !== undefined);
     if (given.length === 0) return;
-    const open = new Map(openQuestions(events).map((question) => [question.id, question]));
+    const open = new Map(questions.list().map((question) => [question.id, question]));
     for (const [id, answer] of given) {
       const question = open.get(id);
       if (question === undefined)

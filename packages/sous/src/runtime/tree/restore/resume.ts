@@ -1,51 +1,61 @@
-/** Continues a stored tree: takes its claim, folds its journal, keeps its terms. */
+/** Continues a stored tree: reads it once, takes its claim, keeps its terms. */
 
-import { type AgentDefinition, agent } from "../../core/agent.ts";
-import { UserError, withDefaults } from "../../core/errors.ts";
-import type { EventOf, StoredEvent } from "../../core/event.ts";
-import { type Budget, narrowerLimits } from "../../core/limits.ts";
-import { messageFrom } from "../../core/message.ts";
-import { readHistory } from "../../core/read-history.ts";
+import { type AgentDefinition, agent } from "../../../core/agent.ts";
+import { UserError, withDefaults } from "../../../core/errors.ts";
+import type { EventOf, StoredEvent } from "../../../core/event.ts";
+import type { Budget } from "../../../core/limits.ts";
+import { messageFrom } from "../../../core/message.ts";
+import { readHistory } from "../../../core/read-history.ts";
 import type {
   ForkOptions,
-  MessageOptions,
   ResumeOptions,
   RunHandle,
   RunOptions,
   RunResult,
   RuntimeOptions,
-} from "../../core/runtime.ts";
-import { FAN_OUT } from "../../core/spawn.ts";
-import type { RunRecord, Store } from "../../core/store.ts";
-import { spanOfRun } from "../../core/trace-context.ts";
+} from "../../../core/runtime.ts";
+import { FAN_OUT } from "../../../core/spawn.ts";
+import type { RunRecord, Store } from "../../../core/store.ts";
+import { spanOfRun } from "../../../core/trace-context.ts";
+import { fromStored, fromStoredLimits } from "../../../core/units.ts";
+import { narrowerLimits } from "../../../core/words/limits.ts";
 import { repairHistory } from "../../loop/repair-history.ts";
 import type { AgentEntry } from "../../subagents/agent-book.ts";
-import { fanOutTask, fanOutWidth, holderOf, runFanOut } from "../fan-out.ts";
+import { fanOutTask, holderOf, runFanOut } from "../fan-out.ts";
 import { type OpenTree, openTree, type Shared, type TreeOptions } from "../open.ts";
 import { rootHandle } from "../root-handle.ts";
 import { RootRun } from "../root-run.ts";
 import { type EarlierRun, EarlierTree } from "./earlier-tree.ts";
 import { GivenAnswers } from "./given-answers.ts";
+import { noBeginning, recordOf, refuseChild, refuseCompleted, refuseLost } from "./refusals.ts";
 
 /** The message to a run that had ended, when none is given. Text a model reads: snapshotted. */
 export const GO_ON = "You were stopped before you had finished. Continue where you stopped.";
 
 type Parts = Omit<Shared, "runOptions">;
 
-/** Continues a tree after a crash or a stop. Finished work is not repeated. */
+/** Continues a tree after a crash or a stop. Finished work is not repeated. `earlier` is the tree, if the caller has read it. */
 export function resumeRoot<Output>(
   runId: string,
   parts: Parts,
-  options: ResumeOptions & MessageOptions,
+  options: ResumeOptions,
+  earlier?: EarlierTree,
 ): RunHandle<Output> {
-  return rootHandle(runId, continuedRun(runId, parts, options));
+  return rootHandle(runId, resumedRun(runId, parts, options, earlier));
 }
 
-async function continuedRun(runId: string, parts: Parts, options: ResumeOptions & MessageOptions): Promise<RootRun> {
-  const record = await rootRecord(runId, parts.store);
-  if (options.message === undefined && (await lastOfRoot(record, parts.store)).status === "completed")
-    throw new UserError(`Run ${runId} has completed. Give it a message to continue with, or fork it.`);
-  const stored = await openStored(record, parts, options, (start) => definitionOf(start, parts, options.agent));
+async function resumedRun(
+  runId: string,
+  parts: Parts,
+  options: ResumeOptions,
+  read: EarlierTree | undefined,
+): Promise<RootRun> {
+  const { rootId } = await rootRecord(runId, parts.store);
+  const refuse = ({ root }: EarlierTree): void => {
+    if (options.message === undefined) refuseCompleted(runId, root.state);
+  };
+  const define = (start: EventOf<"run-start">) => definitionOf(start, parts, options.agent);
+  const stored = await openEarlier({ rootId, read, refuse, define }, parts, options);
   const { opened, earlier } = stored;
   const root = Promise.resolve(stored.root);
   if (earlier.state.end === undefined)
@@ -61,34 +71,49 @@ export async function resumeFanOut<Output>(
   given: {
     definition: AgentDefinition;
     inputs: readonly string[];
-    limit: number | undefined;
+    atOnce: number;
     runOptions: RunOptions & Pick<ResumeOptions, "answers">;
   },
 ): Promise<RunResult<Output>[]> {
-  const { definition, inputs, limit, runOptions } = given;
+  const { definition, inputs, atOnce, runOptions } = given;
   const named = await parts.store.run(runId);
   // The results of a fan-out name the runs of its inputs.
-  const record = await rootRecord(named?.rootId ?? runId, parts.store);
-  if (record.agent !== FAN_OUT) throw new UserError(`Run ${runId} is not a fan-out; use resume()`);
-  if (record.task !== fanOutTask(inputs)) throw new UserError(`The fan-out ${runId} was made on other inputs`);
-  if (record.endedAt !== undefined) throw new UserError(`The fan-out ${runId} has ended: nothing is left to do`);
+  const { rootId, agent: name, task } = await rootRecord(named?.rootId ?? runId, parts.store);
+  if (name !== FAN_OUT) throw new UserError(`Run ${runId} is not a fan-out; use resume()`);
+  if (task !== fanOutTask(inputs)) throw new UserError(`The fan-out ${runId} was made on other inputs`);
+  const refuse = ({ root }: EarlierTree): void => {
+    if (root.state.end !== undefined) throw new UserError(`The fan-out ${runId} has ended: nothing is left to do`);
+  };
   const terms = { ...runOptions, sharedBudget: runOptions.budget?.from };
-  const { opened, earlier } = await openStored(record, parts, terms, () => holderOf(definition));
-  return runFanOut({ opened, earlier }, definition, { inputs, atOnce: fanOutWidth(inputs, limit) });
+  const define = () => holderOf(definition);
+  const { opened, earlier } = await openEarlier({ rootId, refuse, define }, parts, terms);
+  return runFanOut({ opened, earlier }, definition, { inputs, atOnce });
 }
 
 /** A new tree that begins with what a run had said and heard by the end of a turn. The old one stays as it is. */
-export function forkRoot<Output>(runId: string, parts: Parts, options: ForkOptions): RunHandle<Output> {
-  return rootHandle(runId, branchedRun(runId, parts, options));
+export function forkRoot<Output>(
+  runId: string,
+  parts: Parts,
+  options: ForkOptions,
+  earlier?: EarlierTree,
+): RunHandle<Output> {
+  return rootHandle(runId, branchedRun(runId, parts, options, earlier));
 }
 
-async function branchedRun(runId: string, parts: Parts, options: ForkOptions): Promise<RootRun> {
-  const record = await rootRecord(runId, parts.store);
-  const events = await parts.store.read(record.rootId, { runId });
+async function branchedRun(
+  runId: string,
+  parts: Parts,
+  options: ForkOptions,
+  earlier: EarlierTree | undefined,
+): Promise<RootRun> {
+  const { rootId: origin } = await rootRecord(runId, parts.store);
+  const reader = earlier?.reader() ?? parts.store;
+  const events = await reader.read(origin, { runId });
   const [start] = events;
-  if (start?.type !== "run-start") throw new UserError(`Run ${runId} has no beginning in this store`);
+  if (start?.type !== "run-start") throw noBeginning(runId);
   const { before, turn } = endOfTurn(events, options.afterTurn);
-  const stored = readHistory(parts.store, record.rootId);
+  const read: Store["read"] = async (id, which) => (which?.runId === runId ? events : reader.read(id, which));
+  const stored = readHistory({ read }, origin);
   const isWhole = options.afterTurn === undefined;
   const history = repairHistory(isWhole ? await stored.continuation(runId) : await stored.messages(runId, before));
   const definition = definitionOf(start, parts, options.agent);
@@ -106,30 +131,44 @@ async function branchedRun(runId: string, parts: Parts, options: ForkOptions): P
   });
 }
 
-type StoredTree = { opened: OpenTree; root: AgentEntry; earlier: EarlierRun };
+/** Which tree is resumed. */
+type Resuming = {
+  readonly rootId: string;
+  /** The tree, if the caller has read it. */
+  readonly read?: EarlierTree | undefined;
+  /** Throws a `UserError` for a tree that is not to be resumed. */
+  refuse(earlier: EarlierTree): void;
+  define(start: EventOf<"run-start">): AgentDefinition;
+};
 
-/** Takes the claim of the tree and brings it back. When that fails the claim is given back. */
-async function openStored(
-  { rootId }: RunRecord,
+type OpenedEarlier = { opened: OpenTree; root: AgentEntry; earlier: EarlierRun };
+
+/**
+ * Reads the tree, takes its claim and brings it back. When that fails the claim is given back. A tree that is refused is not
+ * claimed: its owner could not continue it any more.
+ */
+async function openEarlier(
+  { rootId, read, refuse, define }: Resuming,
   parts: Parts,
   options: ResumeOptions,
-  define: (start: EventOf<"run-start">) => AgentDefinition,
-): Promise<StoredTree> {
+): Promise<OpenedEarlier> {
   const { store } = parts;
   const lost = (await store.run(rootId))?.lost; // guard: refuse-a-lost-run
-  if (lost !== undefined)
-    throw new UserError(`Run ${rootId} cannot be resumed, because not all of it was stored. ${lost}`);
+  refuseLost(rootId, lost);
+  const tree = read ?? (await EarlierTree.read(store, rootId));
+  refuse(tree);
   const { fence } = await store.claim(rootId);
   try {
-    const recorded = new EarlierTree(await store.read(rootId));
-    const answers = new GivenAnswers(recorded.events, options.answers);
-    const { start } = recorded.root.state;
+    await tree.readOn(store);
+    refuse(tree);
+    const answers = new GivenAnswers(tree.questions, options.answers);
+    const { start, end } = tree.root.state;
     const { signal, onEvent } = options;
     const runOptions = { ...toRunOptions(start, options, parts.options.limits), signal, onEvent };
-    const opened = openTree({ ...parts, runOptions }, { rootId, fence, recorded, answers });
+    const opened = openTree({ ...parts, runOptions }, { fence, tree, answers });
     const root = await opened.tree.openRoot(rootId, define(start));
-    if (recorded.root.state.end === undefined) opened.tree.denied.push(...deniedIn(recorded));
-    return { opened, root, earlier: recorded.root };
+    if (end === undefined) opened.tree.denied.push(...tree.denied);
+    return { opened, root, earlier: tree.root };
   } catch (error) {
     await store.release(rootId, fence);
     throw error;
@@ -137,18 +176,9 @@ async function openStored(
 }
 
 async function rootRecord(runId: string, store: Store): Promise<RunRecord> {
-  const record = await store.run(runId);
-  if (record === undefined) throw new UserError(`No run with the id ${runId} in this store`);
-  if (record.parentId !== null)
-    throw new UserError(`Run ${runId} is a child: a tree is continued as a whole, so name its root, ${record.rootId}`);
+  const record = await recordOf(runId, store);
+  refuseChild(record);
   return record;
-}
-
-/** The latest run of the root: one that was followed up has several. */
-async function lastOfRoot(record: RunRecord, store: Store): Promise<RunRecord> {
-  if (record.endedAt === undefined) return record;
-  const runs = await store.tree(record.rootId);
-  return runs.findLast(({ parentId }) => parentId === null) ?? record;
 }
 
 /** The terms the tree was begun under. What it shared with others cannot be stored, and must not be forgotten. */
@@ -163,15 +193,15 @@ function toRunOptions(
       `Run ${runId} drew on the shared budget ${JSON.stringify(name)}: open it with sharedBudget() of its store and pass it as sharedBudget, to fork() as budget.from`,
     );
   // The origin of the tree is not known, so the limits of this runtime hold as well.
-  const limits = terms && narrowerLimits(terms.limits, own);
-  return { ...terms, limits, budget: { ...sumOf(budget, addBudget), from: sharedBudget } };
+  const limits = terms && narrowerLimits(fromStoredLimits(terms.limits), own);
+  return { ...terms, limits, budget: { ...sumOf(budget && fromStored(budget), addBudget), from: sharedBudget } };
 }
 
 /** A limit that is not set stays so. */
 function sumOf(budget: Budget | undefined, more: Budget | undefined): Budget | undefined {
   if (budget === undefined || more === undefined) return budget;
   const sum: Budget = { ...budget };
-  for (const unit of ["tokens", "costUsd", "seconds", "executions"] as const) {
+  for (const unit of ["tokens", "costUsd", "durationMs", "executions"] as const) {
     const [had, added] = [budget[unit], more[unit]];
     if (had !== undefined && added !== undefined) sum[unit] = had + added;
   }
@@ -210,19 +240,4 @@ function endOfTurn(events: readonly StoredEvent[], at: number | undefined): { be
     );
   const next = events.find((event) => event.type === "turn-start" && event.turn > at);
   return { before: next?.seq ?? Number.POSITIVE_INFINITY, turn: at };
-}
-
-function deniedIn({ events, root }: EarlierTree): RunResult["denied"] {
-  const asked = new Map<string, EventOf<"approval-request">>();
-  const denied: RunResult["denied"] = [];
-  for (const event of events) {
-    if (event.seq < root.state.start.seq) continue;
-    if (event.type === "approval-request") asked.set(`${event.runId} ${event.callId}`, event);
-    if (event.type !== "approval-end" || event.by !== "nobody") continue;
-    const question = asked.get(`${event.runId} ${event.callId}`);
-    if (question === undefined) continue;
-    const { toolName, input, toolReason } = question;
-    denied.push({ path: event.path, toolName, input, ...(toolReason !== undefined && { toolReason }) });
-  }
-  return denied;
 }

@@ -1,4 +1,4 @@
-/** How an exported tree looks: on a screen, light or dark, on a phone and on paper. */
+/** The style of an exported tree: on a screen, light or dark, on a phone and on paper. */
 
 export const HTML_STYLE = `
 :root {

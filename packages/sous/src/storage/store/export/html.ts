@@ -1,10 +1,10 @@
 /** A tree as one HTML file: no script, nothing from elsewhere, and every character of a run shown as what it is. */
 
-import { systemPrompt } from "../../core/agent.ts";
-import type { FilePart } from "../../core/message.ts";
-import type { RunRecord } from "../../core/store.ts";
-import { addCost, addUsage, noUsage } from "../../core/usage.ts";
-import { OUTCOMES, stopReasonOf } from "../../core/words/outcomes.ts";
+import { systemPrompt } from "../../../core/agent.ts";
+import type { FilePart } from "../../../core/message.ts";
+import type { RunRecord } from "../../../core/store.ts";
+import { addCost, addUsage, noUsage } from "../../../core/usage.ts";
+import { isUnended, OUTCOMES, stopReasonOf } from "../../../core/words/outcomes.ts";
 import { HTML_STYLE } from "./html-style.ts";
 import {
   type CallView,
@@ -20,6 +20,7 @@ import {
   costInWords,
   countInWords,
   durationInWords,
+  figuresOf,
   fileInWords,
   pictureAddress,
   showHidden,
@@ -28,7 +29,7 @@ import {
   valueInWords,
 } from "./words.ts";
 
-/** Where each run stands in the file. */
+/** The anchor of each run in the file. */
 type Anchors = ReadonlyMap<string, string>;
 
 /** `views` begin with the root. */
@@ -72,34 +73,21 @@ function header(title: string, views: readonly RunView[]): string {
     turns += record.turns;
     tools += record.toolCount;
   }
-  const figures = [
-    countInWords(views.length, "run"),
-    countInWords(turns, "turn"),
-    countInWords(tools, "tool call"),
-    tokensInWords(usage),
-    costInWords(cost),
-    durationInWords(root.record),
-  ];
+  const sums = figureSpans({ turns, toolCount: tools, usage, costUsd: cost });
+  const [runs, time] = [countInWords(views.length, "run"), durationInWords(root.record)];
   const { startedAt, lost } = root.record;
   const loss = lost === undefined ? "" : `<p class="remark bad">Not everything was kept: ${visible(lost)}</p>`;
   return `<header>
 <p class="kicker">${badge(root.record.status)} <time datetime="${moment(startedAt)}">${moment(startedAt)}</time></p>
 <h1 dir="auto">${visible(title)}</h1>
-<p class="figures">${figures.map((each) => `<span>${escaped(each)}</span>`).join(" ")}</p>
+<p class="figures"><span>${escaped(runs)}</span> ${sums} <span>${escaped(time)}</span></p>
 ${loss}</header>`;
 }
 
 function overview(views: readonly RunView[], anchors: Anchors): string {
   const rows = views.map(({ record, start: { origin } }) => {
     const name = record.path.slice(record.path.lastIndexOf("/") + 1);
-    const cells = [
-      badge(record.status),
-      record.turns,
-      record.toolCount,
-      `${record.usage.estimated ? "~" : ""}${record.usage.totalTokens.toLocaleString("en")}`,
-      record.costUsd === null ? "?" : costInWords(record.costUsd),
-      durationInWords(record),
-    ];
+    const cells = [badge(record.status), ...figuresOf(record)];
     const link = `<a href="#${anchors.get(record.id)}" title="${visibleAttribute(record.path)}">${visible(name)}</a>`;
     const from = origin === undefined ? "" : ` <span class="time">${origin.kind}</span>`;
     return `<tr class="${kindOf(record.status)}"><th scope="row" style="--depth:${Math.min(record.depth, 20)}">${link}${from}</th>${cells.map((cell) => `<td>${cell}</td>`).join("")}</tr>`;
@@ -115,7 +103,7 @@ function runSection(view: RunView, anchors: Anchors, isOpen: boolean): string {
   const { record, entries, end } = view;
   // The anchor is inside: a browser opens a closed element when a link leads into it.
   return `<details class="run ${kindOf(record.status)}"${isOpen ? " open" : ""}>
-<summary><span class="path">${visible(record.path)}</span> ${badge(record.status)} <span class="figures">${runFigures(record)}</span></summary>
+<summary><span class="path">${visible(record.path)}</span> ${badge(record.status)} <span class="figures">${figureSpans(record)}</span></summary>
 <div class="inside" id="${anchors.get(record.id)}">
 ${facts(view, anchors)}
 <ol class="entries">
@@ -126,13 +114,10 @@ ${end === undefined ? '<p class="remark bad">No end was recorded.</p>' : ending(
 </details>`;
 }
 
-function runFigures({ turns, toolCount, usage, costUsd }: RunRecord): string {
-  const figures = [
-    countInWords(turns, "turn"),
-    countInWords(toolCount, "tool call"),
-    tokensInWords(usage),
-    costInWords(costUsd),
-  ];
+function figureSpans(sums: Pick<RunRecord, "turns" | "toolCount" | "usage" | "costUsd">): string {
+  const { turns, toolCount, usage, costUsd } = sums;
+  const counts = [countInWords(turns, "turn"), countInWords(toolCount, "tool call")];
+  const figures = [...counts, tokensInWords(usage), costInWords(costUsd)];
   return figures.map((each) => `<span>${escaped(each)}</span>`).join(" ");
 }
 
@@ -157,10 +142,7 @@ function facts({ record, start }: RunView, anchors: Anchors): string {
     value === undefined ? [] : [`<div><dt>${name}</dt><dd>${value}</dd></div>`],
   );
   const instructions = systemPrompt(start);
-  const system =
-    instructions === undefined
-      ? ""
-      : `<details class="more"><summary>Instructions</summary>${block(instructions)}</details>`;
+  const system = instructions === undefined ? "" : more("Instructions", block(instructions));
   return `<dl class="facts">${shown.join("")}</dl>${system}`;
 }
 
@@ -178,9 +160,9 @@ ${parts.map(partBlock).join("\n")}${calls.map((call) => callBlock(call, anchors)
 function partBlock(part: Part): string {
   switch (part.type) {
     case "text":
-      return part.text === "" ? "" : `<div class="text" dir="auto">${visible(part.text)}</div>`;
+      return part.text === "" ? "" : textBlock(part.text);
     case "reasoning":
-      return `<details class="more"><summary>Thinking</summary><div class="text" dir="auto">${visible(part.text)}</div></details>`;
+      return more("Thinking", textBlock(part.text));
     case "file":
       return fileBlock(part);
     default:
@@ -189,14 +171,13 @@ function partBlock(part: Part): string {
 }
 
 function callBlock(view: CallView, anchors: Anchors): string {
-  const { call, consent, result, children } = view;
+  const { call, approval, result, children } = view;
   const { text, state } = resultOf(view);
   const words = { done: "✓", failed: "✗ failed", open: "no result" }[state];
   const links = children.map(({ id, path }) => `<a class="child" href="#${anchors.get(id)}">${visible(path)}</a>`);
   const took = result?.durationMs === undefined ? "" : `<span class="time">${timeInWords(result.durationMs)}</span>`;
-  const asked = consent === undefined ? "" : `<span class="consent">${visible(consent)}</span>`;
-  const stack =
-    result?.stack === undefined ? "" : `<details class="more"><summary>Stack</summary>${block(result.stack)}</details>`;
+  const asked = approval === undefined ? "" : `<span class="consent">${visible(approval)}</span>`;
+  const stack = result?.stack === undefined ? "" : more("Stack", block(result.stack));
   return `<section class="call ${state}">
 <h3><code>${visible(call.toolName)}</code> <span class="state">${words}</span> ${asked} ${took} ${links.join(" ")}</h3>
 <div class="sides"><div><h4>Input</h4>${block(valueInWords(call.input))}</div><div><h4>Result</h4>${block(text)}${filesOf(view).map(fileBlock).join("")}${stack}</div></div>
@@ -217,8 +198,8 @@ function ending(view: RunView, end: NonNullable<RunView["end"]>): string {
   const said = lastWords(view);
   return `<section class="end"><h3>${badge(view.record.status)}${why} <span class="time">after ${timeInWords(durationMs)}</span></h3>
 ${fault === undefined ? "" : `<p class="remark bad">${visible(`${fault.type}: ${fault.message}`)}</p>`}
-${fault?.stack === undefined ? "" : `<details class="more"><summary>Stack</summary>${block(fault.stack)}</details>`}
-${said === "" ? "" : `<div class="text" dir="auto">${visible(said)}</div>`}
+${fault?.stack === undefined ? "" : more("Stack", block(fault.stack))}
+${said === "" ? "" : textBlock(said)}
 ${output === undefined ? "" : `<h4>Output</h4>${block(valueInWords(output))}`}</section>`;
 }
 
@@ -228,13 +209,21 @@ function badge(status: RunRecord["status"]): string {
 }
 
 function kindOf(status: RunRecord["status"]): "good" | "half" | "bad" | "open" {
-  if (status === "running" || status === "interrupted") return "open";
+  if (isUnended(status)) return "open";
   const { kind } = OUTCOMES[status];
   return kind === "done" ? "good" : kind === "partial" ? "half" : "bad";
 }
 
 function moment(time: number): string {
   return new Date(time).toISOString();
+}
+
+function more(title: string, content: string): string {
+  return `<details class="more"><summary>${title}</summary>${content}</details>`;
+}
+
+function textBlock(text: string): string {
+  return `<div class="text" dir="auto">${visible(text)}</div>`;
 }
 
 function block(text: string): string {

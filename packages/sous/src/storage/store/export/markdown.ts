@@ -1,7 +1,6 @@
 /** A tree as Markdown, to be read in a pull request: whatever a model or a tool said stays inside of fences. */
 
-import { systemPrompt } from "../../core/agent.ts";
-import type { RunRecord } from "../../core/store.ts";
+import { systemPrompt } from "../../../core/agent.ts";
 import {
   type CallView,
   filesOf,
@@ -12,19 +11,14 @@ import {
   SPEAKERS,
   type ViewEntry,
 } from "./view.ts";
-import {
-  costInWords,
-  durationInWords,
-  fileInWords,
-  showHidden,
-  timeInWords,
-  tokensInWords,
-  valueInWords,
-} from "./words.ts";
+import { figuresOf, fileInWords, showHidden, timeInWords, valueInWords } from "./words.ts";
 
 /** `views` begin with the root. */
 export function toMarkdownFile(views: readonly RunView[]): string {
-  const rows = views.map((view) => `| ${[nameInTree(view), ...figuresOf(view.record)].join(" | ")} |`);
+  const rows = views.map((view) => {
+    const status = view.record.status.replaceAll("_", " ");
+    return `| ${[nameInTree(view), status, ...figuresOf(view.record)].join(" | ")} |`;
+  });
   const lost = views[0]?.record.lost;
   const sections = [
     "# A tree of sous",
@@ -43,18 +37,6 @@ export function toMarkdownFile(views: readonly RunView[]): string {
 function nameInTree({ record: { path, depth }, start: { origin } }: RunView): string {
   const name = path.slice(path.lastIndexOf("/") + 1);
   return `${"&nbsp;&nbsp;".repeat(Math.min(depth, 20))}${depth > 0 ? "└ " : ""}${cell(name)}${origin === undefined ? "" : ` (${origin.kind})`}`;
-}
-
-function figuresOf(record: RunRecord): string[] {
-  const { status, turns, toolCount, usage, costUsd } = record;
-  return [
-    status.replaceAll("_", " "),
-    String(turns),
-    String(toolCount),
-    tokensInWords(usage).replace(" tokens", ""),
-    costUsd === null ? "?" : costInWords(costUsd),
-    durationInWords(record),
-  ];
 }
 
 function runSection(view: RunView): string {
@@ -98,10 +80,10 @@ function partSection(part: Part): string[] {
 }
 
 function callSection(view: CallView): string {
-  const { call, consent, result, children } = view;
+  const { call, approval, result, children } = view;
   const { text, state } = resultOf(view);
   const took = result?.durationMs === undefined ? "" : `, ${timeInWords(result.durationMs)}`;
-  const asked = consent === undefined ? "" : `, ${inline(consent)}`;
+  const asked = approval === undefined ? "" : `, ${inline(approval)}`;
   const words = { done: "✓", failed: "✗ **failed**", open: "**no result**" }[state];
   const files = filesOf(view).map((file) => `File: ${inline(fileInWords(file))}`);
   const runs = children.map(({ path }) => `, run ${inline(path)}`).join("");

@@ -1,9 +1,10 @@
 /** One tree out of a store, as a file: JSON for another store, HTML and Markdown for people. */
 
-import { UserError } from "../../core/errors.ts";
-import type { StoredEvent } from "../../core/event.ts";
-import type { Store } from "../../core/store.ts";
-import { EVENT_SCHEMA_VERSION, parseStoredEvent } from "../event-schema.ts";
+import { UserError } from "../../../core/errors.ts";
+import type { StoredEvent } from "../../../core/event.ts";
+import type { Store } from "../../../core/store.ts";
+import { EVENT_VERSION } from "../../../core/words/events.ts";
+import { parseStoredEvent } from "../event-schema.ts";
 import { toHtmlFile } from "./html.ts";
 import { toMarkdownFile } from "./markdown.ts";
 import { viewRuns } from "./view.ts";
@@ -34,7 +35,7 @@ export async function exportTree(store: Store, rootId: string, format: ExportFor
 /** A tree as one JSON file: everything another store needs to take it in, one event per line. */
 export const TREE_FORMAT = "sous-tree";
 
-/** What the file holds when it is read. */
+/** The parsed content of the file. */
 export type TreeFile = {
   format: typeof TREE_FORMAT;
   version: number;
@@ -45,7 +46,7 @@ export type TreeFile = {
 
 /** The same events always give the same text, whichever store they come from. */
 function toJsonFile(events: readonly StoredEvent[], lost: string | undefined): string {
-  const head = JSON.stringify({ format: TREE_FORMAT, version: EVENT_SCHEMA_VERSION, lost }).slice(0, -1);
+  const head = JSON.stringify({ format: TREE_FORMAT, version: EVENT_VERSION, lost }).slice(0, -1);
   return `${head},"events":[\n${events.map(toLine).join(",\n")}\n]}\n`;
 }
 

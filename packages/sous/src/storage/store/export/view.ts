@@ -1,6 +1,6 @@
 /** A tree as people read it: each run as a row of numbered messages, with calls beside their results and remarks between. */
 
-import type { EventOf, StoredEvent } from "../../core/event.ts";
+import type { EventOf, StoredEvent } from "../../../core/event.ts";
 import {
   type AssistantMessage,
   type FilePart,
@@ -8,8 +8,8 @@ import {
   type ToolCallPart,
   textOf,
   toolCallsOf,
-} from "../../core/message.ts";
-import type { RunRecord } from "../../core/store.ts";
+} from "../../../core/message.ts";
+import type { RunRecord } from "../../../core/store.ts";
 import { countInWords, timeInWords } from "./words.ts";
 
 export type RunView = {
@@ -21,7 +21,7 @@ export type RunView = {
 
 export type ViewEntry = MessageEntry | Activity | Remark;
 
-export type MessageEntry = {
+type MessageEntry = {
   kind: "message";
   number: number;
   from: "earlier" | "task" | "model" | "steer" | "notice" | "report";
@@ -32,7 +32,7 @@ export type MessageEntry = {
 
 export type Part = Exclude<EventOf<"message-end">["message"]["content"][number], ToolCallPart | ProviderPart>;
 
-/** What an agent outside did by itself: no part of the conversation. */
+/** An act of an external agent by itself: no part of the conversation. */
 type Activity = { kind: "activity"; time: number; call: CallView };
 
 /** Something that happened between messages. */
@@ -40,14 +40,14 @@ type Remark = { kind: "remark"; isBad: boolean; time: number; text: string };
 
 export type CallView = {
   call: ToolCallPart;
-  /** Who was asked for consent, and the answer. */
-  consent: string | undefined;
+  /** The person or rule that was asked for approval, and the answer. */
+  approval: string | undefined;
   result: CallResult | undefined;
   /** The runs this call has started. */
   children: readonly RunRecord[];
 };
 
-/** What came back; how long it took is known of calls the run has made itself. */
+/** The result of a call; its duration is known for calls that the run has made itself. */
 type CallResult = Pick<EventOf<"tool-call-end">, "output" | "isError" | "files" | "stack"> & {
   readonly durationMs?: number;
 };
@@ -100,16 +100,12 @@ function viewRun(
   };
   const hear = (message: AssistantMessage, time: number) => {
     const made = toolCallsOf(message).map((call): CallView => {
-      return { call, consent: undefined, result: undefined, children: childrenOf(call.callId) };
+      return { call, approval: undefined, result: undefined, children: childrenOf(call.callId) };
     });
     for (const each of made) calls.set(each.call.callId, each);
-    say(
-      "model",
-      time,
-      // What a provider did is an activity of its own.
-      message.content.filter((part) => part.type !== "tool-call" && part.type !== "provider"),
-      made,
-    );
+    // A provider's own work is an activity.
+    const parts = message.content.filter((part) => part.type !== "tool-call" && part.type !== "provider");
+    say("model", time, parts, made);
   };
   for (const message of start.origin?.kind === "branch" ? start.origin.history : []) {
     if (message.role === "assistant") hear(message, start.time);
@@ -130,11 +126,11 @@ function viewRun(
           addResult(calls.get(event.callId), { output: event.output ?? "", isError: event.isError === true });
           break;
         }
-        view.entries.push({ kind: "activity", time: event.time, call: outsideCall(event, calls) });
+        view.entries.push({ kind: "activity", time: event.time, call: externalCall(event, calls) });
         break;
       case "approval-request":
       case "approval-end":
-        addConsent(calls.get(event.callId), event);
+        addApproval(calls.get(event.callId), event);
         break;
       case "steer":
       case "notice":
@@ -144,55 +140,38 @@ function viewRun(
       case "run-end":
         view.end = event;
         break;
-      case "run-start":
-      case "turn-start":
-      case "tool-call-start":
-        break;
-      default:
-        view.entries.push({ kind: "remark", time: event.time, ...remarkOf(event) });
+      default: {
+        const remark = remarkOf(event);
+        if (remark !== undefined) view.entries.push({ kind: "remark", time: event.time, ...remark });
+      }
     }
   }
   return view;
 }
 
-/** As a tool call is shown, named by what the agent says of it; consent and result are added when they come. */
-function outsideCall(event: EventOf<"outside-call">, calls: Map<string, CallView>): CallView {
+/** As a tool call is shown, named by what the agent says of it; approval and result are added when they come. */
+function externalCall(event: EventOf<"outside-call">, calls: Map<string, CallView>): CallView {
   const { callId, name, title, input } = event;
   const toolName = title === name ? name : `${name}: ${title}`;
-  const call: CallView = {
-    call: { type: "tool-call", callId, toolName, input },
-    consent: undefined,
-    result: undefined,
-    children: [],
-  };
-  calls.set(callId, call);
-  return call;
+  const call: ToolCallPart = { type: "tool-call", callId, toolName, input };
+  const view: CallView = { call, approval: undefined, result: undefined, children: [] };
+  calls.set(callId, view);
+  return view;
 }
 
 function addResult(call: CallView | undefined, result: CallView["result"]): void {
   if (call !== undefined) call.result = result;
 }
 
-function addConsent(call: CallView | undefined, event: EventOf<"approval-request" | "approval-end">): void {
+function addApproval(call: CallView | undefined, event: EventOf<"approval-request" | "approval-end">): void {
   if (call === undefined) return;
-  if (event.type === "approval-request") call.consent = "consent was asked for";
-  else if (event.allowed) call.consent = "allowed by a person";
-  else call.consent = `not allowed (${event.by})${event.reason === undefined ? "" : `: ${event.reason}`}`;
+  if (event.type === "approval-request") call.approval = "consent was asked for";
+  else if (event.allowed) call.approval = "allowed by a person";
+  else call.approval = `not allowed (${event.by})${event.reason === undefined ? "" : `: ${event.reason}`}`;
 }
 
-type RemarkEvent = EventOf<
-  | "budget-warning"
-  | "retry"
-  | "prune"
-  | "truncation"
-  | "spawn-refused"
-  | "stalled"
-  | "cancel"
-  | "resume"
-  | "outside-session"
->;
-
-function remarkOf(event: RemarkEvent): { isBad: boolean; text: string } {
+/** Undefined for an event that is not told. */
+function remarkOf(event: StoredEvent): { isBad: boolean; text: string } | undefined {
   switch (event.type) {
     case "budget-warning":
       return { isBad: true, text: event.message };
@@ -225,7 +204,7 @@ function remarkOf(event: RemarkEvent): { isBad: boolean; text: string } {
     case "resume":
       return { isBad: false, text: `Resumed after an interruption; ${timeInWords(event.usedMs)} had been used.` };
     default:
-      return event satisfies never;
+      return undefined;
   }
 }
 
@@ -234,7 +213,7 @@ export function filesOf({ result }: CallView): readonly FilePart[] {
   return result?.files ?? [];
 }
 
-/** What came out of a call, and whether that is bad news. */
+/** The result of a call in words, and its state. */
 export function resultOf({ result }: CallView): { text: string; state: "done" | "failed" | "open" } {
   if (result === undefined) return { text: "No result was recorded.", state: "open" };
   return { text: result.output, state: result.isError ? "failed" : "done" };

@@ -1,9 +1,9 @@
 /** Values and texts of an export in words: times, amounts, files, and characters that would not be seen. */
 
-import type { FilePart } from "../../core/message.ts";
-import type { RunRecord } from "../../core/store.ts";
-import { trimEndOf } from "../../core/truncate.ts";
-import type { Usage } from "../../core/usage.ts";
+import type { FilePart } from "../../../core/message.ts";
+import type { RunRecord } from "../../../core/store.ts";
+import { trimEndOf } from "../../../core/truncate.ts";
+import type { Usage } from "../../../core/usage.ts";
 
 /** `0.4 s`, `58 s`, `1 min 12 s`, `2 h 5 min`. */
 export function timeInWords(milliseconds: number): string {
@@ -15,7 +15,7 @@ export function timeInWords(milliseconds: number): string {
   return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
 }
 
-/** How long a run was at work. */
+/** The time that a run was at work. */
 export function durationInWords({ durationMs }: RunRecord): string {
   return durationMs === undefined ? "no end" : timeInWords(durationMs);
 }
@@ -28,6 +28,14 @@ export function tokensInWords({ totalTokens, estimated }: Usage): string {
 export function costInWords(dollars: number | null): string {
   if (dollars === null) return "cost unknown";
   return dollars === 0 ? "$0" : `$${dollars.toFixed(dollars < 0.1 ? 4 : 2)}`;
+}
+
+/** The cells of a run in the table of its tree: turns, tool calls, tokens, cost and time. */
+export function figuresOf(record: RunRecord): string[] {
+  const { turns, toolCount, usage, costUsd } = record;
+  const tokens = tokensInWords(usage).replace(" tokens", "");
+  const cost = costUsd === null ? "?" : costInWords(costUsd);
+  return [String(turns), String(toolCount), tokens, cost, durationInWords(record)];
 }
 
 export function countInWords(count: number, one: string, many: string = `${one}s`): string {

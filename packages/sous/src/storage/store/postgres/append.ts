@@ -1,10 +1,12 @@
 /** Keeps events: one transaction in which the fence is checked, the runs are counted on and the events are added. */
 
-import { StaleOwner, StoreError } from "../../core/errors.ts";
-import type { StoredEvent } from "../../core/event.ts";
-import { addToRunRecord, beginRunRecord, FIRST_FENCE, NO_OWNER } from "../../core/store.ts";
+import { addToQuestions, toQuestion } from "../../../core/approval.ts";
+import { StaleOwner, StoreError } from "../../../core/errors.ts";
+import type { StoredEvent } from "../../../core/event.ts";
+import { addToRunRecord, beginRunRecord, FIRST_FENCE, NO_OWNER } from "../../../core/store.ts";
 import { type EncodedEvent, encodeEvent, toColumn } from "../event-row.ts";
 import { checkSeq, LAST_SEQ } from "../event-schema.ts";
+import { parseQuestions, questionsColumn } from "../run-columns.ts";
 import { type Connection, type Query, statement } from "./connection.ts";
 import {
   COUNTED_COLUMNS,
@@ -23,11 +25,11 @@ import { LEASE_END, lockTree, lockTreeStatement, type PostgresTreeRow } from "./
 
 type Appended = { readonly event: StoredEvent; readonly encoded: EncodedEvent };
 
-export type AppendOptions = {
+type AppendOptions = {
   connection: Connection;
   schema: string;
   owner: string;
-  /** How long a server that is away is waited for. */
+  /** Max milliseconds to wait for a server that is away. */
   patienceMs: number;
   /** True when this store works on the tree. */
   isHeld: (rootId: string) => boolean;
@@ -49,11 +51,11 @@ export function createAppend({ connection, schema, owner, patienceMs, isHeld }: 
         checkFence(rootId, tree, fence);
         for (const [index, { seq }] of events.entries()) checkSeq(rootId, events[index - 1]?.seq ?? tree.lastSeq, seq);
         const { begun, goneOn, runOf } = await countOn(query, rootId, tree, events);
-        await storeBlobs(
-          query,
-          schema,
-          given.flatMap(({ encoded }) => encoded.blobs),
-        );
+        const questions = parseQuestions(tree.questions, rootId);
+        for (const event of events)
+          addToQuestions(questions, event, (asked) => toQuestion(asked, runOf.get(asked.runId)?.record.model ?? ""));
+        const blobs = given.flatMap(({ encoded }) => encoded.blobs);
+        await storeBlobs(query, schema, blobs);
         await query(sql.write, [
           tree.tree,
           events.at(-1)?.seq,
@@ -62,6 +64,7 @@ export function createAppend({ connection, schema, owner, patienceMs, isHeld }: 
           given.map(({ event }) => runOf.get(event.runId)?.seq),
           given.map(({ encoded }) => encoded.type),
           given.map(({ encoded }) => encoded.json),
+          questionsColumn(questions),
           ...insertValues(begun),
           ...updateValues(goneOn),
         ]);
@@ -88,10 +91,9 @@ export function createAppend({ connection, schema, owner, patienceMs, isHeld }: 
       throw new StoreError(`Tree ${rootId} does not begin with the start of its root`);
     // Another process may do the same right now: then this waits until that one has succeeded or given up.
     const [row] = await query(sql.begin, [toColumn(rootId), first.event.time, fence]);
-    if (row !== undefined) {
-      return { tree: Number(row.tree), fence, lastSeq: 0, owner: undefined, leasedUntil: 0, isOwned: false };
-    }
-    return beginOrLock(query, rootId, given, fence);
+    if (row === undefined) return beginOrLock(query, rootId, given, fence);
+    const nobody = { owner: undefined, leasedUntil: 0, isOwned: false };
+    return { tree: Number(row.tree), fence, lastSeq: 0, ...nobody, questions: undefined };
   }
 
   /** True when exactly these events are in the tree: an earlier attempt was kept, and only its answer was lost. */
@@ -139,7 +141,7 @@ export function createAppend({ connection, schema, owner, patienceMs, isHeld }: 
 }
 
 function statements(schema: string) {
-  const firstOfRuns = 8;
+  const firstOfRuns = 9;
   return {
     lock: lockTreeStatement(schema),
     tally: addTalliesStatement(schema),
@@ -156,7 +158,7 @@ function statements(schema: string) {
     ),
     write: statement(
       `with tree as (
-         update ${schema}.trees set last_seq = $2, owner = $3::text,
+         update ${schema}.trees set last_seq = $2, owner = $3::text, questions = $8::text,
            lease_until = case when $3::text is not null then ${LEASE_END} end
          where tree = $1::bigint),
        begun as (${insertRuns(schema, firstOfRuns)}),

@@ -2,38 +2,43 @@
 
 import { createHash, randomUUID } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
-import { ignore, StoreError } from "../../core/errors.ts";
-import type { Purse } from "../../core/purse.ts";
-import { hasOwner, PURSE_COLUMNS, purseValues, toPurse, withoutOwner } from "../purse-row.ts";
-import type { PurseChange, PurseTables } from "../shared-budget.ts";
+import { ignore, StoreError } from "../../../core/errors.ts";
+import type { SharedBudgetBooks } from "../../../core/shared-budget-books.ts";
+import type { SharedBudgetChange, SharedBudgetTables } from "../shared-budget.ts";
+import { BOOK_COLUMNS, bookValues, hasOwner, toSharedBudgetBooks, withoutOwner } from "../shared-budget-row.ts";
 import { type Connection, type Query, type Statement, statement } from "./connection.ts";
 import { isConflict, isLost } from "./errors.ts";
 
-type PostgresPurses = PurseTables & AsyncDisposable;
+type PostgresSharedBudgets = SharedBudgetTables & AsyncDisposable;
 
-type PostgresPursesOptions = {
+type PostgresSharedBudgetsOptions = {
   readonly connection: Connection;
   readonly schema: string;
   readonly owner: string;
-  /** How long a step is tried again when the server is away, or it is unknown whether it was stored. */
+  /** Milliseconds for which a step is tried again when the server is away, or it is unknown whether it was stored. */
   readonly patienceMs: number;
 };
 
 /** Books, and the version of the row that has them. */
-type Books = { readonly purse: Purse; readonly version: number };
-type Change<T> = (purse: Purse | undefined) => PurseChange<T>;
+type Books = { readonly books: SharedBudgetBooks; readonly version: number };
+type Change<T> = (books: SharedBudgetBooks | undefined) => SharedBudgetChange<T>;
 
 /** After losing to others this often, a step takes the lock of the row. */
 const MAX_RACES = 4;
 
-export function createPurses({ connection, schema, owner, patienceMs }: PostgresPursesOptions): PostgresPurses {
+export function createSharedBudgets({
+  connection,
+  schema,
+  owner,
+  patienceMs,
+}: PostgresSharedBudgetsOptions): PostgresSharedBudgets {
   const news = createNews(connection, schema);
   const sql = statements(schema, news.channel);
   /** The books as this store last wrote them. If no other process has changed them since, a step is one statement. */
   const known = new Map<string, Books>();
-  /** The last step of each purse: those of one store do not race each other. */
+  /** The last step of each books: those of one store do not race each other. */
   const last = new Map<string, Promise<unknown>>();
-  /** The purses in which this store has a row. */
+  /** The shared budgets in which this store has a row. */
   const names = new Set<string>();
   /** The clocks of two machines differ, and all rows must mean the same time. */
   let serverIsAhead = 0;
@@ -71,18 +76,18 @@ export function createPurses({ connection, schema, owner, patienceMs }: Postgres
       const remembered = known.get(name);
       known.delete(name);
       const before = remembered ?? (await read(connection.query, sql.read, name));
-      const changed = change(before?.purse);
-      // What is only looked at must not be out of date.
-      if (changed.purse === undefined && remembered !== undefined) continue;
+      const changed = change(before?.books);
+      // Books that are only looked at must not be out of date.
+      if (changed.books === undefined && remembered !== undefined) continue;
       const after = await save(connection.query, name, before, changed).catch(undefinedIfConflict);
       if (after !== undefined) return keep(name, after, changed.result);
-      if (changed.purse === undefined) return changed.result;
+      if (changed.books === undefined) return changed.result;
     }
     const { after, result } = await connection.transaction(async (query) => {
       const before = await read(query, sql.lock, name);
-      const changed = change(before?.purse);
+      const changed = change(before?.books);
       const after = await save(query, name, before, changed);
-      if (after === undefined && changed.purse !== undefined)
+      if (after === undefined && changed.books !== undefined)
         throw new StoreError("another process makes it at this moment: try again");
       return { after, result: changed.result };
     });
@@ -91,7 +96,7 @@ export function createPurses({ connection, schema, owner, patienceMs }: Postgres
 
   function keep<T>(name: string, books: Books, result: T): T {
     known.set(name, books);
-    if (hasOwner(books.purse, owner)) names.add(name);
+    if (hasOwner(books.books, owner)) names.add(name);
     return result;
   }
 
@@ -99,7 +104,7 @@ export function createPurses({ connection, schema, owner, patienceMs }: Postgres
     const [row] = await query(how, [name]);
     if (row === undefined) return undefined;
     serverIsAhead = Number(row.now) - Date.now();
-    return { purse: toPurse(row), version: Number(row.version) };
+    return { books: toSharedBudgetBooks(row), version: Number(row.version) };
   }
 
   /** Undefined when the row is not what it was, or there is nothing to save. */
@@ -107,10 +112,10 @@ export function createPurses({ connection, schema, owner, patienceMs }: Postgres
     query: Query,
     name: string,
     before: Books | undefined,
-    { purse, newsFrom }: PurseChange<T>,
+    { books, newsFrom }: SharedBudgetChange<T>,
   ): Promise<Books | undefined> {
-    if (purse === undefined) return undefined;
-    const values = [name, ...purseValues(purse)];
+    if (books === undefined) return undefined;
+    const values = [name, ...bookValues(books)];
     const message = newsFrom === undefined ? null : news.message(name, newsFrom);
     const [row] =
       before === undefined
@@ -118,11 +123,11 @@ export function createPurses({ connection, schema, owner, patienceMs }: Postgres
         : await query(sql.update, [...values, before.version, message]);
     if (row === undefined) return undefined;
     serverIsAhead = Number(row.now) - Date.now();
-    return { purse, version: Number(row.version) };
+    return { books, version: Number(row.version) };
   }
 
-  function leave(purse: Purse | undefined): PurseChange<void> {
-    return { purse: purse && withoutOwner(purse, owner), result: undefined };
+  function leave(books: SharedBudgetBooks | undefined): SharedBudgetChange<void> {
+    return { books: books && withoutOwner(books, owner), result: undefined };
   }
 
   return {
@@ -131,7 +136,7 @@ export function createPurses({ connection, schema, owner, patienceMs }: Postgres
     now,
     newId: randomUUID,
     listen: news.listen,
-    /** What calls still hold counts as spent. */
+    /** Amounts that calls still hold count as spent. */
     async [Symbol.asyncDispose]() {
       await news[Symbol.asyncDispose]();
       // After the step that is on its way: that one would write the row again.
@@ -150,8 +155,8 @@ function undefinedIfConflict(error: unknown): undefined {
 }
 
 function statements(schema: string, channel: string) {
-  const columns = PURSE_COLUMNS.join(", ");
-  const parameters = PURSE_COLUMNS.map((_, index) => `$${index + 2}`);
+  const columns = BOOK_COLUMNS.join(", ");
+  const parameters = BOOK_COLUMNS.map((_, index) => `$${index + 2}`);
   const [versionParameter, messageParameter] = [parameters.length + 2, parameters.length + 3];
   const time = "extract(epoch from clock_timestamp())::float8 * 1000 as now";
   const read = `select ${columns}, version, ${time} from ${schema}.purses where name = $1`;
@@ -167,7 +172,7 @@ function statements(schema: string, channel: string) {
     update: statement(
       `with changed as (
          update ${schema}.purses
-         set ${PURSE_COLUMNS.map((column, index) => `${column} = ${parameters[index]}`).join(", ")}, version = version + 1
+         set ${BOOK_COLUMNS.map((column, index) => `${column} = ${parameters[index]}`).join(", ")}, version = version + 1
          where name = $1 and version = $${versionParameter} returning version
        )
        select version, ${time},
@@ -177,9 +182,9 @@ function statements(schema: string, channel: string) {
   };
 }
 
-/** What other processes say about shared budgets: one connection listens for all of a store, while there are listeners. */
+/** News from other processes about shared budgets: one connection listens for all of a store, while there are listeners. */
 type PostgresNews = AsyncDisposable & {
-  readonly listen: NonNullable<PurseTables["listen"]>;
+  readonly listen: NonNullable<SharedBudgetTables["listen"]>;
   /** The text of a message on the channel. */
   message(name: string, from: string): string;
   /** The channel as a word of SQL. */

@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
-import { ignore, StoreError, UserError } from "../../core/errors.ts";
+import { ignore, StoreError, UserError } from "../../../core/errors.ts";
 import { isAway, isServerAnswer, toStoreError } from "./errors.ts";
 import { queueOf } from "./queue.ts";
 
@@ -12,7 +12,7 @@ export type PostgresPool = {
   on(event: "error", listener: (error: Error) => void): unknown;
   off(event: "error", listener: (error: Error) => void): unknown;
   end(): Promise<void>;
-  /** How many connections it has at most; 10 when it does not say. */
+  /** Max connections; 10 when it does not say. */
   readonly options?: { readonly max?: number | undefined } | undefined;
 };
 
@@ -57,18 +57,18 @@ export type Connection = AsyncDisposable & {
   address(): string;
 };
 
-export type ChannelListener = {
+type ChannelListener = {
   /** From now on every message is heard. */
   onListening(): void;
   onMessage(payload: string): void;
 };
 
-export type TransactionOptions = {
+type TransactionOptions = {
   /** Called when the connection was lost while the server was committing. */
   onUnsure?: () => void;
-  /** How long one statement may take. */
+  /** Max milliseconds for one statement. */
   longestMs?: number;
-  /** How long to try again when there is no server to connect to. */
+  /** Milliseconds to try again when there is no server to connect to. */
   patienceMs?: number;
   /** Reads only, and everything as it was at one moment. */
   isSnapshot?: boolean;
@@ -83,7 +83,7 @@ export function plannedStatement(text: string): Statement {
   return { text, name: undefined };
 }
 
-/** How long a server may take for one small statement before the connection counts as lost. */
+/** Max milliseconds for one small statement before the connection counts as lost. */
 const MAX_ANSWER_MS = 10_000;
 /** Locks are given up a little earlier, so that the server reports what happened. */
 const SHORTER_FOR_LOCKS_MS = 2_000;
@@ -189,7 +189,7 @@ export function addressOf({ host, port, database }: Pick<PostgresClient, "host" 
   return `Postgres at ${host}:${port}/${database}`;
 }
 
-/** How often a connection that only listens is asked whether it is still there. */
+/** Milliseconds between two checks that a connection which only listens is still there. */
 const CHECK_LISTENING_MS = 10_000;
 
 /** False when the signal was aborted; rejects with `broken`. */

@@ -1,8 +1,8 @@
 /** Faults of the server and of the way to it, as one sentence that names its address and none of its secrets. */
 
-import { messageOf, StoreError, UserError } from "../../core/errors.ts";
+import { messageOf, StoreError, UserError } from "../../../core/errors.ts";
 
-/** What the store itself threw is left as it is. */
+/** Errors of the store itself are left as they are. */
 export function toStoreError(error: unknown, address: string): StoreError | UserError {
   if (error instanceof StoreError || error instanceof UserError) return error;
   return new StoreError(sentenceFor(error, address), { cause: error });
@@ -58,7 +58,7 @@ const UNREACHABLE = new Set([
 /** The server starts, stops, recovers, or has no connection left. */
 const STARTING = new Set(["57P01", "57P02", "57P03", "53300"]);
 
-/** Of transactions that may not see each other's changes, and of those that wait for each other. */
+/** Transactions that may not see each other's changes, and those that wait for each other. */
 const CONFLICTS = new Set(["40001", "40P01"]);
 
 /** A name with several addresses fails once for each, in an error that has no words of its own. */

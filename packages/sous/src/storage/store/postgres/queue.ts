@@ -17,7 +17,7 @@ export function queueOf(pool: PostgresPool): PoolQueue {
 /** Never lends more connections at once than there are; first come, first served, and no request is refused. */
 export class PoolQueue {
   #free: number;
-  /** How many are not held for long. */
+  /** The number of connections that are not held for long. */
   #shared: number;
   readonly #waiting: (() => void)[] = [];
 

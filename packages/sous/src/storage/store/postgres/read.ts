@@ -1,7 +1,8 @@
 /** Answers questions: the events of a tree, and runs as records. */
 
-import type { RunIdentity, StoredEvent } from "../../core/event.ts";
-import type { ReadOptions, RunQuery, RunRecord, Store } from "../../core/store.ts";
+import type { RunIdentity, StoredEvent } from "../../../core/event.ts";
+import type { ReadOptions, RunQuery, RunRecord, Store } from "../../../core/store.ts";
+import { isUnended } from "../../../core/words/outcomes.ts";
 import { decodeEvent, toColumn } from "../event-row.ts";
 import { LAST_SEQ } from "../event-schema.ts";
 import { LostMarks, marksIn } from "../lost-marks.ts";
@@ -15,7 +16,8 @@ type Reader = Pick<Store, "read" | "run" | "list" | "children" | "tree">;
 
 export function createReader(connection: Connection, schema: string): Reader {
   const { query } = connection;
-  const sql = statements(schema);
+  const select = `select ${RECORD_COLUMNS} from ${schema}.runs r join ${schema}.trees t on t.tree = r.tree`;
+  const owners = ownersStatement(schema);
 
   async function records(text: string, values: unknown[]): Promise<RunRecord[]> {
     const isAlive = livingOwners();
@@ -26,11 +28,8 @@ export function createReader(connection: Connection, schema: string): Reader {
     async read(rootId, options = {}) {
       const { text, values } = eventsQuery(schema, rootId, options);
       const rows = await query(plannedStatement(text), values);
-      const blobs = await readBlobs(
-        query,
-        schema,
-        rows.map(({ json }) => String(json)),
-      );
+      const jsons = rows.map(({ json }) => String(json));
+      const blobs = await readBlobs(query, schema, jsons);
       const identities = new Map<number, RunIdentity>();
       return rows.map((row): StoredEvent => {
         const run = Number(row.run);
@@ -41,16 +40,16 @@ export function createReader(connection: Connection, schema: string): Reader {
       });
     },
     async run(runId) {
-      const [record] = await records(`${sql.records} where r.id = $1`, [toColumn(runId)]);
+      const [record] = await records(`${select} where r.id = $1`, [toColumn(runId)]);
       return record;
     },
     async list(given = {}) {
-      const isAboutOwners = given.status === "running" || given.status === "interrupted";
-      const gone = isAboutOwners ? await goneOwners(query, sql.owners) : [];
+      const isAboutOwners = given.status !== undefined && isUnended(given.status);
+      const gone = isAboutOwners ? await goneOwners(query, owners) : [];
       const { conditions, values } = listConditions(given, gone);
       const where = conditions.length === 0 ? "" : `where ${conditions.join(" and ")}`;
       const page = `limit $${values.length + 1} offset $${values.length + 2}`;
-      return records(`${sql.records} ${where} order by r.started_at desc, r.id desc ${page}`, [
+      return records(`${select} ${where} order by r.started_at desc, r.id desc ${page}`, [
         ...values,
         wholeOr(given.limit, null),
         wholeOr(given.offset, 0),
@@ -58,17 +57,10 @@ export function createReader(connection: Connection, schema: string): Reader {
     },
     children: (runId) =>
       records(
-        `${sql.records} where r.parent_id = $1 and r.tree = (select tree from ${schema}.runs where id = $1) order by r.seq`,
+        `${select} where r.parent_id = $1 and r.tree = (select tree from ${schema}.runs where id = $1) order by r.seq`,
         [toColumn(runId)],
       ),
-    tree: (rootId) => records(`${sql.records} where t.root_id = $1 order by r.seq`, [toColumn(rootId)]),
-  };
-}
-
-function statements(schema: string) {
-  return {
-    records: `select ${RECORD_COLUMNS} from ${schema}.runs r join ${schema}.trees t on t.tree = r.tree`,
-    owners: ownersStatement(schema),
+    tree: (rootId) => records(`${select} where t.root_id = $1 order by r.seq`, [toColumn(rootId)]),
   };
 }
 
@@ -105,8 +97,9 @@ function listConditions(query: RunQuery, goneOwners: string[]): { conditions: st
   if (rootId !== undefined) conditions.push(`t.root_id = $${parameter(toColumn(rootId))}`);
   if (cwd !== undefined) conditions.push(`r.cwd = $${parameter(toColumn(cwd))}`);
   if (idPrefix !== undefined) conditions.push(`r.id like $${parameter(`${likeText(idPrefix)}%`)}`);
-  if (status === "running" || status === "interrupted") {
+  if (status !== undefined && isUnended(status)) {
     conditions.push("r.status = 'running'", `${status === "running" ? "" : "not "}${isAtWork(parameter(goneOwners))}`);
+    if (status !== "running") conditions.push(`t.questions is ${status === "waiting" ? "not null" : "null"}`);
   } else if (status !== undefined) conditions.push(`r.status = $${parameter(status)}`);
   return { conditions, values };
 }

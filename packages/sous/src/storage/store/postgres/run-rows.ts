@@ -1,9 +1,9 @@
 /** One run as a row of the table `runs`: which columns there are, what goes in and what comes out. */
 
-import { StoreError } from "../../core/errors.ts";
-import type { RunIdentity } from "../../core/event.ts";
-import type { RunRecord } from "../../core/store.ts";
-import { noUsage, type Usage } from "../../core/usage.ts";
+import { StoreError } from "../../../core/errors.ts";
+import type { RunIdentity } from "../../../core/event.ts";
+import type { RunRecord } from "../../../core/store.ts";
+import { noUsage, type Usage } from "../../../core/usage.ts";
 import { type Blob, blobsOf, fromColumn, toColumn } from "../event-row.ts";
 import {
   type ColumnKind,
@@ -88,13 +88,14 @@ export const RECORD_COLUMNS: string = [
   "t.owner",
   "t.lease_until > clock_timestamp() as is_leased",
   "case when r.id = t.root_id then t.lost end as lost",
+  "t.questions is not null as is_asked",
 ].join(", ");
 
 /** Whose event a row is, from `runs r`. */
 export const IDENTITY_COLUMNS = "r.id, r.agent_id, r.parent_id, r.path, r.depth";
 
-/** What is needed to continue counting; the rest is left out, because a task can be long. */
-export const COUNTED_COLUMNS: string = ["seq", "id", ...CHANGING.map(({ name }) => name)].join(", ");
+/** The columns that counting continues from; the rest is left out, because a task can be long. */
+export const COUNTED_COLUMNS: string = ["seq", "id", "model", ...CHANGING.map(({ name }) => name)].join(", ");
 
 /** Adds runs to the tree `$1`; its values begin at `$first`. */
 export function insertRuns(schema: string, first: number): string {
@@ -127,7 +128,7 @@ export function recordOf(row: Row, isAlive: (row: Row) => boolean): RunRecord {
   for (const { name, field, kind } of RUN_COLUMNS) fields[field] = KINDS[kind].read(row, name);
   if (row.lost !== null && row.lost !== undefined) fields.lost = textAt(row.lost);
   const record = fields as RunRecord;
-  if (record.status === "running" && !isAlive(row)) record.status = "interrupted";
+  if (record.status === "running" && !isAlive(row)) record.status = row.is_asked === true ? "waiting" : "interrupted";
   return record;
 }
 
@@ -158,16 +159,11 @@ function columnsOf({ name, field, kind }: RunColumn): readonly Column[] {
 }
 
 function textColumn(name: string, value: (row: PostgresRunRow) => string | null | undefined): Column[] {
-  return [
-    {
-      name,
-      type: "text",
-      value: (row) => {
-        const given = value(row);
-        return typeof given === "string" ? toColumn(given) : null;
-      },
-    },
-  ];
+  const written = (row: PostgresRunRow) => {
+    const given = value(row);
+    return typeof given === "string" ? toColumn(given) : null;
+  };
+  return [{ name, type: "text", value: written }];
 }
 
 function numberColumn(name: string, value: (row: PostgresRunRow) => number | null | undefined): Column[] {
@@ -222,11 +218,8 @@ export async function storeBlobs(query: Query, schema: string, blobs: readonly B
   const texts = new Map(blobs.map(({ hash, text }) => [hash, text]));
   for (const [hash, count] of uses) {
     // A text that is there already need not be sent again.
-    const known = await query(statement(`update ${schema}.blobs set uses = uses + $2 where hash = $1 returning uses`), [
-      hash,
-      count,
-    ]);
-    if (known.length > 0) continue;
+    const useAgain = statement(`update ${schema}.blobs set uses = uses + $2 where hash = $1 returning uses`);
+    if ((await query(useAgain, [hash, count])).length > 0) continue;
     await query(
       statement(
         `insert into ${schema}.blobs as b (hash, uses, content) values ($1, $2, $3)
@@ -239,7 +232,7 @@ export async function storeBlobs(query: Query, schema: string, blobs: readonly B
 
 /** Releases the texts that these rows of events refer to, and deletes those without a reference. */
 export async function releaseBlobs(query: Query, schema: string, jsons: readonly string[]): Promise<void> {
-  const uses = countedHashes(jsons.flatMap(hashesIn));
+  const uses = countedHashes(jsons.flatMap(blobsOf));
   for (const [hash, count] of uses)
     await query(statement(`update ${schema}.blobs set uses = uses - $2 where hash = $1`), [hash, count]);
   await query(statement(`delete from ${schema}.blobs where hash = any($1::text[]) and uses <= 0`), [
@@ -249,7 +242,7 @@ export async function releaseBlobs(query: Query, schema: string, jsons: readonly
 
 /** The texts that these rows of events refer to. */
 export async function readBlobs(query: Query, schema: string, jsons: readonly string[]): Promise<Map<string, string>> {
-  const hashes = [...new Set(jsons.flatMap(hashesIn))];
+  const hashes = [...new Set(jsons.flatMap(blobsOf))];
   if (hashes.length === 0) return new Map();
   const rows = await query(
     statement(`select hash, encode(content, 'base64') as content from ${schema}.blobs where hash = any($1::text[])`),
@@ -263,13 +256,4 @@ function countedHashes(hashes: readonly string[]): [string, number][] {
   const counts = new Map<string, number>();
   for (const hash of hashes.toSorted()) counts.set(hash, (counts.get(hash) ?? 0) + 1);
   return [...counts];
-}
-
-/** A damaged row refers to nothing: reading it fails, and it can still be deleted. */
-function hashesIn(json: string): string[] {
-  try {
-    return blobsOf(json);
-  } catch {
-    return [];
-  }
 }

@@ -1,7 +1,7 @@
 /** The tables, made and changed by numbered steps that any number of processes may ask for at once. */
 
 import { createHash } from "node:crypto";
-import { UserError } from "../../core/errors.ts";
+import { UserError } from "../../../core/errors.ts";
 import { LATEST_TIME } from "../event-schema.ts";
 import { withAddedColumns } from "../run-columns.ts";
 import { type Connection, plannedStatement, type Query, statement } from "./connection.ts";
@@ -20,8 +20,12 @@ export function quoteSchema(name: string): string {
 
 /** Brings the schema to this version. Throws a `UserError` when it is newer, or holds the tables of another program. */
 export async function migrate(connection: Connection, name: string): Promise<void> {
+  if ((await currentVersion(connection.query, name)) !== MIGRATIONS.length) await addVersions(connection, name);
+  await adoptTallies(connection, name);
+}
+
+async function addVersions(connection: Connection, name: string): Promise<void> {
   const schema = quoteSchema(name);
-  if ((await currentVersion(connection.query, name)) === MIGRATIONS.length) return adoptTallies(connection, name);
   await connection.transaction(
     async (query) => {
       await query(statement("select pg_advisory_xact_lock($1::bigint)"), [lockNumber(name)]);
@@ -235,9 +239,35 @@ const VERSIONS: readonly (readonly string[])[] = [
        where e.type = 'spawn-refused' and t.fence > 0 and e.json ~ '"time":[0-9.]'
      ) as ended order by time`,
   ],
+  [
+    "alter table SCHEMA.trees add column questions text",
+    // A question is open when its run and those above it have not ended since, and no answer or result of its call came later.
+    `update SCHEMA.trees t set questions = found.questions from (
+       select tree, json_agg(json_build_object('runId', id, 'path', path, 'callId', call))::text as questions
+       from (
+         select distinct r.tree, r.id, r.path, asked.call
+         from SCHEMA.runs r join lateral (
+           select e.key, ${callIdOf("e")} as call from SCHEMA.events e
+           where e.key between (r.tree << 28) + r.seq and ((r.tree + 1) << 28) - 1 and e.run = r.seq and e.type = 'approval-request'
+         ) as asked on asked.call is not null
+         where r.status = 'running' and r.model || '/' not like 'external/%'
+           and not exists (select from SCHEMA.events later
+             where later.key > asked.key and later.key < (r.tree + 1) << 28 and later.run = r.seq
+               and (later.type in ('approval-end', 'tool-call-end') and ${callIdOf("later")} = asked.call
+                 or later.type = 'tool-call-end' and starts_with(asked.call, ${callIdOf("later")} || '/')))
+           and not exists (select from SCHEMA.runs above
+             where above.tree = r.tree and (r.tree << 28) + above.end_seq > asked.key and starts_with(r.path, above.path || '/'))
+       ) as open group by tree
+     ) as found where found.tree = t.tree`,
+  ],
 ];
 
 const MIGRATIONS = withAddedColumns("postgres", VERSIONS, addColumn);
+
+/** As JSON writes it. Not read as JSON, which cannot hold every text that an event has. */
+function callIdOf(event: string): string {
+  return `substring(${event}.json from '"callId":"((?:[^"\\\\]|\\\\.)*)"')`;
+}
 
 /** As a line of the totals can hold it, which stays for ever. */
 function amount(column: string, most: number = Number.MAX_SAFE_INTEGER): string {

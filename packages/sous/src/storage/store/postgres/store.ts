@@ -1,23 +1,31 @@
 /** The store of a team: runs in Postgres, shared by any number of processes and machines. */
 
-import type { Clock } from "../../core/clock.ts";
-import { codeOf, StaleOwner, UserError } from "../../core/errors.ts";
-import { checkOptions, type OptionNames } from "../../core/options.ts";
-import type { SharedBudgets } from "../../core/shared-budget.ts";
-import { FIRST_FENCE, type Store } from "../../core/store.ts";
-import { quietClock } from "../../host.ts";
+import type { Clock } from "../../../core/clock.ts";
+import { codeOf, StaleOwner, UserError } from "../../../core/errors.ts";
+import { checkOptions, type OptionNames } from "../../../core/options.ts";
+import type { SharedBudgets } from "../../../core/shared-budget.ts";
+import { FIRST_FENCE, type Store } from "../../../core/store.ts";
+import { quietClock } from "../../../machine/host.ts";
 import { newOwner } from "../owner.ts";
 import { openSharedBudget } from "../shared-budget.ts";
 import { createAppend } from "./append.ts";
-import { createPurses } from "./budget.ts";
-import { addressOf, type Connection, openConnection, type PostgresPool } from "./connection.ts";
-import { createDeletion } from "./delete.ts";
+import { createSharedBudgets } from "./budget.ts";
+import { addressOf, type Connection, openConnection, type PostgresPool, type Query, statement } from "./connection.ts";
 import { createLosses, createReader, type Losses } from "./read.ts";
-import { migrate, quoteSchema } from "./schema.ts";
-import { createTotals } from "./tallies.ts";
-import { createClaims } from "./trees.ts";
+import { releaseBlobs } from "./run-rows.ts";
+import { migrate, quoteSchema, TREE_BITS } from "./schema.ts";
+import { addInterruptedStatement, createTotals } from "./tallies.ts";
+import {
+  checkFree,
+  createClaims,
+  goneOwners,
+  isAtWork,
+  lockTree,
+  lockTreeStatement,
+  ownersStatement,
+} from "./trees.ts";
 
-/** Where the database is, and how it is used. */
+/** The address of the database, and the options of its use. */
 export type PostgresStoreOptions = {
   /** `postgres://user:password@host:5432/database`; what it leaves out comes from `PGHOST`, `PGUSER` and the like. */
   connectionString?: string | undefined;
@@ -25,13 +33,13 @@ export type PostgresStoreOptions = {
   pool?: PostgresPool | undefined;
   /** The schema that holds the tables; made when it is missing. `sous` when unset. */
   schema?: string | undefined;
-  /** How many connections it may open; 4 when unset. Of no use with a `pool`. */
+  /** Max connections; 4 when unset. Ignored with a `pool`. */
   maxConnections?: number | undefined;
-  /** How long a write waits for a server that is away, before it fails and is tried again; 5 seconds when unset. */
+  /** Max milliseconds that a write waits for a server that is away, before it fails and is tried again; 5 seconds when unset. */
   reconnectMs?: number | undefined;
   /**
-   * Where this machine notes that a run continued while the server was away, until the server is told: such a run is not
-   * resumed. `sous/lost` in the user's folder for state when unset.
+   * The folder in which this machine notes that a run continued while the server was away, until the server is told: such a
+   * run is not resumed. `sous/lost` in the user's folder for state when unset.
    */
   lostFolder?: string | undefined;
   /** When it says that it is still alive. The system's, without keeping the process alive, when unset. */
@@ -71,7 +79,7 @@ function storeOn(connection: Connection, schema: string, losses: Losses, options
   const owner = newOwner();
   const claims = createClaims(connection, schema, owner, clock.timer);
   const append = createAppend({ connection, schema, owner, patienceMs: reconnectMs, isHeld: claims.isHeld });
-  const purses = createPurses({ connection, schema, owner, patienceMs: reconnectMs });
+  const sharedBudgets = createSharedBudgets({ connection, schema, owner, patienceMs: reconnectMs });
   const deletion = createDeletion(connection, schema);
   return {
     isImmediate: false,
@@ -97,10 +105,10 @@ function storeOn(connection: Connection, schema: string, losses: Losses, options
     claim: claims.claim,
     release: claims.release,
     markLost: losses.mark,
-    sharedBudget: (name, limits, given) => openSharedBudget(purses, name, limits, given),
+    sharedBudget: (name, limits, given) => openSharedBudget(sharedBudgets, name, limits, given),
     async [Symbol.asyncDispose]() {
       await losses.catchUp();
-      await purses[Symbol.asyncDispose]();
+      await sharedBudgets[Symbol.asyncDispose]();
       await claims[Symbol.asyncDispose]();
       await connection[Symbol.asyncDispose]();
     },
@@ -142,4 +150,67 @@ async function loadPg(): Promise<typeof import("pg")["default"]> {
     if (codeOf(error) !== "ERR_MODULE_NOT_FOUND") throw error;
     throw new UserError("Runs are stored in Postgres with the package pg, which is not installed: npm install pg");
   }
+}
+
+const TREES_AT_ONCE = 100;
+const MAX_DELETION_MS = 10 * 60_000;
+
+/** Deletes trees: their events, their runs, and the long texts that nothing else refers to. */
+function createDeletion(connection: Connection, schema: string): Pick<Store, "delete" | "prune"> {
+  const sql = deletionStatements(schema);
+  const transaction = <T>(work: (query: Query) => Promise<T>): Promise<T> =>
+    connection.transaction(work, { longestMs: MAX_DELETION_MS });
+
+  async function deleteTrees(query: Query, trees: readonly number[]): Promise<void> {
+    await query(sql.interrupted, [trees]);
+    const jsons: string[] = [];
+    for (const tree of trees) {
+      for (const { json } of await query(sql.withBlobs, [tree])) jsons.push(String(json));
+      await query(sql.events, [tree]);
+    }
+    if (jsons.length > 0) await releaseBlobs(query, schema, jsons);
+    await query(sql.runs, [trees]);
+    await query(sql.trees, [trees]);
+  }
+
+  return {
+    delete: (rootId) =>
+      transaction(async (query) => {
+        const tree = await lockTree(query, sql.lock, rootId);
+        if (tree === undefined) return false;
+        checkFree(rootId, tree);
+        await deleteTrees(query, [tree.tree]);
+        return true;
+      }),
+    async prune(before) {
+      let pruned = 0;
+      // A few at a time, so that other processes do not wait long for the locks.
+      for (let found = TREES_AT_ONCE; found === TREES_AT_ONCE; pruned += found) {
+        found = await transaction(async (query) => {
+          const rows = await query(sql.old, [before, await goneOwners(query, sql.owners), TREES_AT_ONCE]);
+          const trees = rows.map(({ tree }) => Number(tree));
+          await deleteTrees(query, trees);
+          return trees.length;
+        });
+      }
+      return pruned;
+    },
+  };
+}
+
+function deletionStatements(schema: string) {
+  const ofTree = `key between $1::bigint << ${TREE_BITS} and (($1::bigint + 1) << ${TREE_BITS}) - 1`;
+  return {
+    lock: lockTreeStatement(schema),
+    owners: ownersStatement(schema),
+    interrupted: addInterruptedStatement(schema),
+    withBlobs: statement(`select json from ${schema}.events where ${ofTree} and json like '[%'`),
+    events: statement(`delete from ${schema}.events where ${ofTree}`),
+    runs: statement(`delete from ${schema}.runs where tree = any($1::bigint[])`),
+    trees: statement(`delete from ${schema}.trees where tree = any($1::bigint[])`),
+    old: statement(
+      `select t.tree from ${schema}.trees t where t.started_at < $1 and not ${isAtWork(2)}
+       order by t.started_at limit $3 for update skip locked`,
+    ),
+  };
 }

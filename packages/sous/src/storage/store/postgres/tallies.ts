@@ -1,15 +1,14 @@
 /** The totals in Postgres: one row for every run that is over and for every refused child, kept when trees are deleted. */
 
-import type { EventOf, StoredEvent } from "../../core/event.ts";
-import { errorTypeOf } from "../../core/outcome.ts";
-import type { Store } from "../../core/store.ts";
-import { checkTotalsQuery, notAMark, type Totals, type TotalsQuery } from "../../core/totals.ts";
+import type { EventOf, StoredEvent } from "../../../core/event.ts";
+import { errorTypeOf } from "../../../core/outcome.ts";
+import type { Store } from "../../../core/store.ts";
+import { checkTotalsQuery, notAMark, type Totals, type TotalsQuery } from "../../../core/totals.ts";
 import { LATEST_TIME } from "../event-schema.ts";
 import { checkedRecord } from "../run-columns.ts";
 import { TALLY_NUMBERS, TALLY_SUMS, TALLY_TEXTS, toTally } from "../tally-row.ts";
 import { type Connection, plannedStatement, type Query, type Row, type Statement, statement } from "./connection.ts";
 import { RECORD_COLUMNS, recordOf } from "./run-rows.ts";
-import { parseMark, type TalliesMark, writeMark } from "./tallies-mark.ts";
 import { livingOwners } from "./trees.ts";
 
 /** Counts what of these events is to be counted; the rows of their runs are up to date, and `seqOf` says which they are. */
@@ -67,7 +66,7 @@ export function addInterruptedStatement(schema: string): Statement {
   );
 }
 
-/** What is copied from the row of a run. */
+/** The columns that are copied from the row of a run. */
 const RUN_COLUMNS = ["agent", "model", "status", ...TALLY_SUMS] as const;
 
 export function createTotals(connection: Connection, schema: string): Pick<Store, "totals"> {
@@ -136,4 +135,42 @@ export function talliesQuery(
   const text = `select xid::text as transaction, position, ${[...TALLY_NUMBERS, ...TALLY_TEXTS].join(", ")}
     from ${schema}.tallies where ${conditions.join(" and ")} order by xid, position limit ${parameter(limit)}`;
   return { text, values };
+}
+
+type TalliesMark = {
+  /** The snapshot of the last complete answer: what was visible in it has been read. */
+  readonly from?: string | undefined;
+  /** While an answer is read in pages: the snapshot of its first page, */
+  readonly upTo?: string | undefined;
+  /** and the last line of its last page. */
+  readonly last?: { readonly xid: string; readonly position: string } | undefined;
+};
+
+export function writeMark({ from = "", upTo = "", last }: TalliesMark): string {
+  return [from, upTo, last?.xid, last?.position].join("/");
+}
+
+/** Undefined when it is not a mark, or one of a server that is further than this one is `now`. */
+export function parseMark(mark: string, now: string): TalliesMark | undefined {
+  const [from = "", ...rest] = mark.split("/");
+  if (from !== "" && !isSnapshot(from, now)) return undefined;
+  if (rest.length === 0) return from === "" ? undefined : { from };
+  const [upTo = "", xid = "", position = ""] = rest;
+  if (rest.length !== 3 || !isSnapshot(upTo, now) || !isNumber(xid) || !isNumber(position)) return undefined;
+  return { from: from === "" ? undefined : from, upTo, last: { xid, position } };
+}
+
+/** As Postgres writes one: the first transaction that may run, the first that has not begun, and those between them that run. */
+function isSnapshot(text: string, now: string): boolean {
+  const [first = "", end = "", running, ...rest] = text.split(":");
+  if (running === undefined || rest.length > 0) return false;
+  const between = running === "" ? [] : running.split(",");
+  if (![first, end, ...between].every(isNumber)) return false;
+  const [, latest = "0"] = now.split(":");
+  const isOrdered = between.every((xid, index) => BigInt(between[index - 1] ?? first) <= BigInt(xid));
+  return isOrdered && BigInt(between.at(-1) ?? first) <= BigInt(end) && BigInt(end) <= BigInt(latest);
+}
+
+function isNumber(text: string): boolean {
+  return /^[1-9][0-9]{0,17}$/.test(text);
 }

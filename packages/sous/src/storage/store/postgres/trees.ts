@@ -1,8 +1,8 @@
 /** One tree as a row of the table `trees`: who may write it, and whether that one is still there. */
 
-import type { Clock } from "../../core/clock.ts";
-import { UserError } from "../../core/errors.ts";
-import type { Claim } from "../../core/store.ts";
+import type { Clock } from "../../../core/clock.ts";
+import { UserError } from "../../../core/errors.ts";
+import type { Claim } from "../../../core/store.ts";
 import { toColumn } from "../event-row.ts";
 import { atWork, isGone } from "../owner.ts";
 import { type Connection, type Query, type Row, type Statement, statement } from "./connection.ts";
@@ -17,9 +17,11 @@ export type PostgresTreeRow = {
   readonly leasedUntil: number;
   /** False when no process works on it, as far as can be known from here. */
   readonly isOwned: boolean;
+  /** The column; undefined without an open question. */
+  readonly questions: string | undefined;
 };
 
-/** How long a lease lasts, and how often its owner renews it. */
+/** The length of a lease, and the time between two renewals by its owner. */
 const LEASE_SECONDS = 30;
 const RENEWAL_MS = 10_000;
 
@@ -28,7 +30,7 @@ export const LEASE_END: string = `clock_timestamp() + interval '${LEASE_SECONDS}
 
 export function lockTreeStatement(schema: string): Statement {
   return statement(
-    `select tree, fence, last_seq, owner, lease_until > clock_timestamp() as is_leased,
+    `select tree, fence, last_seq, owner, questions, lease_until > clock_timestamp() as is_leased,
        (extract(epoch from lease_until) * 1000)::double precision as leased_until
      from ${schema}.trees where root_id = $1 for update`,
   );
@@ -45,6 +47,7 @@ export async function lockTree(query: Query, lock: Statement, rootId: string): P
     owner: typeof row.owner === "string" ? row.owner : undefined,
     leasedUntil: Number(row.leased_until),
     isOwned: livingOwners()(row),
+    questions: typeof row.questions === "string" ? row.questions : undefined,
   };
 }
 

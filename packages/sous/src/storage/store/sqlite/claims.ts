@@ -1,9 +1,9 @@
 /** Who may write a tree in a database: claims with a number that only grows, and leases that end unless they are renewed. */
 
 import type { SQLOutputValue } from "node:sqlite";
-import type { Clock } from "../../core/clock.ts";
-import { StoreError, UserError } from "../../core/errors.ts";
-import { type Claim, NO_OWNER } from "../../core/store.ts";
+import type { Clock } from "../../../core/clock.ts";
+import { StoreError, UserError } from "../../../core/errors.ts";
+import { type Claim, NO_OWNER } from "../../../core/store.ts";
 import { toColumn } from "../event-row.ts";
 import { atWork, isGone, newOwner } from "../owner.ts";
 import type { SqliteConnection } from "./connection.ts";
@@ -12,7 +12,7 @@ const LEASE_MS = 30_000;
 const RENEWAL_MS = 10_000;
 
 /** The claim on a tree as it stands in the row of its root. */
-export type SqliteTreeRow = {
+type SqliteTreeRow = {
   readonly number: number;
   readonly fence: number;
   readonly owner: string | undefined;

@@ -1,9 +1,10 @@
 /** The kinds of columns as SQLite holds them: the type, what is written, and how it is read from a row that is not trusted. */
 
 import type { SQLInputValue, SQLOutputValue } from "node:sqlite";
-import type { StoreError } from "../../core/errors.ts";
-import { RECORD_STATUSES, type RunRecord } from "../../core/store.ts";
-import { noUsage, type Usage } from "../../core/usage.ts";
+import type { StoreError } from "../../../core/errors.ts";
+import type { RunRecord } from "../../../core/store.ts";
+import { noUsage, type Usage } from "../../../core/usage.ts";
+import { RUN_STATUSES } from "../../../core/words/outcomes.ts";
 import { fromColumn, toColumn } from "../event-row.ts";
 import { type ColumnKind, type ColumnValues, damagedRun } from "../run-columns.ts";
 
@@ -128,5 +129,5 @@ export function damaged({ id, number }: SqliteRow, column: string): StoreError {
   return damagedRun(typeof id === "string" ? id : `number ${number}`, column);
 }
 
-/** A run is stored as running, or as it ended; whether it was interrupted is found out when it is read. */
-const STATUSES = RECORD_STATUSES.filter((status) => status !== "interrupted");
+/** A run is stored as running, or as it ended; whether it was interrupted or waits is found out when it is read. */
+const STATUSES: readonly RunRecord["status"][] = ["running", ...RUN_STATUSES];

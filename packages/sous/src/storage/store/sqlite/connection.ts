@@ -5,22 +5,21 @@ import type * as Sqlite from "node:sqlite";
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { setTimeout as pause } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
-import { StoreError, UserError } from "../../core/errors.ts";
-import { faultOf, isBusy } from "./faults.ts";
-import { type DatabaseFile, identityOf } from "./file.ts";
+import { StoreError, UserError } from "../../../core/errors.ts";
+import { type DatabaseFile, faultOf, identityOf, isBusy } from "./file.ts";
 
 type ConnectionOptions = {
   readonly readOnly: boolean;
   /** `normal` survives the death of the process at any point, `full` also that of the machine. */
   readonly synchronous: "normal" | "full";
-  /** How long to wait for another process that writes. */
+  /** Max milliseconds to wait for another process that writes. */
   readonly busyTimeoutMs: number;
   readonly now: () => number;
 };
 
 /** Pages of the log (32 MB) after which it is copied into the database, which has to wait for the disk. */
 const CHECKPOINT_PAGES = 8_000;
-/** How often to look whether the file is still there: a look takes a tenth of the time of a commit. */
+/** Milliseconds between two looks whether the file is still there: a look takes a tenth of the time of a commit. */
 const CHECK_INTERVAL_MS = 1_000;
 const BUSY_PAUSE_MS = 5;
 /** Files that show that a process writes, or was cut off. */

@@ -1,6 +1,6 @@
 /** Deletes whole trees of a database, with the long texts that nothing else refers to. */
 
-import { StoreError } from "../../core/errors.ts";
+import { StoreError } from "../../../core/errors.ts";
 import { blobsOf } from "../event-row.ts";
 import type { SqliteClaims } from "./claims.ts";
 import type { SqliteConnection } from "./connection.ts";
@@ -55,7 +55,7 @@ function deleteRows({ connection, reader }: SqliteDeletion, tree: number): void 
   connection.prepare("DELETE FROM runs WHERE root = ?").run(tree);
 }
 
-/** What is damaged can be deleted all the same, and is not counted. */
+/** A damaged run can be deleted all the same, and is not counted. */
 function unendedIn(reader: SqliteReader, tree: number): ReturnType<SqliteReader["unendedOf"]> {
   try {
     return reader.unendedOf(tree);

@@ -1,15 +1,15 @@
 /** Inspects a database as it is, without writing or waiting. */
 
-import { systemClock } from "../../host.ts";
+import { systemClock } from "../../../machine/host.ts";
 import { SqliteConnection } from "./connection.ts";
 import { findDatabase } from "./file.ts";
 import { checkIsOurs } from "./schema.ts";
 
-export type DatabaseFacts = {
+type DatabaseFacts = {
   readonly bytes: number;
   readonly version: number;
   readonly runs: number;
-  /** What the check found wrong; undefined when nothing is, or when it was not made. */
+  /** The damage that the check found; undefined when there is none, or when it was not made. */
   readonly damage: string | undefined;
   /** False for a file too large to be checked while a person waits. */
   readonly isChecked: boolean;

@@ -2,7 +2,7 @@
 
 import { realpathSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import type { RunRecord } from "../../core/store.ts";
+import type { RunRecord } from "../../../core/store.ts";
 import { toColumn } from "../event-row.ts";
 import { LostMarks, marksIn } from "../lost-marks.ts";
 import { loadSqlite, type SqliteConnection } from "./connection.ts";

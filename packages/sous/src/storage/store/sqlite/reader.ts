@@ -1,18 +1,19 @@
 /** Answers questions about the runs of a database. */
 
 import type { SQLInputValue } from "node:sqlite";
-import { StoreError } from "../../core/errors.ts";
-import type { RunIdentity, StoredEvent } from "../../core/event.ts";
-import { addToRunRecord, type ReadOptions, type RunQuery, type RunRecord } from "../../core/store.ts";
-import { checkTotalsQuery, type Totals, type TotalsQuery } from "../../core/totals.ts";
+import { StoreError } from "../../../core/errors.ts";
+import type { RunIdentity, StoredEvent } from "../../../core/event.ts";
+import { addToRunRecord, type ReadOptions, type RunQuery, type RunRecord } from "../../../core/store.ts";
+import { checkTotalsQuery, type Totals, type TotalsQuery } from "../../../core/totals.ts";
+import { isUnended } from "../../../core/words/outcomes.ts";
 import { decodeEvent, toColumn } from "../event-row.ts";
 import { LAST_SEQ } from "../event-schema.ts";
+import { type EndField, RUN_COLUMNS } from "../run-columns.ts";
 import type { SqliteClaims } from "./claims.ts";
 import type { SqliteConnection } from "./connection.ts";
 import { blobReader, parseIdentity, parseRunRow, SELECT_IDENTITY, SELECT_RUNS, type SqliteRunRow } from "./run-row.ts";
 import { MAX_VALUE_BYTES } from "./schema.ts";
 import { readTallies } from "./tallies.ts";
-import { fillSums, type KnownSums } from "./unended-sums.ts";
 
 export class SqliteReader {
   readonly #connection: SqliteConnection;
@@ -120,7 +121,8 @@ export class SqliteReader {
 
   #markLeft(tree: number, runs: readonly SqliteRunRow[]): void {
     if (this.#claims.isTreeAtWork(tree)) return;
-    for (const { record } of runs) if (record.status === "running") record.status = "interrupted";
+    for (const { record, isAsked } of runs)
+      if (record.status === "running") record.status = isAsked ? "waiting" : "interrupted";
   }
 }
 
@@ -200,8 +202,7 @@ export const SELECT_TREE: string = `${SELECT_RUNS}
 WHERE r.root = (SELECT number FROM runs WHERE id = ? AND root = number)`;
 
 /** A tree whose root has no fence was imported, and no process has claimed it. */
-const IS_UNENDED = "r.status = 'running' AND r.status <> 'completed' AND t.fence > 0";
-export const SELECT_UNENDED: string = `${SELECT_RUNS} WHERE ${IS_UNENDED} AND r.started_at >= ? ORDER BY r.started_at, r.id`;
+export const SELECT_UNENDED: string = `${SELECT_RUNS} WHERE r.status = 'running' AND r.status <> 'completed' AND t.fence > 0 AND r.started_at >= ? ORDER BY r.started_at, r.id`;
 const SELECT_UNENDED_OF = `${SELECT_RUNS} WHERE r.root = ? AND +r.status = 'running' AND t.fence > 0 ORDER BY r.number`;
 
 /** The words and values of a list, but for its limit and offset. */
@@ -213,8 +214,9 @@ export function listQuery(
   const conditions: string[] = [];
   const values: SQLInputValue[] = [];
   if (rootsOnly) conditions.push("r.parent IS NULL");
-  if (status === "running" || status === "interrupted") {
+  if (status !== undefined && isUnended(status)) {
     const isIn = status === "running" ? "IN" : "NOT IN";
+    if (status !== "running") conditions.push(`t.questions IS ${status === "waiting" ? "NOT NULL" : "NULL"}`);
     conditions.push(`r.status = 'running' AND ${NOT_COMPLETED} AND r.root ${isIn} (SELECT value FROM json_each(?))`);
     values.push(JSON.stringify(treesAtWork()));
   } else if (status !== undefined) {
@@ -245,5 +247,41 @@ export function listQuery(
   return { sql: `${SELECT_RUNS} ${where} ${order} LIMIT ? OFFSET ?`, values };
 }
 
-/** What the index by status says of its runs, so that it can be used. */
+/** The condition of the index by status, so that it can be used. */
 const NOT_COMPLETED = "r.status <> 'completed'";
+
+type Sums = Pick<RunRecord, EndField>;
+
+/** The sums of some runs of a tree, valid as long as `state` is the same. */
+type KnownTree = { readonly state: string; readonly sums: readonly Sums[] };
+
+export type KnownSums = ReadonlyMap<number, KnownTree>;
+
+type UnendedSource = {
+  /** The number of the last event of a tree. */
+  lastSeq(tree: number): number;
+  /** Adds what the events of a tree say to the records of these runs. */
+  count(tree: number, runs: readonly SqliteRunRow[]): void;
+};
+
+/** Fills in the sums of these runs. Returns what is known afterwards, to be given the next time. */
+export function fillSums(runs: readonly SqliteRunRow[], known: KnownSums, source: UnendedSource): KnownSums {
+  const filled = new Map<number, KnownTree>();
+  for (const [tree, ofTree] of Map.groupBy(runs, (run) => run.tree)) {
+    const state = [ofTree[0]?.record.rootId, source.lastSeq(tree), ...ofTree.map(({ number }) => number)].join(" ");
+    const before = known.get(tree);
+    if (before?.state === state)
+      ofTree.forEach(({ record }, index) => void Object.assign(record, copyOf(before.sums[index])));
+    else source.count(tree, ofTree);
+    filled.set(tree, { state, sums: ofTree.map(({ record }) => copyOf(record)) });
+  }
+  return filled;
+}
+
+function copyOf<Given extends Sums | undefined>(given: Given): Sums | Given {
+  if (given === undefined) return given;
+  const fields = Object.fromEntries(END_FIELDS.map((field) => [field, given[field]]));
+  return { ...(fields as Sums), usage: { ...given.usage } };
+}
+
+const END_FIELDS = RUN_COLUMNS.filter(({ from }) => from === "run-end").map(({ field }) => field as EndField);

@@ -1,9 +1,9 @@
 /** One run as a row of a database: written when it starts and when it ends, and not trusted when it is read. */
 
 import type { SQLInputValue } from "node:sqlite";
-import { StoreError } from "../../core/errors.ts";
-import type { EventOf, RunIdentity } from "../../core/event.ts";
-import { endOfRecord, type RunRecord } from "../../core/store.ts";
+import { StoreError } from "../../../core/errors.ts";
+import type { EventOf, RunIdentity } from "../../../core/event.ts";
+import { endOfRecord, type RunRecord } from "../../../core/store.ts";
 import { type Blob, hashOf, isForBlobs, toColumn } from "../event-row.ts";
 import { checkedRecord, type EndField, emptyFields, RUN_COLUMNS, type RunColumn } from "../run-columns.ts";
 import { damaged, type ReadBlob, SQLITE_KINDS, type SqliteRow, whole, words } from "./column-kinds.ts";
@@ -17,9 +17,11 @@ export type SqliteRunRow = {
   readonly firstSeq: number;
   /** As it stood when the run began, or after its end; what lies between is in its events. */
   readonly record: RunRecord;
+  /** A question of its tree has no answer. */
+  readonly isAsked: boolean;
 };
 
-/** Where a run stands among the others of a database. */
+/** The position of a run among the others of a database. */
 type RunNumbers = Pick<SqliteRunRow, "number" | "tree" | "firstSeq"> & { readonly parent: number | null };
 
 /** A column of the list as SQLite holds it. */
@@ -72,7 +74,7 @@ FROM runs r LEFT JOIN runs p ON p.number = r.parent WHERE r.number = ? AND r.roo
 /** Selects the columns that `parseRunRow` reads, of the run `r`, its parent `p` and the root `t` of its tree. */
 export const SELECT_RUNS: string = `SELECT r.number, r.root, r.parent, r.first_seq,
   ${COLUMNS.map(({ name, type }) => (type === "TEXT" ? capped(name) : `r.${name}`)).join(", ")}, ${capped("lost")},
-  substr(p.id, 1, 1000) AS parent_id, substr(t.id, 1, 1000) AS root_id
+  substr(p.id, 1, 1000) AS parent_id, substr(t.id, 1, 1000) AS root_id, t.questions IS NOT NULL AS is_asked
 FROM runs r LEFT JOIN runs p ON p.number = r.parent LEFT JOIN runs t ON t.number = r.root`;
 
 /** The hashes of the long texts in the columns of a tree, each as often as it occurs. */
@@ -98,7 +100,8 @@ export function parseRunRow(row: SqliteRow, blob: ReadBlob): SqliteRunRow {
   for (const { name, field, read } of COLUMNS) fields[field] = read(row, name, blob);
   if (row.lost !== null) fields.lost = words(row, "lost");
   const record = checkedRecord(fields as RunRecord);
-  return { tree: whole(row, "root"), number: whole(row, "number"), firstSeq: whole(row, "first_seq"), record };
+  const [tree, number, firstSeq] = [whole(row, "root"), whole(row, "number"), whole(row, "first_seq")];
+  return { tree, number, firstSeq, record, isAsked: row.is_asked === 1 };
 }
 
 /** The id of the parent. It comes before its children, so there can be no circle among them. */

@@ -3,12 +3,12 @@
 import { closeSync, constants, fstatSync, openSync, readSync, statSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
-import { UserError } from "../../core/errors.ts";
+import { UserError } from "../../../core/errors.ts";
 import { withAddedColumns } from "../run-columns.ts";
-import { PURSES } from "./budget.ts";
+import { SHARED_BUDGETS } from "./budget.ts";
 import { SQLITE_KINDS } from "./column-kinds.ts";
 import { loadSqlite, type SqliteConnection } from "./connection.ts";
-import { faultOf, isCorrupt, isNotADatabase } from "./faults.ts";
+import { faultOf, isCorrupt, isNotADatabase } from "./file.ts";
 import { FILL_TALLIES, TALLIES } from "./tallies.ts";
 
 /** "sous" in the header of the file, so that a file of another program is recognised. */
@@ -87,6 +87,34 @@ const BLOBS: Part = {
 )`,
 };
 
+/** In the row of a root. */
+const QUESTIONS = "questions TEXT";
+
+/**
+ * Fills the column of a database that has none yet: part of the migration, and never changed. A question is open when its run and
+ * those above it have not ended since, and neither an answer nor a result of its call came later.
+ */
+const FILL_QUESTIONS = `WITH open AS (
+  SELECT DISTINCT r.root, r.id, r.path, ${callIdOf("asked")} AS call FROM runs r CROSS JOIN events asked
+  WHERE r.status = 'running' AND r.status <> 'completed' AND r.model || '/' NOT GLOB 'external/*'
+    AND asked.key BETWEEN (r.root << 28) | r.first_seq AND (r.root << 28) | 0xfffffff
+    AND asked.run = r.number AND asked.type = 'approval-request' AND call IS NOT NULL
+    AND NOT EXISTS (SELECT 1 FROM events later
+      WHERE later.key > asked.key AND later.key <= (r.root << 28) | 0xfffffff AND later.run = r.number AND (
+        later.type IN ('approval-end', 'tool-call-end') AND call = ${callIdOf("later")}
+        OR later.type = 'tool-call-end' AND substr(call, 1, length(${callIdOf("later")}) + 1) = ${callIdOf("later")} || '/'))
+    AND NOT EXISTS (SELECT 1 FROM runs above
+      WHERE above.root = r.root AND above.last_seq > asked.key & 0xfffffff
+        AND substr(r.path, 1, length(above.path) + 1) = above.path || '/'))
+UPDATE runs SET questions = found.questions FROM (
+  SELECT root, json_group_array(json_object('runId', id, 'path', path, 'callId', call)) AS questions FROM open GROUP BY root
+) AS found WHERE runs.number = found.root`;
+
+/** An event with long texts is a list, and a damaged one has no call. */
+function callIdOf(event: string): string {
+  return `iif(json_valid(${event}.json), ifnull(${event}.json ->> '$.callId', ${event}.json ->> '$[0].callId'), NULL)`;
+}
+
 /** The parts that each version adds; never changed, only continued. Columns that came after version 1 are in `RUN_COLUMNS`. */
 const VERSIONS: readonly (readonly Part[])[] = [
   [
@@ -102,8 +130,9 @@ const VERSIONS: readonly (readonly Part[])[] = [
     index("roots_by_folder", "runs (cwd, started_at, id) WHERE cwd IS NOT NULL"),
     index("runs_by_owner", "runs (owner) WHERE owner IS NOT NULL"),
   ],
-  [{ name: "purses", sql: PURSES }],
+  [{ name: "purses", sql: SHARED_BUDGETS }],
   [{ name: "tallies", sql: TALLIES, fill: FILL_TALLIES }],
+  [{ name: "runs", sql: `ALTER TABLE runs ADD COLUMN ${QUESTIONS}`, column: QUESTIONS, fill: FILL_QUESTIONS }],
 ];
 
 /** The version of a file is how many of these it has. */
@@ -191,7 +220,7 @@ function newerVersion(file: string, version: number): UserError {
 const FIND_PARTS =
   "SELECT substr(name, 1, 100) AS name, substr(sql, 1, 10000) AS sql FROM sqlite_schema WHERE sql IS NOT NULL LIMIT 100";
 
-export type DatabaseHeader = { readonly applicationId: number; readonly version: number };
+type DatabaseHeader = { readonly applicationId: number; readonly version: number };
 
 /**
  * Undefined when only opening it can tell: a checkpoint that was cut off, or is running, leaves a first page that names more
@@ -236,7 +265,7 @@ export function checkJournal(file: string): void {
   );
 }
 
-/** How a journal begins, and how one ends that names another. */
+/** The beginning of a journal, and the end of one that names another. */
 const MAGIC = Buffer.from("d9d505f920a163d7", "hex");
 
 /** Undefined when there are none. */

@@ -2,11 +2,11 @@
 
 import { lstatSync, rmSync } from "node:fs";
 import { resolve } from "node:path";
-import type { Clock } from "../../core/clock.ts";
-import { checkWhole, checkWord, StoreError, UserError } from "../../core/errors.ts";
-import type { StoredEvent } from "../../core/event.ts";
-import { checkOptions, type OptionNames } from "../../core/options.ts";
-import type { SharedBudget, SharedBudgetOptions, SharedBudgets, SharedLimits } from "../../core/shared-budget.ts";
+import type { Clock } from "../../../core/clock.ts";
+import { checkWhole, checkWord, StoreError, UserError } from "../../../core/errors.ts";
+import type { StoredEvent } from "../../../core/event.ts";
+import { checkOptions, type OptionNames } from "../../../core/options.ts";
+import type { SharedBudget, SharedBudgetOptions, SharedBudgets, SharedLimits } from "../../../core/shared-budget.ts";
 import {
   type Claim,
   FIRST_FENCE,
@@ -14,34 +14,33 @@ import {
   type RunQuery,
   type RunRecord,
   type Store,
-} from "../../core/store.ts";
-import type { Totals, TotalsQuery } from "../../core/totals.ts";
-import { quietClock } from "../../host.ts";
+} from "../../../core/store.ts";
+import type { Totals, TotalsQuery } from "../../../core/totals.ts";
+import { quietClock } from "../../../machine/host.ts";
 import { openSharedBudget } from "../shared-budget.ts";
-import { SqlitePurses } from "./budget.ts";
+import { SqliteSharedBudgets } from "./budget.ts";
 import { SqliteClaims } from "./claims.ts";
 import { loadSqlite, SqliteConnection } from "./connection.ts";
 import { deleteTree, pruneTrees, type SqliteDeletion } from "./delete.ts";
-import { faultOf } from "./faults.ts";
-import { createPrivateFile, type DatabaseFile, findDatabase, makeDatabase } from "./file.ts";
+import { createPrivateFile, type DatabaseFile, faultOf, findDatabase, makeDatabase } from "./file.ts";
 import { SqliteLosses } from "./lost.ts";
 import { SqliteReader } from "./reader.ts";
 import { checkIsOurs, hasJournal, prepareSchema } from "./schema.ts";
 import { SqliteWriter } from "./writer.ts";
 
-/** How a SQLite file is opened. */
+/** Options for opening a SQLite file. */
 export type SqliteStoreOptions = {
   /** For looking at what is there: nothing is written and nothing is created. */
   readOnly?: boolean | undefined;
   /**
-   * What is kept survives the death of the process at any point. With `full` it also survives that of the machine, and a
+   * Stored events survive the death of the process at any point. With `full` they also survive that of the machine, and a
    * commit takes as long as the disk needs. `normal` when unset.
    */
   synchronous?: "normal" | "full" | undefined;
-  /** How long to wait for another process that writes; 5 seconds when unset. */
+  /** Max milliseconds to wait for another process that writes; 5 seconds when unset. */
   busyTimeoutMs?: number | undefined;
   /**
-   * Where it is noted that a run continued while the database could not be written, when that cannot be noted beside it: such a
+   * The folder for notes that a run continued while the database could not be written, when that cannot be noted beside it: such a
    * run is not resumed. `sous/lost` in the user's folder for state when unset.
    */
   lostFolder?: string | undefined;
@@ -95,7 +94,7 @@ class SqliteFileStore implements SqliteStore {
   readonly #connection: SqliteConnection;
   readonly #losses: SqliteLosses;
   readonly #claims: SqliteClaims;
-  readonly #purses: SqlitePurses;
+  readonly #sharedBudgets: SqliteSharedBudgets;
   readonly #writer: SqliteWriter;
   readonly #reader: SqliteReader;
   readonly #deletion: SqliteDeletion;
@@ -105,7 +104,7 @@ class SqliteFileStore implements SqliteStore {
     this.#connection = connection;
     this.#losses = losses;
     this.#claims = new SqliteClaims(connection, clock);
-    this.#purses = new SqlitePurses(connection, this.#claims.owner, clock);
+    this.#sharedBudgets = new SqliteSharedBudgets(connection, this.#claims.owner, clock);
     this.#writer = new SqliteWriter(connection, this.#claims);
     this.#reader = new SqliteReader(connection, this.#claims);
     this.#deletion = { connection, claims: this.#claims, reader: this.#reader };
@@ -167,7 +166,7 @@ class SqliteFileStore implements SqliteStore {
   }
 
   sharedBudget(name: string, limits?: SharedLimits, options?: SharedBudgetOptions): Promise<SharedBudget> {
-    return openSharedBudget(this.#purses, name, limits, options);
+    return openSharedBudget(this.#sharedBudgets, name, limits, options);
   }
 
   async backup(to: string): Promise<void> {
@@ -182,7 +181,7 @@ class SqliteFileStore implements SqliteStore {
   async [Symbol.asyncDispose](): Promise<void> {
     try {
       ifItCan(() => this.#losses.catchUp());
-      ifItCan(() => this.#purses.close());
+      ifItCan(() => this.#sharedBudgets.close());
       ifItCan(() => this.#claims.releaseAll());
     } finally {
       this.#connection[Symbol.dispose]();

@@ -1,12 +1,12 @@
 /** The totals in a database: one row for every run that is over and for every refused child, kept when trees are deleted. */
 
 import type { SQLInputValue } from "node:sqlite";
-import { StoreError } from "../../core/errors.ts";
-import type { EventOf } from "../../core/event.ts";
-import { errorTypeOf } from "../../core/outcome.ts";
-import type { RunRecord } from "../../core/store.ts";
-import { notAMark, type TallySums, type Totals, usableSums } from "../../core/totals.ts";
-import type { Usage } from "../../core/usage.ts";
+import { StoreError } from "../../../core/errors.ts";
+import type { EventOf } from "../../../core/event.ts";
+import { errorTypeOf } from "../../../core/outcome.ts";
+import type { RunRecord } from "../../../core/store.ts";
+import { notAMark, type TallySums, type Totals, usableSums } from "../../../core/totals.ts";
+import type { Usage } from "../../../core/usage.ts";
 import { LATEST_TIME } from "../event-schema.ts";
 import { MAX_RUN_DEPTH } from "../run-columns.ts";
 import { TALLY_NUMBERS, TALLY_SUMS, TALLY_TEXTS, toTally } from "../tally-row.ts";
@@ -86,7 +86,7 @@ const ADD_REFUSAL = `INSERT INTO tallies (started_at, depth, error_type, project
 SELECT ?, r.depth + 1, ?, t.cwd FROM runs r JOIN runs t ON t.number = r.root WHERE r.number = ?`;
 const FIND_LAST = "SELECT max(position) AS position FROM tallies";
 
-/** What is longer than any text of ours is not read. */
+/** A text longer than any of ours is not read. */
 const TEXTS = TALLY_TEXTS.map((name) => `iif(octet_length(${name}) > 1000000, x'', ${name}) AS ${name}`).join(", ");
 /** The next ones after a position: a search in the table itself, however many there are. */
 export const SELECT_TALLIES: string = `SELECT position, ${TALLY_NUMBERS.join(", ")}, ${TEXTS}

@@ -1,11 +1,13 @@
 /** Appends the events of trees: one transaction a call, event rows and little else. */
 
 import type { SQLInputValue } from "node:sqlite";
-import { StaleOwner, StoreError } from "../../core/errors.ts";
-import type { EventOf, StoredEvent } from "../../core/event.ts";
-import { beginRunRecord, FIRST_FENCE, NO_OWNER } from "../../core/store.ts";
-import { type EncodedEvent, encodeEvent, toColumn } from "../event-row.ts";
+import { addToQuestions, type OpenQuestions, toQuestion } from "../../../core/approval.ts";
+import { StaleOwner, StoreError } from "../../../core/errors.ts";
+import type { EventOf, StoredEvent } from "../../../core/event.ts";
+import { beginRunRecord, FIRST_FENCE, NO_OWNER } from "../../../core/store.ts";
+import { type EncodedEvent, encodeEvent, fromColumn, toColumn } from "../event-row.ts";
 import { checkSeq, LAST_SEQ } from "../event-schema.ts";
+import { parseQuestions, questionsColumn } from "../run-columns.ts";
 import type { SqliteClaims } from "./claims.ts";
 import type { SqliteConnection } from "./connection.ts";
 import { lastSeqOf } from "./reader.ts";
@@ -23,6 +25,7 @@ type LiveTree = {
   readonly runs: Map<string, number>;
   /** False when the claim ends with these events, or was never made. */
   isOwned: boolean;
+  readonly questions: OpenQuestions;
 };
 
 /** One call of `append`. */
@@ -48,7 +51,7 @@ export class SqliteWriter {
     const live = this.#live.get(rootId);
     if (live?.fence === fence && this.#appendAtOnce(live, events)) return;
     const batch: Batch = { rootId, events, rows: events.map(encodeRow), fence };
-    // What is remembered must not be ahead of what is kept: when this throws, the next append looks everything up again.
+    // Memory must not be ahead of the database: when this throws, the next append looks everything up again.
     this.#live.delete(rootId);
     // A caller that hears that a tree is done relies on finding it here.
     if (events.some(({ type, parentId }) => type === "run-end" && parentId === null)) this.#connection.lookAgain();
@@ -76,6 +79,7 @@ export class SqliteWriter {
       const { seq, type } = event;
       const run = live.runs.get(event.runId);
       if (run === undefined || CHANGES_OTHER_TABLES.has(type) || seq <= last || seq > LAST_SEQ) return false;
+      if (live.questions.size > 0 && CLOSES_QUESTIONS.has(type)) return false;
       const { json, blobs } = encodeRow(event);
       if (blobs.length > 0) return false;
       values.push(seq, run, type, json);
@@ -105,6 +109,7 @@ export class SqliteWriter {
 
   #fill(tree: LiveTree, { events, rows, fence }: Batch, add: readonly string[]): LiveTree {
     const added: SQLInputValue[] = [];
+    let isChanged = false;
     for (let index = 0; index < rows.length; index++) {
       const event = events[index];
       const row = rows[index];
@@ -114,10 +119,12 @@ export class SqliteWriter {
       const run = event.type === "run-start" ? this.#startRun(tree, event) : this.#runOf(tree, event);
       added.push(event.seq, run, row.type, row.json);
       if (row.blobs.length > 0) for (const blob of row.blobs) storeBlob(this.#connection, blob);
+      isChanged = addToQuestions(tree.questions, event, (asked) => toQuestion(asked, this.#modelOf(run))) || isChanged;
       if (event.type === "run-end") this.#endRun(tree, run, event);
       if (event.type === "spawn-refused" && fence !== NO_OWNER) tallyRefusal(this.#connection, run, event);
     }
     this.#addEvents(tree, added, add);
+    if (isChanged) this.#connection.prepare(SET_QUESTIONS).run(questionsColumn(tree.questions), tree.number);
     if (!tree.isOwned && fence !== NO_OWNER) this.#claims.free(tree.number);
     return tree;
   }
@@ -144,7 +151,8 @@ export class SqliteWriter {
     const isOwned = fence !== NO_OWNER;
     if (isOwned) this.#claims.take(number, fence);
     const lastSeq = lastSeqOf(this.#connection, number);
-    return { rootId, number, fence, lastSeq, runs: new Map(), isOwned };
+    const questions = parseQuestions(this.#connection.prepare(FIND_QUESTIONS).get(number)?.questions, rootId);
+    return { rootId, number, fence, lastSeq, runs: new Map(), isOwned, questions };
   }
 
   #begun(live: LiveTree | undefined, { rootId, events, fence }: Batch): LiveTree {
@@ -157,7 +165,8 @@ export class SqliteWriter {
     const number = this.#nextNumber();
     // A tree of this store that was deleted while this process slept may have had the same number.
     for (const [id, other] of this.#live) if (other.number === number) this.#live.delete(id);
-    return { rootId, number, fence, lastSeq: 0, runs: new Map(), isOwned: fence !== NO_OWNER };
+    const isOwned = fence !== NO_OWNER;
+    return { rootId, number, fence, lastSeq: 0, runs: new Map(), isOwned, questions: new Map() };
   }
 
   #startRun(tree: LiveTree, start: EventOf<"run-start">): number {
@@ -192,7 +201,7 @@ export class SqliteWriter {
     return number;
   }
 
-  /** Of a run that has ended, or of one that is live and was started by another process. */
+  /** Finds the number of a run that has ended, or of a live one that another process started. */
   #numberOf(tree: LiveTree, runId: string): number | undefined {
     const known = tree.runs.get(runId);
     if (known !== undefined) return known;
@@ -203,6 +212,10 @@ export class SqliteWriter {
     return number;
   }
 
+  #modelOf(run: number): string {
+    return fromColumn(String(this.#connection.prepare(FIND_MODEL).get(run)?.model));
+  }
+
   #nextNumber(): number {
     const number = Number(this.#connection.prepare(NEXT_NUMBER).get()?.number);
     if (number > LAST_TREE) throw new StoreError(`${this.#connection.file} has no numbers left for further runs`);
@@ -211,7 +224,14 @@ export class SqliteWriter {
 }
 
 /** Events that are more than a row of their own. */
-const CHANGES_OTHER_TABLES: ReadonlySet<StoredEvent["type"]> = new Set(["run-start", "run-end", "spawn-refused"]);
+const CHANGES_OTHER_TABLES: ReadonlySet<StoredEvent["type"]> = new Set([
+  "run-start",
+  "run-end",
+  "spawn-refused",
+  "approval-request",
+]);
+/** The same, while a question is open. */
+const CLOSES_QUESTIONS: ReadonlySet<StoredEvent["type"]> = new Set(["approval-end", "tool-call-end"]);
 
 function isRootStart({ type, parentId }: StoredEvent): boolean {
   return type === "run-start" && parentId === null;
@@ -240,4 +260,7 @@ SELECT (? << 28) | column1, column2, column3, column4 FROM (VALUES ${rows})`;
 });
 const ADD_IF_OURS: readonly string[] = ADD.map((add) => `${add} WHERE EXISTS (${FIND_OURS})`);
 const FIND_RUN = "SELECT number, root, status FROM runs WHERE id = ?";
+const FIND_MODEL = "SELECT model FROM runs WHERE number = ?";
+const FIND_QUESTIONS = `SELECT iif(octet_length(questions) > ${MAX_VALUE_BYTES}, '', questions) AS questions FROM runs WHERE number = ?`;
+const SET_QUESTIONS = "UPDATE runs SET questions = ? WHERE number = ?";
 const NEXT_NUMBER = "SELECT ifnull(max(number), 0) + 1 AS number FROM runs";

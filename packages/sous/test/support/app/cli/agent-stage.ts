@@ -2,15 +2,15 @@
 
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { openApplication } from "../../src/cli/application/open.ts";
-import { userFolder } from "../../src/cli/files/paths.ts";
-import { readOptions } from "../../src/cli/table/options.ts";
-import { RUN } from "../../src/cli/table/run-entries.ts";
-import { readRunFlags } from "../../src/cli/table/run-flags.ts";
-import { readProject } from "../../src/config/trust/files.ts";
-import { trust as giveTrust } from "../../src/config/trust/trust.ts";
-import type { EventOf, SousEvent } from "../../src/core/event.ts";
-import type { RunResult } from "../../src/core/runtime.ts";
+import { openApplication } from "../../../../src/app/cli/application/open.ts";
+import { userFolder } from "../../../../src/app/cli/files/paths.ts";
+import { readOptions } from "../../../../src/app/cli/table/options.ts";
+import { RUN } from "../../../../src/app/cli/table/run-entries.ts";
+import { readRunFlags } from "../../../../src/app/cli/table/run-flags.ts";
+import { readProject } from "../../../../src/app/config/trust/files.ts";
+import { trust as giveTrust } from "../../../../src/app/config/trust/trust.ts";
+import type { EventOf, SousEvent } from "../../../../src/core/event.ts";
+import type { RunResult } from "../../../../src/core/runtime.ts";
 import { temporaryTree } from "../tools/temporary-tree.ts";
 import { inProcess } from "./in-process.ts";
 import type { Ended } from "./sous-process.ts";

@@ -1,25 +1,25 @@
 /** A chat on a headless screen in this process: the real chat, runtime and tools; the model is scripted. */
 
-import type { Application } from "../../src/cli/application/open.ts";
-import { InteractiveChat } from "../../src/cli/chat/interactive-chat.ts";
-import { KeyDecoder } from "../../src/cli/chat/keys.ts";
-import { Questions } from "../../src/cli/chat/questions.ts";
-import { chooseStyle } from "../../src/cli/terminal/style.ts";
-import { agent } from "../../src/core/agent.ts";
-import type { Clock } from "../../src/core/clock.ts";
-import type { PermissionRule } from "../../src/core/configuration.ts";
-import { UserError } from "../../src/core/errors.ts";
-import type { Programs } from "../../src/core/process.ts";
-import type { RunOptions } from "../../src/core/runtime.ts";
-import { NO_OWNER, type Store } from "../../src/core/store.ts";
-import type { Tool } from "../../src/core/tool.ts";
-import type { Price } from "../../src/core/usage.ts";
-import { systemHost } from "../../src/host.ts";
-import { describeAction } from "../../src/rights/action-text.ts";
-import { createRuntime } from "../../src/runtime.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import type { Script } from "../../src/testing/script.ts";
-import { type ScriptedModel, scriptedModel } from "../../src/testing/scripted-model.ts";
+import type { Application } from "../../../../src/app/cli/application/open.ts";
+import { InteractiveChat } from "../../../../src/app/cli/chat/interactive-chat.ts";
+import { KeyDecoder } from "../../../../src/app/cli/chat/keys.ts";
+import { Questions } from "../../../../src/app/cli/chat/questions.ts";
+import { chooseStyle } from "../../../../src/app/cli/terminal/style.ts";
+import { agent } from "../../../../src/core/agent.ts";
+import type { Clock } from "../../../../src/core/clock.ts";
+import type { PermissionRule } from "../../../../src/core/configuration.ts";
+import { UserError } from "../../../../src/core/errors.ts";
+import type { Programs } from "../../../../src/core/process.ts";
+import type { RunOptions } from "../../../../src/core/runtime.ts";
+import { NO_OWNER, type Store } from "../../../../src/core/store.ts";
+import type { Tool } from "../../../../src/core/tool.ts";
+import type { Price } from "../../../../src/core/usage.ts";
+import { systemHost } from "../../../../src/machine/host.ts";
+import { describeAction } from "../../../../src/runtime/rights/action-text.ts";
+import { createRuntime } from "../../../../src/runtime.ts";
+import { openMemoryStore } from "../../../../src/storage/store/memory.ts";
+import { type ScriptedModel, scriptedModel } from "../../../../src/testing/scripted-model.ts";
+import type { Script } from "../../../../src/testing/steps.ts";
 import { DEFAULT_CONFIGURATION } from "../config/default-configuration.ts";
 import { HeadlessScreen } from "./terminal-screen.ts";
 

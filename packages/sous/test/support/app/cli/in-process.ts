@@ -4,29 +4,29 @@
  */
 
 import { Readable, Writable } from "node:stream";
-import { alsoHide, guardStreams } from "../../src/cli/files/without-secrets.ts";
-import { reportError } from "../../src/cli/report-error.ts";
+import { alsoHide, guardStreams } from "../../../../src/app/cli/files/without-secrets.ts";
+import { reportError } from "../../../../src/app/cli/report-error.ts";
 import type { RunProcess } from "./run-process.ts";
 import { type Ended as EndedProcess, PACKAGE, type ProcessOptions } from "./sous-process.ts";
 
 type Command = (parameters: readonly string[]) => Promise<number>;
 
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
-  acp: async () => (await import("../../src/cli/commands/acp.ts")).acp,
-  agents: async () => (await import("../../src/cli/commands/agents.ts")).agents,
-  chat: async () => (await import("../../src/cli/commands/chat.ts")).chat,
-  completion: async () => (await import("../../src/cli/commands/completion.ts")).completion,
-  config: async () => (await import("../../src/cli/commands/config.ts")).config,
-  demo: async () => (await import("../../src/cli/commands/demo.ts")).demo,
-  doctor: async () => (await import("../../src/cli/commands/doctor.ts")).doctor,
-  mcp: async () => (await import("../../src/cli/commands/mcp.ts")).mcp,
-  metrics: async () => (await import("../../src/cli/commands/metrics.ts")).metrics,
-  permissions: async () => (await import("../../src/cli/commands/permissions.ts")).permissions,
-  replay: async () => (await import("../../src/cli/commands/replay.ts")).replay,
-  resume: async () => (await import("../../src/cli/commands/resume.ts")).resume,
-  run: async () => (await import("../../src/cli/commands/run.ts")).run,
-  stats: async () => (await import("../../src/cli/commands/stats.ts")).stats,
-  trust: async () => (await import("../../src/cli/commands/trust.ts")).trust,
+  acp: async () => (await import("../../../../src/app/cli/commands/acp.ts")).acp,
+  agents: async () => (await import("../../../../src/app/cli/commands/agents.ts")).agents,
+  chat: async () => (await import("../../../../src/app/cli/commands/chat.ts")).chat,
+  completion: async () => (await import("../../../../src/app/cli/commands/completion.ts")).completion,
+  config: async () => (await import("../../../../src/app/cli/commands/config.ts")).config,
+  demo: async () => (await import("../../../../src/app/cli/commands/demo.ts")).demo,
+  doctor: async () => (await import("../../../../src/app/cli/commands/doctor.ts")).doctor,
+  mcp: async () => (await import("../../../../src/app/cli/commands/mcp.ts")).mcp,
+  metrics: async () => (await import("../../../../src/app/cli/commands/metrics.ts")).metrics,
+  permissions: async () => (await import("../../../../src/app/cli/commands/permissions.ts")).permissions,
+  replay: async () => (await import("../../../../src/app/cli/commands/replay.ts")).replay,
+  resume: async () => (await import("../../../../src/app/cli/commands/resume.ts")).resume,
+  run: async () => (await import("../../../../src/app/cli/commands/run.ts")).run,
+  stats: async () => (await import("../../../../src/app/cli/commands/stats.ts")).stats,
+  trust: async () => (await import("../../../../src/app/cli/commands/trust.ts")).trust,
 };
 
 export type InProcess = Pick<ProcessOptions, "cwd" | "env"> & {

@@ -1,9 +1,9 @@
 /** Runs as a database holds them, with times and ids that are always the same: what the tests of `sous replay` look at. */
 
-import type { StoredBody } from "../../src/core/event.ts";
-import { NO_OWNER, type Store } from "../../src/core/store.ts";
-import { noUsage, type Usage } from "../../src/core/usage.ts";
-import { type SampleTree, sampleTree } from "../../src/testing/sample-tree.ts";
+import type { StoredBody } from "../../../../src/core/event.ts";
+import { NO_OWNER, type Store } from "../../../../src/core/store.ts";
+import { noUsage, type Usage } from "../../../../src/core/usage.ts";
+import { type SampleTree, sampleTree } from "../../../../src/testing/sample-tree.ts";
 
 export const IDS = {
   lead: "01K2F8Q6ZV0000000000000001",

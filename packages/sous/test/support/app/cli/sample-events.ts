@@ -1,10 +1,10 @@
 /** A tree of runs told in events by hand: what the screens under test are drawn from. */
 
-import type { SousEvent, StoredBody, ToolProgress } from "../../src/core/event.ts";
-import type { LimitState } from "../../src/core/limits.ts";
-import { userMessage } from "../../src/core/message.ts";
-import type { RunOutcome } from "../../src/core/outcome.ts";
-import type { Usage } from "../../src/core/usage.ts";
+import type { SousEvent, StoredBody, ToolProgress } from "../../../../src/core/event.ts";
+import type { LimitState } from "../../../../src/core/limits.ts";
+import { userMessage } from "../../../../src/core/message.ts";
+import type { RunOutcome } from "../../../../src/core/outcome.ts";
+import type { Usage } from "../../../../src/core/usage.ts";
 
 export const START = Date.UTC(2026, 10, 15, 12);
 

@@ -1,7 +1,7 @@
 /** Tallies of a made-up month, always the same: what the tests of `sous stats` count. */
 
-import type { RefusalTally, RunTally } from "../../src/core/totals.ts";
-import { noUsage } from "../../src/core/usage.ts";
+import type { RefusalTally, RunTally } from "../../../../src/core/totals.ts";
+import { noUsage } from "../../../../src/core/usage.ts";
 
 export const DAY_MS = 86_400_000;
 export const FIRST_DAY = Date.UTC(2026, 9, 20, 23, 30);

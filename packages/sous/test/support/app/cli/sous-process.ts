@@ -6,8 +6,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-export const PACKAGE: string = join(import.meta.dirname, "../..");
-const SOURCES: string = join(PACKAGE, "src/cli/main.ts");
+export const PACKAGE: string = join(import.meta.dirname, "../../../..");
+const SOURCES: string = join(PACKAGE, "src/app/cli/main.ts");
 /** Bundled, when all tests run; its sources otherwise. */
 export const MAIN: string = process.env.SOUS_TEST_COMMAND ?? SOURCES;
 

@@ -7,8 +7,8 @@ import {
   type ConfigurationSources,
   type LoadedConfiguration,
   loadConfiguration,
-} from "../../src/config/load-configuration.ts";
-import { ConfigurationError, type Problem } from "../../src/core/problem.ts";
+} from "../../../../src/app/config/load-configuration.ts";
+import { ConfigurationError, type Problem } from "../../../../src/app/config/problem.ts";
 
 export type Given = {
   user?: string | Uint8Array;

@@ -1,6 +1,6 @@
 /** The configuration of a user who has set nothing, as the requirements say it. */
 
-import type { Configuration } from "../../src/core/configuration.ts";
+import type { Configuration } from "../../../../src/app/config/configuration.ts";
 
 export const DEFAULT_CONFIGURATION: Configuration = {
   model: undefined,
@@ -8,39 +8,34 @@ export const DEFAULT_CONFIGURATION: Configuration = {
     baseUrl: undefined,
     apiKeyEnv: undefined,
     apiKeyCommand: undefined,
-    timeoutMs: 120_000,
-    callTimeoutMs: 1_200_000,
+    timeout: 120,
+    callTimeout: 1200,
     maxRetries: 4,
     maxConcurrentCalls: 16,
   },
   agent: {
     maxTurns: 50,
-    budget: undefined,
-    maxTokensTotal: undefined,
-    timeout: undefined,
-    conversation: { maxTokens: 100_000, minRetainTurns: 5, pruneThreshold: 0.8 },
-    subagent: {
+    budget: { tokens: undefined, costUsd: undefined, durationMs: undefined },
+    limits: {
       maxDepth: 3,
       defaultMaxTurns: 10,
       outputMaxSize: 4096,
-      telemetryEnabled: true,
-      persistenceEnabled: true,
-      persistencePath: undefined,
-      maxExecutions: undefined,
-      maxTotalTokens: undefined,
-      maxTotalTime: undefined,
-      maxTotalCost: undefined,
       maxConcurrent: 5,
       onFull: "queue",
       summary: "auto",
+      children: { executions: undefined, tokens: undefined, durationMs: undefined, costUsd: undefined },
     },
+    conversation: { maxTokens: 100_000, minRetainTurns: 5, pruneThreshold: 0.8 },
+    subagent: { telemetryEnabled: true, persistenceEnabled: true, persistencePath: undefined },
   },
-  tools: { terminal: { timeoutMs: 120_000, inertVariables: [] }, fetch: { allowHosts: [] } },
+  tools: { terminal: { timeout: 120, inertVariables: [] }, fetch: { allowHosts: [] } },
   permissions: [],
   models: { allow: [] },
   prices: {},
   agents: { alsoRead: [], ignoreHooks: [] },
   agentServers: {},
   mcpServers: {},
-  telemetry: { metricsPort: undefined, otlpEndpoint: undefined, capturesContent: false },
+  mcpVariables: [],
+  metrics: { port: undefined },
+  telemetry: { otlpEndpoint: undefined, captureContent: false },
 };

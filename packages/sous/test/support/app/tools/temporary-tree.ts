@@ -3,9 +3,9 @@
 import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { ToolFailure } from "../../src/core/errors.ts";
-import type { Tool, ToolContext, ToolResult } from "../../src/core/tool.ts";
-import { readOnlyTools } from "../../src/tools/read-only.ts";
+import { readOnlyTools } from "../../../../src/app/tools/read-only.ts";
+import { ToolFailure } from "../../../../src/core/errors.ts";
+import type { Tool, ToolContext, ToolResult } from "../../../../src/core/tool.ts";
 
 export type TemporaryTree = AsyncDisposable & { path: string };
 

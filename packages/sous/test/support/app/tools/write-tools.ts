@@ -2,10 +2,9 @@
 
 import { lstat, readdir, readFile, readlink } from "node:fs/promises";
 import { join, relative } from "node:path";
-import { ToolFailure } from "../../src/core/errors.ts";
-import type { Tool, ToolResult } from "../../src/core/tool.ts";
-import { editFileTool } from "../../src/tools/edit-file.ts";
-import { type WriteToolOptions, writeFileTool } from "../../src/tools/write-file.ts";
+import { editFileTool, type WriteToolOptions, writeFileTool } from "../../../../src/app/tools/edit-file.ts";
+import { ToolFailure } from "../../../../src/core/errors.ts";
+import type { Tool, ToolResult } from "../../../../src/core/tool.ts";
 import { contextIn } from "./temporary-tree.ts";
 
 export type Written = { path: string; content: string };

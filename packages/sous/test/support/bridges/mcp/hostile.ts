@@ -3,18 +3,18 @@
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import type { Clock } from "../../src/core/clock.ts";
-import type { McpServer } from "../../src/core/configuration.ts";
-import { ToolFailure } from "../../src/core/errors.ts";
-import { dataMark } from "../../src/core/mcp-names.ts";
-import type { Tool, ToolContext, ToolResult } from "../../src/core/tool.ts";
-import { systemClock } from "../../src/host.ts";
-import { type McpGround, type McpTools, openMcpTools } from "../../src/mcp/open.ts";
-import { openPinBook } from "../../src/mcp/pins.ts";
-import { openPrograms } from "../../src/process/programs.ts";
-import { compileSchema } from "../../src/schema/compile.ts";
-import { compiled } from "../cli/sous-process.ts";
-import { contextIn, temporaryTree } from "../tools/temporary-tree.ts";
+import { openPrograms } from "../../../../src/app/process/programs.ts";
+import { type McpGround, type McpTools, openMcpTools } from "../../../../src/bridges/mcp/open.ts";
+import { openPinBook } from "../../../../src/bridges/mcp/pins.ts";
+import type { Clock } from "../../../../src/core/clock.ts";
+import type { McpServer } from "../../../../src/core/configuration.ts";
+import { ToolFailure } from "../../../../src/core/errors.ts";
+import { dataMark } from "../../../../src/core/mcp-names.ts";
+import type { Tool, ToolContext, ToolResult } from "../../../../src/core/tool.ts";
+import { systemClock } from "../../../../src/machine/host.ts";
+import { compileSchema } from "../../../../src/runtime/schema/compile.ts";
+import { compiled } from "../../app/cli/sous-process.ts";
+import { contextIn, temporaryTree } from "../../app/tools/temporary-tree.ts";
 import type { HostileScript } from "./hostile-server.ts";
 
 export const SERVER_FILE: string = join(import.meta.dirname, "hostile-server.ts");
@@ -108,7 +108,7 @@ export async function callTool(
   try {
     return withoutMark((await found.execute(input, { ...contextIn("."), ...context })) as ToolResult, found);
   } catch (error) {
-    if (error instanceof ToolFailure && error.name !== "ConsentNeeded") {
+    if (error instanceof ToolFailure && error.name !== "ApprovalNeeded") {
       return { success: false, output: "", error: error.message };
     }
     throw error;

@@ -1,6 +1,6 @@
 /** Reads Prometheus's text format as strictly as Prometheus does: what it would refuse throws here. */
 
-import { METRICS, type MetricName, prometheusName } from "../../src/telemetry/names.ts";
+import { METRICS, type MetricName, prometheusName } from "../../../../src/bridges/telemetry/names.ts";
 
 export type MetricText = {
   /** Values by series, `name{label="value"}` with the labels as they were written. */

@@ -8,9 +8,9 @@ import {
   TracerProvider,
   type TracerProviderOptions,
 } from "@opentelemetry/sdk-trace";
-import type { EventListener, EventOf, StoredEvent } from "../../src/core/event.ts";
-import { runIdGenerator } from "../../src/telemetry/run-ids.ts";
-import { type TraceOptions, traceRuns } from "../../src/telemetry/spans.ts";
+import { runIdGenerator } from "../../../../src/bridges/telemetry/run-ids.ts";
+import { type TraceOptions, traceRuns } from "../../../../src/bridges/telemetry/spans.ts";
+import type { EventListener, EventOf, StoredEvent } from "../../../../src/core/event.ts";
 
 export type Traced = {
   readonly provider: TracerProvider;

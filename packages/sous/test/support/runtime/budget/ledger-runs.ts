@@ -1,9 +1,7 @@
 /** Runs and calls for the tests of the ledger. */
 
 import assert from "node:assert/strict";
-import { openLedger } from "../../src/budget/ledger.ts";
-import { Slots } from "../../src/budget/run-slots.ts";
-import { type Amount, NO_AMOUNT } from "../../src/core/amount.ts";
+import { type Amount, NO_AMOUNT } from "../../../../src/core/amount.ts";
 import type {
   Account,
   Budget,
@@ -14,8 +12,10 @@ import type {
   Ledger,
   LimitState,
   Started,
-} from "../../src/core/limits.ts";
-import { Scope } from "../../src/core/scope.ts";
+} from "../../../../src/core/limits.ts";
+import { Scope } from "../../../../src/core/scope.ts";
+import { openLedger } from "../../../../src/runtime/budget/ledger.ts";
+import { Slots } from "../../../../src/runtime/budget/run-slots.ts";
 
 /** The books of a tree in which this many runs may be at work. */
 export function open(budget: Budget, atOnce = 10, ledger = openLedger): Ledger {

@@ -1,10 +1,10 @@
 /**
  * Writes `recorded/*.sse` again: what aimock sends for one answer with thoughts, text and two parallel calls, in each
- * protocol. Run it by hand: `node --conditions=sous-source packages/sous/test/model/record-streams.ts`.
+ * protocol. Run it by hand: `node --conditions=sous-source packages/sous/test/support/runtime/model/record-streams.ts`.
  */
 
 import { mkdirSync, writeFileSync } from "node:fs";
-import { resolveModel } from "../../src/model/resolve.ts";
+import { resolveModel } from "../../../../src/runtime/model/resolve.ts";
 import { startAimock, usage } from "./aimock.ts";
 import { request, WEATHER } from "./requests.ts";
 

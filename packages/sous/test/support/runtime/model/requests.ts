@@ -1,8 +1,8 @@
 /** Requests and stream parts for the tests of `model/`, with everything filled in that a test does not care about. */
 
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4StreamPart } from "@ai-sdk/provider";
-import { type UserInput, userMessage } from "../../src/core/message.ts";
-import type { ModelRequest, ToolDefinition } from "../../src/core/model.ts";
+import { type UserInput, userMessage } from "../../../../src/core/message.ts";
+import type { ModelRequest, ToolDefinition } from "../../../../src/core/model.ts";
 
 export const WEATHER: ToolDefinition = {
   name: "get_weather",

@@ -1,8 +1,8 @@
 /** Calls for tests of rules: who asks is always the same, what would run is the test's. */
 
-import type { ApprovalRequest, RuleAnswer } from "../../src/core/approval.ts";
-import type { PermissionEffect, PermissionRule } from "../../src/core/configuration.ts";
-import { createPolicy, type PolicyOptions } from "../../src/rights/policy.ts";
+import type { ApprovalRequest, RuleAnswer } from "../../../../src/core/approval.ts";
+import type { PermissionEffect, PermissionRule } from "../../../../src/core/configuration.ts";
+import { createPolicy, type PolicyOptions } from "../../../../src/runtime/rights/policy.ts";
 
 export function requestFor(toolName: string, input: unknown, more: Partial<ApprovalRequest> = {}): ApprovalRequest {
   return {

@@ -15,9 +15,13 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
-import { readCommandLine } from "../../src/rights/command-reading.ts";
-import { type Redirection, readShellCommand, type SimpleCommand } from "../../src/rights/shell-command.ts";
-import type { ShellWord } from "../../src/rights/shell-words.ts";
+import { readCommandLine } from "../../../../src/runtime/rights/command-reading.ts";
+import {
+  type Redirection,
+  readShellCommand,
+  type SimpleCommand,
+} from "../../../../src/runtime/rights/shell-command.ts";
+import type { ShellWord } from "../../../../src/runtime/rights/shell-words.ts";
 
 export type TrialOptions = { readonly seed: number; readonly commands: number };
 export type TrialReport = { understood: number; ran: number; different: string[] };

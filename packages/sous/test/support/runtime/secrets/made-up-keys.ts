@@ -1,6 +1,6 @@
 /** Keys that no issuer ever made, put together here so that no scanner of this repository takes them for real ones. */
 
-import { seededRandom } from "../../src/testing/world.ts";
+import { seededRandom } from "../../../../src/testing/world.ts";
 
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 

@@ -4,9 +4,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { openSqliteStore, type SqliteStoreOptions } from "../../src/store/sqlite/store.ts";
-import { VirtualClock } from "../../src/testing/virtual-clock.ts";
-import { PurseProcess } from "./shared-budget/purse-asks.ts";
+import { openSqliteStore, type SqliteStoreOptions } from "../../../../src/storage/store/sqlite/store.ts";
+import { VirtualClock } from "../../../../src/testing/world.ts";
+import { PurseProcess } from "./shared-budget/shared-budget-asks.ts";
 
 /** A file in a folder of its own, looked at from outside; everything is closed and removed at the end. */
 export function budgetFile() {

@@ -7,13 +7,13 @@ import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { replay } from "../../src/cli/commands/replay.ts";
-import { resume } from "../../src/cli/commands/resume.ts";
-import { CommandError } from "../../src/cli/exit-codes.ts";
-import { StoreError, UserError } from "../../src/core/errors.ts";
-import { openSqliteStore } from "../../src/store/sqlite/store.ts";
-import { seededRandom } from "../../src/testing/world.ts";
-import { IDS, keepSampleRuns, keepSecondTry } from "../cli/kept-runs.ts";
+import { replay } from "../../../../src/app/cli/commands/replay.ts";
+import { resume } from "../../../../src/app/cli/commands/resume.ts";
+import { CommandError } from "../../../../src/app/cli/exit-codes.ts";
+import { StoreError, UserError } from "../../../../src/core/errors.ts";
+import { openSqliteStore } from "../../../../src/storage/store/sqlite/store.ts";
+import { seededRandom } from "../../../../src/testing/world.ts";
+import { IDS, keepSampleRuns, keepSecondTry } from "../../app/cli/kept-runs.ts";
 
 export type CraftedRows = {
   readonly attempts: number;

@@ -23,7 +23,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { madeOnce } from "../made-once.ts";
+import { madeOnce } from "../../made-once.ts";
 
 export type PostgresServer = AsyncDisposable & {
   /** The folder of its socket, which `pg` takes as a host. */

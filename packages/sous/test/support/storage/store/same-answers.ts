@@ -1,11 +1,12 @@
 /** Uses two stores in the same random way and compares every answer: what memory does, every other store does too. */
 
 import assert from "node:assert/strict";
-import { messageOf } from "../../src/core/errors.ts";
-import { FIRST_FENCE, NO_OWNER, type RunQuery, type Store } from "../../src/core/store.ts";
-import type { Totals } from "../../src/core/totals.ts";
-import { type SampleTree, sampleTree } from "../../src/testing/sample-tree.ts";
-import { between, chance, pick, seededRandom } from "../../src/testing/world.ts";
+import { messageOf } from "../../../../src/core/errors.ts";
+import type { StoredBody } from "../../../../src/core/event.ts";
+import { FIRST_FENCE, NO_OWNER, type RunQuery, type Store } from "../../../../src/core/store.ts";
+import type { Totals } from "../../../../src/core/totals.ts";
+import { type SampleTree, sampleTree } from "../../../../src/testing/sample-tree.ts";
+import { between, chance, pick, seededRandom } from "../../../../src/testing/world.ts";
 
 /** A tree as its journal knows it: what was said, how much of it is kept, and under which claim. */
 type Written = { tree: SampleTree; kept: number; runs: [string, ...string[]]; live: Set<string>; fence: number };
@@ -108,11 +109,20 @@ function goOn({ tree, runs, live }: Written, random: () => number): void {
       tree.add(runId, { type: "spawn-refused", label: "more", errorType: "quota", message: "The budget is spent." });
     } else if (what === 2) {
       tree.add(runId, { type: "tool-call-start", callId: "call_1", toolName: "grep", input: {} });
+    } else if (what === 3) {
+      tree.add(runId, pick(random, ABOUT_A_QUESTION));
     } else {
       tree.turn(runId, "I look.", { inputTokens: between(random, 0, 99), totalTokens: between(random, 0, 99) });
     }
   }
 }
+
+const ABOUT_A_QUESTION: readonly [StoredBody, ...StoredBody[]] = [
+  { type: "approval-request", callId: "call_1", toolName: "grep", input: {} },
+  { type: "approval-request", callId: "call_2/0", toolName: "grep", input: {} },
+  { type: "approval-end", callId: "call_1", allowed: true, by: "person", reason: undefined },
+  { type: "tool-call-end", callId: "call_2", toolName: "grep", output: "", isError: false, durationMs: 0 },
+];
 
 function randomQuery(random: () => number): RunQuery {
   const sometimes = <Value>(value: Value) => (chance(random, 0.4) ? value : undefined);
@@ -120,7 +130,7 @@ function randomQuery(random: () => number): RunQuery {
     limit: sometimes(between(random, 0, 5)),
     offset: sometimes(between(random, 0, 2)),
     rootsOnly: sometimes(true),
-    status: sometimes(pick(random, ["running", "interrupted", "completed", "failed"] as const)),
+    status: sometimes(pick(random, ["running", "interrupted", "waiting", "completed", "failed"] as const)),
     since: sometimes(between(random, 0, 4) * 1_000),
     idPrefix: sometimes(pick(random, ["root", "root1", "root2-", "x"])),
   };

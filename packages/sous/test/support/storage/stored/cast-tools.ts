@@ -1,8 +1,14 @@
 /** What the agents of `cast.ts` have besides a model: tools that note what they did, and an external agent. */
 
-import type { OutsideAgent } from "../../src/embed.ts";
-import { type Tool, type ToolContext, type ToolEffect, type ToolTier, tool } from "../../src/index.ts";
-import type { Clock } from "../../src/testing.ts";
+import type { ExternalAgent } from "../../../../src/embed.ts";
+import {
+  type Clock,
+  type Tool,
+  type ToolContext,
+  type ToolEffect,
+  type ToolTier,
+  tool,
+} from "../../../../src/index.ts";
 
 export type Cast = {
   /** The waits of the models are on it; the clock of the machine when unset. */
@@ -51,7 +57,7 @@ export function boomTool(): Tool {
   });
 }
 
-export function mason(cast: Cast): OutsideAgent {
+export function mason(cast: Cast): ExternalAgent {
   return {
     serverName: "Mason",
     maxCostUsd: 0.5,

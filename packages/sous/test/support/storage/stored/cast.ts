@@ -3,8 +3,8 @@
  * resume and play what it stored with the same agents.
  */
 
-import { outsideModel } from "../../src/embed.ts";
-import { type AgentDefinition, agent, type Message, ModelError } from "../../src/index.ts";
+import { externalModel } from "../../../../src/embed.ts";
+import { type AgentDefinition, agent, type Message, ModelError } from "../../../../src/index.ts";
 import {
   after,
   calls,
@@ -17,14 +17,14 @@ import {
   stopsAtLength,
   thinks,
   uses,
-} from "../../src/testing.ts";
+} from "../../../../src/testing.ts";
 import { boomTool, type Cast, confirmed, lookTool, mason, slowTool, withStack } from "./cast-tools.ts";
 
 export const PROJECT = "/project";
 export const FAN_OUT_INPUTS: readonly string[] = ["north", "south", "east"];
 const PRICES = { input: 3, output: 15, cachedInput: 0.3, cacheWrite: 3.75 } as const;
 export const BUSY_LIMITS = { maxDepth: 1, maxConcurrent: 1, outputMaxSize: 1024 } as const;
-export const BUSY_BUDGET = { tokens: 2_000_000, costUsd: 50, seconds: 36_000, executions: 50 } as const;
+export const BUSY_BUDGET = { tokens: 2_000_000, costUsd: 50, durationMs: 36_000_000, executions: 50 } as const;
 export const BUSY_CONVERSATION = { maxTokens: 7500, minRetainTurns: 3, pruneThreshold: 0.6 } as const;
 
 const HITS = { type: "object", required: ["hits"], properties: { hits: { type: "number" } } } as const;
@@ -154,7 +154,7 @@ export function busyLead(cast: Cast): AgentDefinition {
     delegate: true,
     tools: [lookTool(cast), boomTool(), more("write"), more("publish"), more("ask_nobody")],
     deny: ["terminal"],
-    subagents: [agent({ name: "poor", budget: { tokens: 2700, costUsd: 1, seconds: 600, executions: 2 } })],
+    subagents: [agent({ name: "poor", budget: { tokens: 2700, costUsd: 1, durationMs: 600_000, executions: 2 } })],
   });
 }
 
@@ -208,11 +208,11 @@ export function parkedLead(cast: Cast): AgentDefinition {
 }
 
 /** Has an external agent as its child. */
-export function outsideLead(cast: Cast): AgentDefinition {
+export function externalLead(cast: Cast): AgentDefinition {
   return agent({
     name: "lead",
     model: modelOf(cast, { lead: [calls("subagent_mason", { task: "Look." }), says("Done.")] }),
-    subagents: [agent({ name: "mason", model: outsideModel(mason(cast)) })],
+    subagents: [agent({ name: "mason", model: externalModel(mason(cast)) })],
   });
 }
 

@@ -1,7 +1,7 @@
 /**
  * Made the stored data in `golden/`: with the sources of commit 4eaacef, in a checkout of it that this folder was copied into.
  *
- *   node --conditions=sous-source packages/sous/test/stored/make-golden.ts /tmp/4eaacef
+ *   node --conditions=sous-source packages/sous/test/support/storage/stored/make-golden.ts /tmp/4eaacef
  *
  * A folder of `golden/` is never written again, by no test and no flag: it stands for the databases and files that people
  * have. A commit that stores something in another way gets a folder of its own, beside the old ones.
@@ -23,11 +23,11 @@ import {
   type Runtime,
   type SousEvent,
   type Store,
-} from "../../src/index.ts";
-import { openPostgresStore } from "../../src/postgres.ts";
-import { exportTree } from "../../src/replay.ts";
-import { openSqliteStore } from "../../src/sqlite.ts";
-import { createWorld, type World } from "../../src/testing.ts";
+} from "../../../../src/index.ts";
+import { openPostgresStore } from "../../../../src/postgres.ts";
+import { exportTree } from "../../../../src/replay.ts";
+import { openSqliteStore } from "../../../../src/sqlite.ts";
+import { createWorld, type World } from "../../../../src/testing.ts";
 import { startPostgresServer } from "../store/postgres-server.ts";
 import * as cast from "./cast.ts";
 import type { Cast } from "./cast-tools.ts";
@@ -52,11 +52,11 @@ const DOOMED: Readonly<Record<string, Doomed>> = {
   revived: GUARD,
   "killed-fan-out": {
     begin: ({ runtime, actors }, onEvent) =>
-      runtime.fanOut(cast.fanOutWorker(actors), cast.FAN_OUT_INPUTS, { limit: 2, onEvent }),
+      runtime.fanOut(cast.fanOutWorker(actors), cast.FAN_OUT_INPUTS, { concurrency: 2, onEvent }),
     until: ["run-end fan-out/worker", "turn-start fan-out/worker#2", "turn-start fan-out/worker#3"],
   },
   "killed-outside": {
-    begin: ({ runtime, actors }, onEvent) => runtime.run(cast.outsideLead(actors), "Build.", { onEvent }).result,
+    begin: ({ runtime, actors }, onEvent) => runtime.run(cast.externalLead(actors), "Build.", { onEvent }).result,
     until: ["outside-call lead/mason"],
   },
 };
@@ -81,7 +81,7 @@ async function makeAll(folder: string): Promise<void> {
     const { busy: _busy, revived: _revived, walk: _walk, ...some } = names;
     await dumpPostgres(store, some, join(folder, "postgres.sql"));
   }
-  const main = join(import.meta.dirname, "../../src/cli/main.ts");
+  const main = join(import.meta.dirname, "../../../../src/app/cli/main.ts");
   const command = (...parameters: string[]): Buffer =>
     execFileSync(process.execPath, ["--conditions=sous-source", main, "replay", "--db-path", file, ...parameters]);
   command("--id", names.crew ?? "", "--export", "json", "--output", join(folder, "crew.export.json"));
@@ -122,9 +122,9 @@ async function liveAll(file: string, folder: string): Promise<Record<string, str
   await live("count", ({ runtime, actors }) => runtime.run(cast.countingLead(actors), "Count the walls."));
   await live("busy", liveBusy);
   await live("fan-out", ({ runtime, actors }) =>
-    runtime.fanOut(cast.fanOutWorker(actors), cast.FAN_OUT_INPUTS, { limit: 2 }),
+    runtime.fanOut(cast.fanOutWorker(actors), cast.FAN_OUT_INPUTS, { concurrency: 2 }),
   );
-  await live("outside", ({ runtime, actors }) => runtime.run(cast.outsideLead(actors), "Build."));
+  await live("outside", ({ runtime, actors }) => runtime.run(cast.externalLead(actors), "Build."));
   await live("branch", ({ runtime, actors }) =>
     runtime.fork(names.crew ?? "", { agent: cast.branchLead(actors), message: "And the west?", afterTurn: 1 }),
   );

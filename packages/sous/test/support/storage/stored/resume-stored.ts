@@ -1,9 +1,9 @@
 /** Continues the trees of `golden/` in any store that holds them, with the agents that began them. */
 
 import assert from "node:assert/strict";
-import { createRuntime, type RunResult, type Runtime, type SousEvent, type Store } from "../../src/index.ts";
-import { checkHistory } from "../../src/testing.ts";
-import { FAN_OUT_INPUTS, fanOutWorker, killedLead, outsideLead, PROJECT, parkedLead } from "./cast.ts";
+import { createRuntime, type RunResult, type Runtime, type SousEvent, type Store } from "../../../../src/index.ts";
+import { checkHistory } from "../../../../src/testing.ts";
+import { externalLead, FAN_OUT_INPUTS, fanOutWorker, killedLead, PROJECT, parkedLead } from "./cast.ts";
 import type { Cast } from "./cast-tools.ts";
 
 /** One process on a store: what its tools did, and the runs it asked a model for. */
@@ -52,9 +52,9 @@ export async function resumeFanOut(store: Store, rootId: string): Promise<void> 
 }
 
 /** The recorded session is opened again, and the task is not sent a second time. */
-export async function resumeOutside(store: Store, rootId: string): Promise<void> {
+export async function resumeExternal(store: Store, rootId: string): Promise<void> {
   const { runtime, cast } = begin(store);
-  const { status, text } = await runtime.resume(rootId, { agent: outsideLead(cast) });
+  const { status, text } = await runtime.resume(rootId, { agent: externalLead(cast) });
   assert.deepEqual([status, text], ["completed", "Done."]);
   assert.equal(cast.ran.length, 1);
   assert.match(cast.ran[0] ?? "", /^session-1: .*interrupted/s);

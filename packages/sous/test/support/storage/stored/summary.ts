@@ -1,10 +1,11 @@
 /** What a store says of its trees, without the time of day: `make-golden.ts` wrote it down, and the tests ask again. */
 
-import type { RunRecord, Store, StoredEvent } from "../../src/index.ts";
-import { rerun } from "../../src/replay.ts";
+import type { Store, StoredEvent } from "../../../../src/index.ts";
+import { rerun } from "../../../../src/replay.ts";
+import type { RunRecord } from "../../../../src/store.ts";
 
-/** A run without dates. */
-export type RunSummary = Omit<RunRecord, "startedAt" | "endedAt">;
+/** A run without dates, and without what follows from its other fields. */
+export type RunSummary = Omit<RunRecord, "startedAt" | "endedAt" | "maxTurnsReached">;
 
 /** The runs of one tree, the number of its events by type, and for one that is over how its rerun ends. */
 export type TreeSummary = {
@@ -52,7 +53,8 @@ function countTypes(events: readonly StoredEvent[]): Record<string, number> {
   return Object.fromEntries(Object.entries(counts).sort());
 }
 
-function withoutDates({ startedAt: _startedAt, endedAt: _endedAt, ...record }: RunRecord): RunSummary {
+function withoutDates(run: RunRecord): RunSummary {
+  const { startedAt: _startedAt, endedAt: _endedAt, maxTurnsReached: _maxTurnsReached, ...record } = run;
   return record;
 }
 

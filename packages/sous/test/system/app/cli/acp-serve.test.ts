@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { openSqliteStore } from "../../src/store/sqlite/store.ts";
-import { callsOf, editor, home, newSession, say, textOf } from "../acp/serve-client.ts";
+import { openSqliteStore } from "../../../../src/storage/store/sqlite/store.ts";
+import { callsOf, editor, home, newSession, say, textOf } from "../../bridges/acp/serve-client.ts";
 
 const HANGS = { text: "Working", ending: "hangs" };
 

@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, suite, test } from "node:test";
-import { type Ended, inProcess } from "./in-process.ts";
+import { type Ended, inProcess } from "../../../support/app/cli/in-process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "sous-acp-"));
 after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));

@@ -4,15 +4,15 @@ import assert from "node:assert/strict";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { toolLines } from "../../src/cli/chat/facts.ts";
-import { chooseStyle } from "../../src/cli/terminal/style.ts";
-import { agent } from "../../src/core/agent.ts";
-import type { RuleAnswer } from "../../src/core/approval.ts";
-import { tool } from "../../src/core/tool.ts";
-import { namedAgentTool } from "../../src/subagents/named-agent.ts";
-import { DEFAULT_CONFIGURATION } from "../config/default-configuration.ts";
-import { agentFile, agentStage, calls, DONE } from "./agent-stage.ts";
-import { sous } from "./sous-process.ts";
+import { toolLines } from "../../../../src/app/cli/chat/facts.ts";
+import { chooseStyle } from "../../../../src/app/cli/terminal/style.ts";
+import { agent } from "../../../../src/core/agent.ts";
+import type { RuleAnswer } from "../../../../src/core/approval.ts";
+import { tool } from "../../../../src/core/tool.ts";
+import { namedAgentTool } from "../../../../src/runtime/subagents/named-agent.ts";
+import { agentFile, agentStage, calls, DONE } from "../../../support/app/cli/agent-stage.ts";
+import { sous } from "../../../support/app/cli/sous-process.ts";
+import { DEFAULT_CONFIGURATION } from "../../../support/app/config/default-configuration.ts";
 
 const LOOK = { agent: "scout", label: "look", task_prompt: "Look." };
 const WAYS: readonly [tool: string, input: object][] = [

@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { temporaryTree } from "../tools/temporary-tree.ts";
-import { inProcess } from "./in-process.ts";
-import { sous } from "./sous-process.ts";
+import { inProcess } from "../../../support/app/cli/in-process.ts";
+import { sous } from "../../../support/app/cli/sous-process.ts";
+import { temporaryTree } from "../../../support/app/tools/temporary-tree.ts";
 
 const withKeys = (keys: string) => `---\nname: writer\ndescription: Writes.\n${keys}---\nWrite.\n`;
 

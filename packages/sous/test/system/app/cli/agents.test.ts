@@ -4,18 +4,19 @@ import assert from "node:assert/strict";
 import { lstat, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { loadAgents } from "../../src/cli/application/project.ts";
-import { withAgentRules } from "../../src/cli/application/rules.ts";
-import { agents as agentsCommand } from "../../src/cli/commands/agents.ts";
-import { toDefinition } from "../../src/config/agents/definition.ts";
-import { readAgentFile } from "../../src/config/agents/read.ts";
-import { readProject } from "../../src/config/trust/files.ts";
-import type { ApprovalRequest } from "../../src/core/approval.ts";
-import { createPolicy } from "../../src/rights/policy.ts";
-import { readOnlyTools } from "../../src/tools/read-only.ts";
-import { temporaryTree } from "../tools/temporary-tree.ts";
-import { inProcess } from "./in-process.ts";
-import { sous } from "./sous-process.ts";
+import { loadAgents } from "../../../../src/app/cli/application/project.ts";
+import { agents as agentsCommand } from "../../../../src/app/cli/commands/agents.ts";
+import { toDefinition } from "../../../../src/app/config/agents/file.ts";
+import { readAgentFile } from "../../../../src/app/config/agents/read.ts";
+import { readProject } from "../../../../src/app/config/trust/files.ts";
+import { readOnlyTools } from "../../../../src/app/tools/read-only.ts";
+import type { ApprovalRequest } from "../../../../src/core/approval.ts";
+import type { Run } from "../../../../src/core/run.ts";
+import { decideByRules } from "../../../../src/runtime/loop/decide-by-rules.ts";
+import { createPolicy, type FileRules, fileRules, type Policy } from "../../../../src/runtime/rights/policy.ts";
+import { inProcess } from "../../../support/app/cli/in-process.ts";
+import { sous } from "../../../support/app/cli/sous-process.ts";
+import { temporaryTree } from "../../../support/app/tools/temporary-tree.ts";
 
 const REVIEWER =
   '---\nname: reviewer\ndescription: "Reviews\\e[31m code."\ntools: Read, Bash(git diff:*)\n---\nReview.\n';
@@ -185,6 +186,16 @@ const request = (agent: string, toolName: string, input: unknown, above = ["sous
   cwd: "/work",
 });
 
+/** As the loop decides: one run for each agent of the request, and those of the file's name have its rules. */
+function decideFor(name: string, file: FileRules | undefined, users: Policy) {
+  return (asked: ApprovalRequest) => {
+    let run: unknown;
+    for (const each of [...asked.above, asked.agent])
+      run = { tree: { rules: users }, profile: { rules: each === name ? file : undefined }, parent: run };
+    return decideByRules(asked, run as Run);
+  };
+}
+
 suite("H3: the rules of a file hold for the calls of its agent, and the stricter answer counts", async () => {
   const text = [
     "---",
@@ -199,18 +210,19 @@ suite("H3: the rules of a file hold for the calls of its agent, and the stricter
   ].join("\n");
   const { agent } = readAgentFile({ file: "historian.md", text, dialect: "sous", scope: "project" });
   assert.ok(agent !== undefined);
+  const remembered = new Map();
   const users = createPolicy({
+    remembered,
     rules: [
       { effect: "allow", pattern: "terminal(git*)", origin: "user" },
       { effect: "allow", pattern: "write_file", origin: "user" },
       { effect: "deny", pattern: "terminal(git log --all*)", origin: "user" },
     ],
   });
-  const policy = withAgentRules(users, [agent], { allowsAll: false });
-  const command = (line: string, name = "historian") =>
-    policy.decide(request(name, "terminal", { command: line }))?.effect;
+  const decide = decideFor("historian", fileRules(agent, { remembered }), users);
+  const command = (line: string, name = "historian") => decide(request(name, "terminal", { command: line }))?.effect;
   const write = (path: string, name = "historian") =>
-    policy.decide(request(name, "write_file", { path, content: "" }))?.effect;
+    decide(request(name, "write_file", { path, content: "" }))?.effect;
 
   test("a command among those of the file is as allowed as the user made it", () => {
     assert.equal(command("git log -3"), "allow");
@@ -240,20 +252,21 @@ suite("H3: the rules of a file hold for the calls of its agent, and the stricter
     assert.equal(write("src/a.ts", "sous"), "allow");
   });
   test("--yes allows what they ask about and nothing that they deny", async () => {
-    const all = withAgentRules(createPolicy({ rules: [], allowsAll: true }), [agent], { allowsAll: true });
-    const effect = (path: string) => all.decide(request("historian", "write_file", { path, content: "" }))?.effect;
+    const users = createPolicy({ rules: [], allowsAll: true });
+    const all = decideFor("historian", fileRules(agent, { allowsAll: true }), users);
+    const effect = (path: string) => all(request("historian", "write_file", { path, content: "" }))?.effect;
     assert.deepEqual(["src/a.ts", "docs/a.md", "notes.txt"].map(effect), ["deny", "allow", "allow"]);
-    assert.equal(all.decide(request("historian", "terminal", { command: "git push" }))?.effect, "deny");
+    assert.equal(all(request("historian", "terminal", { command: "git push" }))?.effect, "deny");
   });
   test("an answer that was to be remembered is", () => {
-    policy.remember({ effect: "allow", pattern: "write_file(docs/b.md)", origin: "answer" }, "sous/historian");
+    const rule = { effect: "allow", pattern: "write_file(docs/b.md)", origin: "answer" } as const;
+    users.remember(rule, { agent: "historian", above: ["sous"] });
     assert.equal(write("docs/b.md"), "allow");
     assert.equal(write("docs/c.md"), "ask");
   });
   test("B1.1: everything below the agent is held to them, whatever its name", () => {
     for (const above of [["sous", "historian"], ["sous", "historian", "subagent"], ["historian"]]) {
-      const below = (toolName: string, input: object) =>
-        policy.decide(request("subagent", toolName, input, above))?.effect;
+      const below = (toolName: string, input: object) => decide(request("subagent", toolName, input, above))?.effect;
       assert.equal(below("terminal", { command: "git push" }), "deny");
       assert.equal(below("terminal", { command: "git log -3" }), "allow");
       assert.deepEqual(
@@ -264,9 +277,9 @@ suite("H3: the rules of a file hold for the calls of its agent, and the stricter
   });
   test("B1.1: an answer that is remembered for a child holds for no agent of another name or in another place", () => {
     const rule = { effect: "allow", pattern: "write_file(docs/d.md)", origin: "answer" } as const;
-    policy.remember(rule, "sous/historian/subagent");
+    users.remember(rule, { agent: "subagent", above: ["sous", "historian"] });
     const write = (agent: string, above: string[]) =>
-      policy.decide(request(agent, "write_file", { path: "docs/d.md", content: "" }, above))?.effect;
+      decide(request(agent, "write_file", { path: "docs/d.md", content: "" }, above))?.effect;
     assert.equal(write("subagent", ["sous", "historian"]), "allow");
     assert.equal(write("historian", ["sous"]), "ask");
     assert.equal(write("subagent", ["sous", "historian", "subagent"]), "ask");
@@ -283,7 +296,9 @@ test("C1: agents of files become definitions with the tools there are", async ()
   const env = { XDG_CONFIG_HOME: join(here.path, "config") };
   const { agents } = await loadAgents({ cwd: here.root, env }, await readProject(here.root), undefined);
   const notes = { facts: "Facts.", whole: "Facts and notes." };
-  const [a, b] = agents.map((file) => toDefinition(file, { tools: readOnlyTools(), delegates: true, notes }));
+  const [a, b] = agents.map((file) =>
+    toDefinition(file, { tools: readOnlyTools(), delegates: true, notes, rules: undefined }),
+  );
   const names = (definition: typeof a) =>
     Array.isArray(definition?.tools) ? definition.tools.map(({ name }) => name) : undefined;
   assert.deepEqual([a?.name, names(a), a?.model, a?.maxTurns], ["a", ["read_file"], undefined, 3]);
@@ -323,8 +338,8 @@ test("B1.1: single calls and denied tools of a file hold for redirections of its
   };
   const effectOf = async (lines: string[], line: string) => {
     const users = createPolicy({ rules: [], allowsAll: true });
-    const policy = withAgentRules(users, [read(lines)], { allowsAll: true });
-    return policy.decide(request("helper", "terminal", { command: line }))?.effect;
+    const decide = decideFor("helper", fileRules(read(lines), { allowsAll: true }), users);
+    return decide(request("helper", "terminal", { command: line }))?.effect;
   };
   const single = ['tools: ["write_file(src/**)", terminal]'];
   assert.equal(await effectOf(single, "echo x > marker"), "deny");

@@ -6,11 +6,11 @@ import { cp, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { after, suite, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
-import { MIN_SHOWN_MS } from "../../src/cli/chat/questions.ts";
-import { child, type Folder, folder, MODEL, USED } from "./chat-folder.ts";
-import { inProcess } from "./in-process.ts";
-import { compiled, MAIN } from "./sous-process.ts";
-import { CommandInTerminal } from "./terminal-screen.ts";
+import { MIN_SHOWN_MS } from "../../../../src/app/cli/chat/questions.ts";
+import { child, type Folder, folder, MODEL, USED } from "../../../support/app/cli/chat-folder.ts";
+import { inProcess } from "../../../support/app/cli/in-process.ts";
+import { compiled, MAIN } from "../../../support/app/cli/sous-process.ts";
+import { CommandInTerminal } from "../../../support/app/cli/terminal-screen.ts";
 
 /** The child takes long in the first process; the turns of the next begin where it stood. */
 const SCRIPT = {

@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { folder, MODEL } from "./chat-folder.ts";
-import { runProcess } from "./run-process.ts";
+import { folder, MODEL } from "../../../support/app/cli/chat-folder.ts";
+import { runProcess } from "../../../support/app/cli/run-process.ts";
 
 suite("a chat in a pipe that is interrupted", { concurrency: true }, () => {
   test("stops its shell line, and takes no further line", async () => {

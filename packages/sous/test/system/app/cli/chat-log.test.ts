@@ -6,15 +6,15 @@ import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { openLogFile, openScreenLog } from "../../src/cli/run/log.ts";
-import { readRunFlags } from "../../src/cli/table/run-flags.ts";
-import { agent } from "../../src/core/agent.ts";
-import { run } from "../../src/runtime.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { calls, says } from "../../src/testing/steps.ts";
-import { runInProcess } from "./in-process.ts";
-import { runProcess, type ScriptFolder, scriptFolder } from "./run-process.ts";
-import { CommandInTerminal } from "./terminal-screen.ts";
+import { openLogFile, openScreenLog } from "../../../../src/app/cli/run/log.ts";
+import { readRunFlags } from "../../../../src/app/cli/table/run-flags.ts";
+import { agent } from "../../../../src/core/agent.ts";
+import { run } from "../../../../src/runtime.ts";
+import { scriptedModel } from "../../../../src/testing/scripted-model.ts";
+import { calls, says } from "../../../../src/testing/steps.ts";
+import { runInProcess } from "../../../support/app/cli/in-process.ts";
+import { runProcess, type ScriptFolder, scriptFolder } from "../../../support/app/cli/run-process.ts";
+import { CommandInTerminal } from "../../../support/app/cli/terminal-screen.ts";
 
 const SCRIPT = {
   script: {

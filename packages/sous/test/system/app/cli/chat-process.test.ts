@@ -5,10 +5,10 @@ import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { suite, test } from "node:test";
-import { agentFile } from "./agent-stage.ts";
-import { folder, MODEL } from "./chat-folder.ts";
-import { MAIN } from "./sous-process.ts";
-import { CommandInTerminal } from "./terminal-screen.ts";
+import { agentFile } from "../../../support/app/cli/agent-stage.ts";
+import { folder, MODEL } from "../../../support/app/cli/chat-folder.ts";
+import { MAIN } from "../../../support/app/cli/sous-process.ts";
+import { CommandInTerminal } from "../../../support/app/cli/terminal-screen.ts";
 
 const HELLO = { sous: [{ text: "Hello back." }] };
 

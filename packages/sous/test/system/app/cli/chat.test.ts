@@ -4,13 +4,13 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { suite, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
-import { MIN_SHOWN_MS } from "../../src/cli/chat/questions.ts";
-import { child, type Folder, folder, MODEL, USED } from "./chat-folder.ts";
-import { steady } from "./chat-stage.ts";
-import { assertGolden } from "./golden.ts";
-import { inProcess } from "./in-process.ts";
-import { compiled, MAIN } from "./sous-process.ts";
-import { CommandInTerminal } from "./terminal-screen.ts";
+import { MIN_SHOWN_MS } from "../../../../src/app/cli/chat/questions.ts";
+import { child, type Folder, folder, MODEL, USED } from "../../../support/app/cli/chat-folder.ts";
+import { steady } from "../../../support/app/cli/chat-stage.ts";
+import { assertGolden } from "../../../support/app/cli/golden.ts";
+import { inProcess } from "../../../support/app/cli/in-process.ts";
+import { compiled, MAIN } from "../../../support/app/cli/sous-process.ts";
+import { CommandInTerminal } from "../../../support/app/cli/terminal-screen.ts";
 
 /** The command has a clock of its own: a question must really have been there for a while before it can be answered. */
 const LONG_ENOUGH_MS = MIN_SHOWN_MS + 50;
@@ -128,7 +128,7 @@ suite("sous chat in a terminal", () => {
 
   test("a crash gives the terminal back, too", async () => {
     await using place = await folder();
-    const terminal = join(import.meta.dirname, "../../src/cli/chat/terminal.ts");
+    const terminal = join(import.meta.dirname, "../../../../src/app/cli/chat/terminal.ts");
     const crash = `import(${JSON.stringify(terminal)}).then(({ openTerminal }) => {
       openTerminal(process.stdin, process.stdout, { timer: setTimeout }, { onKey() { throw new Error("boom"); }, onResize() {}, onEnd() {} });
       process.stdout.write("ready");

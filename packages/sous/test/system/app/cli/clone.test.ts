@@ -5,8 +5,8 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
-import { packageFolder } from "../source-files.ts";
-import { dataFolder } from "./sous-process.ts";
+import { dataFolder } from "../../../support/app/cli/sous-process.ts";
+import { packageFolder } from "../../../support/source-files.ts";
 
 const COMMAND = join(packageFolder, "bin/sous.mjs");
 

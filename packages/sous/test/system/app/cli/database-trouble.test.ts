@@ -5,15 +5,15 @@ import { lstat, mkdir, readdir, readFile, readlink, stat, symlink, writeFile } f
 import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { suite, test } from "node:test";
-import { replay } from "../../src/cli/commands/replay.ts";
-import { CommandError } from "../../src/cli/exit-codes.ts";
-import { openForRun, openRuns } from "../../src/cli/stored/database.ts";
-import { StoreError, UserError } from "../../src/core/errors.ts";
-import { openSqliteStore } from "../../src/store/sqlite/store.ts";
-import { temporaryTree } from "../tools/temporary-tree.ts";
-import { inProcess } from "./in-process.ts";
-import { keepSampleRuns } from "./kept-runs.ts";
-import { dataFolder, sous } from "./sous-process.ts";
+import { replay } from "../../../../src/app/cli/commands/replay.ts";
+import { CommandError } from "../../../../src/app/cli/exit-codes.ts";
+import { openForRun, openRuns } from "../../../../src/app/cli/stored/database.ts";
+import { StoreError, UserError } from "../../../../src/core/errors.ts";
+import { openSqliteStore } from "../../../../src/storage/store/sqlite/store.ts";
+import { inProcess } from "../../../support/app/cli/in-process.ts";
+import { keepSampleRuns } from "../../../support/app/cli/kept-runs.ts";
+import { dataFolder, sous } from "../../../support/app/cli/sous-process.ts";
+import { temporaryTree } from "../../../support/app/tools/temporary-tree.ts";
 
 type Trouble = { name: string; make(file: string): Promise<unknown>; sentence: RegExp };
 
@@ -97,7 +97,7 @@ test("a database of an older version that cannot be brought up to date is said t
   await using tree = await temporaryTree({});
   const file = join(tree.path, "older.db");
   await makeDatabase(file);
-  const older = "DROP TABLE tallies; PRAGMA user_version = 2";
+  const older = "ALTER TABLE runs DROP COLUMN questions; DROP TABLE tallies; PRAGMA user_version = 2";
   change(file, `${older}; CREATE TABLE bookmarks (address TEXT)`);
   await assert.rejects(
     openRuns(file, "read"),
@@ -157,7 +157,7 @@ suite("together", { concurrency: true }, () => {
   });
 
   suite("G3: sous demo with a store", () => {
-    test("that cannot be opened warns once and continues", async () => {
+    test("sous demo warns once about a store that cannot be opened, and continues", async () => {
       await using folder = await dataFolder();
       await using work = await temporaryTree({ "one.txt": "1\n" });
       await mkdir(folder.file, { recursive: true });
@@ -168,7 +168,7 @@ suite("together", { concurrency: true }, () => {
       assert.deepEqual(linesAboutStore(stderr), [`warning: the run is not stored: ${sentence}`]);
     });
 
-    test("that is on a full disk warns once and continues, and ends when the store is required", async () => {
+    test("sous demo on a full disk warns once and continues, and ends when the store is required", async () => {
       await using folder = await dataFolder();
       await using work = await temporaryTree({ "one.txt": "1\n" });
       const files = ["one.db", "two.db"].map((name) => join(folder.path, name)) as [string, string];
@@ -192,7 +192,7 @@ suite("together", { concurrency: true }, () => {
       assert.match(stopped.stderr, /^error: The store failed 4 times to keep event \d+: .*$/m);
     });
 
-    test("in a place where nothing can be made ends at once when it is required", async () => {
+    test("sous demo ends at once when a required store cannot be made", async () => {
       const { code, stdout, stderr } = await sous(["demo", "--require-store", "--db-path", "/proc/x/y/sous.db"]);
       assert.deepEqual([code, stdout], [1, ""]);
       assert.match(

@@ -5,7 +5,7 @@ import { realpathSync } from "node:fs";
 import { chmod, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { agentFile, agentStage, calls, DONE } from "./agent-stage.ts";
+import { agentFile, agentStage, calls, DONE } from "../../../support/app/cli/agent-stage.ts";
 
 const TOY = join(import.meta.dirname, "toy-agent.mjs");
 const CONFIG = `agent_servers:
@@ -22,21 +22,21 @@ const ON_TOY = "config/sous/agents/toy.md";
 suite("B4: the program of an agent server of the user", () => {
   const script = { sous: [calls("subagent_delegate", TASK), ...DONE] };
 
-  test("starts at home, so that npx takes no program of the repository, and works in the repository", async () => {
+  test("an agent server starts at home, so that npx takes no program of the repository, and works in the repository", async () => {
     await using here = await agentStage(FILES);
     const { results } = await here.run(script, "--yes");
     const [home, work] = [realpathSync(here.path), realpathSync(here.root)];
     assert.ok(results[0]?.output.includes(`started in ${home} for ${work}`), results[0]?.output);
   });
 
-  test("starts in the folder that its user names; `.` is the working folder", async () => {
+  test("an agent server starts in the folder that its user names; `.` is the working folder", async () => {
     const config = CONFIG.replace("    args:", "    cwd: .\n    args:");
     await using here = await agentStage({ "config/sous/config.yaml": config });
     const { results } = await here.run(script, "--yes");
     assert.ok(results[0]?.output.includes(`started in ${realpathSync(here.root)} for`), results[0]?.output);
   });
 
-  test("is said not to start, with the folder, when that is not there", async () => {
+  test("an agent server whose folder is not there is said not to start, with the folder", async () => {
     const config = CONFIG.replace("    args:", "    cwd: /no/such/folder\n    args:");
     await using here = await agentStage({ "config/sous/config.yaml": config });
     const { code, stderr } = await here.command("acp", "check", "Toy Agent");
@@ -119,7 +119,7 @@ suite("an agent file with model: external/NAME", () => {
     assert.match(results[0]?.output ?? "", /external\/toy-agent is an agent of others, and no call may name it/);
   });
 
-  test("that is not configured is told with its line and the known names, and the agent is not there", async () => {
+  test("a server that is not configured is told with its line and the known names, and the agent is not there", async () => {
     await using here = await agentStage({ ...FILES, [ON_TOY]: agentFile("toy", "model: external/codex") });
     const { warnings } = await here.run({ sous: DONE });
     assert.match(

@@ -21,19 +21,24 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, suite, test } from "node:test";
-import { PRICES_AS_OF } from "../../src/budget/price-table.ts";
-import { checkLines, type DoctorRequest, examine, exitCodeOf, toJson } from "../../src/cli/commands/doctor.ts";
-import { checkDisk } from "../../src/cli/doctor/folders.ts";
-import { type Check, checkTerminal } from "../../src/cli/doctor/machine.ts";
-import { userFolder } from "../../src/cli/files/paths.ts";
-import { chooseStyle } from "../../src/cli/terminal/style.ts";
-import { readProject } from "../../src/config/trust/files.ts";
-import { trust as giveTrust } from "../../src/config/trust/trust.ts";
-import { bootOf } from "../../src/process/process-table.ts";
-import { openSqliteStore } from "../../src/store/sqlite/store.ts";
-import { keepSampleRuns } from "./kept-runs.ts";
-import { sous } from "./sous-process.ts";
-import { CommandInTerminal } from "./terminal-screen.ts";
+import {
+  checkLines,
+  type DoctorRequest,
+  examine,
+  exitCodeOf,
+  toJson,
+} from "../../../../src/app/cli/commands/doctor.ts";
+import { type Check, checkDisk, checkTerminal } from "../../../../src/app/cli/doctor/machine.ts";
+import { userFolder } from "../../../../src/app/cli/files/paths.ts";
+import { chooseStyle } from "../../../../src/app/cli/terminal/style.ts";
+import { readProject } from "../../../../src/app/config/trust/files.ts";
+import { trust as giveTrust } from "../../../../src/app/config/trust/trust.ts";
+import { bootOf } from "../../../../src/app/process/process-table.ts";
+import { PRICES_AS_OF } from "../../../../src/runtime/budget/prices.ts";
+import { openSqliteStore } from "../../../../src/storage/store/sqlite/store.ts";
+import { keepSampleRuns } from "../../../support/app/cli/kept-runs.ts";
+import { sous } from "../../../support/app/cli/sous-process.ts";
+import { CommandInTerminal } from "../../../support/app/cli/terminal-screen.ts";
 
 const SECRET = "sk-ant-never-shown-0123456789";
 const root = mkdtempSync(join(tmpdir(), "sous-doctor-"));
@@ -101,29 +106,29 @@ test("every warning and every problem says what to do", async () => {
 
 suite("the key of the model", () => {
   const model = "anthropic/claude-sonnet-4-5";
-  test("is named when it is set, and its value is nowhere", async () => {
+  test("the key of the model is named when it is set, and its value is nowhere", async () => {
     const { env } = home();
     const checks = await examined({ env: { ...env, SOUS_MODEL: model, ANTHROPIC_API_KEY: SECRET } });
     assert.equal(stateIn(checks, "key"), "ok: ANTHROPIC_API_KEY is set");
     assert.equal(JSON.stringify([...checks]).includes(SECRET), false);
   });
-  test("is a problem when it is missing", async () => {
+  test("a missing key of the model is a problem", async () => {
     const { env } = home();
     const checks = await examined({ env: { ...env, SOUS_MODEL: model } });
     assert.equal(stateIn(checks, "key"), "problem: ANTHROPIC_API_KEY is not set");
     assert.equal(codeOf(checks), 1);
   });
-  test("is not needed for a server of one's own", async () => {
+  test("no key is needed for a server of one's own", async () => {
     const { env } = home();
     const checks = await examined({ env, flags: { model: "ollama/llama3" } });
     assert.match(stateIn(checks, "key"), /^ok: none, and none is needed/);
   });
-  test("is no question for answers from a file", async () => {
+  test("no key is asked for when answers come from a file", async () => {
     const checks = await examined({ env: home().env, flags: { model: "script/answers.json" } });
     assert.equal(stateIn(checks, "model"), "ok: script/answers.json, answers from a file");
     assert.equal(checks.has("key"), false);
   });
-  test("of an unknown provider is not asked for", async () => {
+  test("the key of an unknown provider is not asked for", async () => {
     const { env } = home();
     const checks = await examined({ env, flags: { model: "nobody/x" } });
     assert.match(stateIn(checks, "model"), /^problem: No model provider is called "nobody"/);
@@ -131,7 +136,7 @@ suite("the key of the model", () => {
 });
 
 suite("prices", () => {
-  test("are of the date of the shipped table, and of the user's configuration", async () => {
+  test("prices are of the date of the shipped table, and of the user's configuration", async () => {
     const { env, config } = home();
     const table = `ok: the shipped table is of ${PRICES_AS_OF}`;
     assert.equal(stateIn(await examined({ env }), "prices"), table);
@@ -141,7 +146,7 @@ suite("prices", () => {
     assert.equal(stateIn(checks, "prices"), `${table}, and 1 price in your configuration`);
   });
 
-  test("that are not known for the model are a warning only where money is limited", async () => {
+  test("an unknown price of the model is a warning only where money is limited", async () => {
     const { env } = home();
     const flags = { model: "ollama/small" };
     const found = `the shipped table is of ${PRICES_AS_OF}; ollama/small has no price, so its cost is not known`;
@@ -219,7 +224,7 @@ test("programs are looked for and not started", async () => {
 });
 
 suite("the setup", () => {
-  test("is a problem of its own when a setting is wrong: the command ends with 3", async () => {
+  test("a wrong setting is a problem of its own: the command ends with 3", async () => {
     const { env, config } = home();
     mkdirSync(config, { recursive: true, mode: 0o700 });
     writeFileSync(join(config, "config.yaml"), "agent:\n  max_turns: 0\n", { mode: 0o600 });
@@ -227,7 +232,7 @@ suite("the setup", () => {
     assert.match(stateIn(checks, "configuration"), /^problem: 1 mistake, first .*config\.yaml:2:\d+: /);
     assert.equal(codeOf(checks), 3);
   });
-  test("names the command of a key and does not run it", async () => {
+  test("the check of the key names its command and does not run it", async () => {
     const { env, path, config } = home();
     const marker = join(path, "marker");
     mkdirSync(config, { recursive: true, mode: 0o700 });
@@ -237,7 +242,7 @@ suite("the setup", () => {
     assert.equal(stateIn(checks, "key"), "ok: from provider.api_key_command, which was not run");
     assert.equal(existsSync(marker), false);
   });
-  test("B4.1: of a project counts for nothing before it is trusted, and is not even complained about", async () => {
+  test("B4.1: the setup of a project counts for nothing before it is trusted, and is not even complained about", async () => {
     const { env, path } = home();
     const project = join(path, "project");
     mkdirSync(join(project, ".sous/agents"), { recursive: true });
@@ -249,7 +254,7 @@ suite("the setup", () => {
     assert.equal(stateIn(checks, "agents"), "ok: no agent files");
     assert.equal(codeOf(checks), 0);
   });
-  test("B4.2: says what has changed in a project that was trusted, also when nothing of it is left", async () => {
+  test("B4.2: doctor says what has changed in a project that was trusted, also when nothing of it is left", async () => {
     const { env, path } = home();
     const project = join(path, "project");
     mkdirSync(project, { recursive: true });
@@ -262,7 +267,7 @@ suite("the setup", () => {
     const checks = await examined({ env, cwd: project });
     assert.match(stateIn(checks, "trust"), /^warning: .* has changed since it was trusted \(removed AGENTS\.md\)/);
   });
-  test("says which files of a trusted project are read, and what is wrong with the list of the trusted ones", async () => {
+  test("doctor says which files of a trusted project are read, and what is wrong with the list of the trusted ones", async () => {
     const { env, path, state } = home();
     const project = join(path, "project");
     mkdirSync(project, { recursive: true });
@@ -278,7 +283,7 @@ suite("the setup", () => {
     assert.match(stateIn(checks, "trust"), /^problem: .*trust\.json/);
     assert.equal(checks.get("trust")?.fix, "sous trust --revoke, then sous trust");
   });
-  test("has the agents of the user, and one that cannot be loaded is a problem", async () => {
+  test("the agents of the user are listed, and one that cannot be loaded is a problem", async () => {
     const { env, config } = home();
     mkdirSync(join(config, "agents"), { recursive: true, mode: 0o700 });
     const [scout, broken] = [join(config, "agents/scout.md"), join(config, "agents/broken.md")];
@@ -304,20 +309,20 @@ suite("folders", () => {
       assert.equal((await examined({ env })).get("config folder")?.state, state);
     });
   }
-  test("that are something else are a problem", async () => {
+  test("a file in place of a folder is a problem", async () => {
     const { path, env } = home();
     mkdirSync(join(path, ".config"));
     writeFileSync(join(path, ".config/sous"), "");
     assert.match(stateIn(await examined({ env }), "config folder"), /^problem: .* is not a folder$/);
   });
-  test("that cannot be made, because nothing can be written above them, are a problem", async () => {
+  test("folders that cannot be made, because nothing can be written above them, are a problem", async () => {
     const { path, env } = home();
     const link = join(path, "link");
     symlinkSync(join(path, "gone"), link);
     const found = await examined({ env: { ...env, XDG_CONFIG_HOME: link } });
     assert.equal(stateIn(found, "config folder"), `problem: ${link}/sous cannot be made: ${link} is not writable`);
   });
-  test("of another user are a problem", { skip: process.getuid?.() !== 0 }, async () => {
+  test("folders of another user are a problem", { skip: process.getuid?.() !== 0 }, async () => {
     const { env, config } = home();
     mkdirSync(config, { recursive: true, mode: 0o700 });
     chownSync(config, 12_345, 12_345);
@@ -325,18 +330,18 @@ suite("folders", () => {
     assert.equal(stateIn(checks, "config folder"), `problem: ${config} belongs to another user (12345)`);
     assert.equal(checks.get("config folder")?.fix, `chown -R 0 ${config}`);
   });
-  test("on a disk without any room are a problem", { skip: process.platform !== "linux" }, () => {
+  test("a disk without any room is a problem", { skip: process.platform !== "linux" }, () => {
     const { state, found } = checkDisk("/proc/no/sous.db");
     assert.deepEqual([state, found], ["problem", "0 MB free at /proc"]);
   });
-  test("with settings that others can change are a problem", async () => {
+  test("settings that others can change are a problem", async () => {
     const { env, config } = home();
     mkdirSync(config, { recursive: true, mode: 0o700 });
     writeFileSync(join(config, "config.yaml"), "");
     chmodSync(join(config, "config.yaml"), 0o666);
     assert.match(stateIn(await examined({ env }), "settings file"), /^problem: .* can be changed by others$/);
   });
-  test("without a home are a problem that says which variable helps", async () => {
+  test("folders without a home are a problem that says which variable helps", async () => {
     const checks = await examined({ env: { PATH: "/nonexistent" } });
     assert.match(stateIn(checks, "config folder"), /^problem: HOME is not set.*XDG_CONFIG_HOME/);
     assert.match(stateIn(checks, "database"), /^problem: HOME is not set.*--db-path/);
@@ -344,7 +349,7 @@ suite("folders", () => {
 });
 
 suite("the database", () => {
-  test("is described, and a look leaves no trace", async () => {
+  test("the database is described, and a look leaves no trace", async () => {
     const { env, database } = home();
     {
       await using store = await openSqliteStore(database);
@@ -356,7 +361,7 @@ suite("the database", () => {
     assert.equal(statSync(database, { bigint: true }).mtimeNs, before);
     assert.equal(existsSync(`${database}-wal`), false);
   });
-  test("that is damaged is a problem", async () => {
+  test("a damaged database is a problem", async () => {
     const { env, database } = home();
     {
       await using store = await openSqliteStore(database);
@@ -369,7 +374,7 @@ suite("the database", () => {
     assert.equal(checks.get("database")?.state, "problem");
     assert.equal(codeOf(checks), 1);
   });
-  test("that is damaged in one place is told what the check found, and what to do", async () => {
+  test("of a database that is damaged in one place doctor tells what the check found, and what to do", async () => {
     const { env, database } = home();
     {
       await using store = await openSqliteStore(database);
@@ -381,7 +386,7 @@ suite("the database", () => {
     assert.match(stateIn(checks, "database"), /^problem: .*\/sous\.db is damaged: ./);
     assert.equal(checks.get("database")?.fix, "keep a copy, and give another file with --db-path");
   });
-  test("that is something else is a problem", async () => {
+  test("a file that is no database is a problem", async () => {
     const { env, path } = home();
     const file = join(path, "notes.txt");
     writeFileSync(file, "Nothing to see.\n".repeat(100));

@@ -4,15 +4,15 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
-import { CommandError } from "../../src/cli/exit-codes.ts";
-import { endingSentence, exitCodeOfRun } from "../../src/cli/run/ending.ts";
-import { failureBefore, runOutput } from "../../src/cli/run/output.ts";
-import { MissingKey, StoreError, UserError } from "../../src/core/errors.ts";
-import type { RunStatus } from "../../src/core/outcome.ts";
-import { type RunResult, withoutRun } from "../../src/core/runtime.ts";
-import { openSqliteStore } from "../../src/store/sqlite/store.ts";
-import { runInProcess } from "./in-process.ts";
-import { type Act, runProcess, type ScriptFolder, scriptFolder } from "./run-process.ts";
+import { CommandError } from "../../../../src/app/cli/exit-codes.ts";
+import { endingSentence, exitCodeOfRun } from "../../../../src/app/cli/run/ending.ts";
+import { failureBefore, runOutput } from "../../../../src/app/cli/run/output.ts";
+import { MissingKey, StoreError, UserError } from "../../../../src/core/errors.ts";
+import type { RunStatus } from "../../../../src/core/outcome.ts";
+import { type RunResult, withoutRun } from "../../../../src/core/runtime.ts";
+import { openSqliteStore } from "../../../../src/storage/store/sqlite/store.ts";
+import { runInProcess } from "../../../support/app/cli/in-process.ts";
+import { type Act, runProcess, type ScriptFolder, scriptFolder } from "../../../support/app/cli/run-process.ts";
 
 type Format = "text" | "json" | "stream-json";
 

@@ -7,8 +7,8 @@ import { spawn } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { inProcess } from "./in-process.ts";
-import { compiled, type Ended, MAIN } from "./sous-process.ts";
+import { inProcess } from "../../../support/app/cli/in-process.ts";
+import { compiled, type Ended, MAIN } from "../../../support/app/cli/sous-process.ts";
 
 export type Typed = {
   /** A project, by its name. */

@@ -5,10 +5,10 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { Fixture } from "@copilotkit/aimock";
-import { startAimock, usage } from "../model/aimock.ts";
-import { assertGolden } from "./golden.ts";
-import { runInProcess } from "./in-process.ts";
-import { runProcess, scriptFolder } from "./run-process.ts";
+import { assertGolden } from "../../../support/app/cli/golden.ts";
+import { runInProcess } from "../../../support/app/cli/in-process.ts";
+import { runProcess, scriptFolder } from "../../../support/app/cli/run-process.ts";
+import { startAimock, usage } from "../../../support/runtime/model/aimock.ts";
 
 const SENTENCES = [
   "Use a subagent to research X, label it async_research",

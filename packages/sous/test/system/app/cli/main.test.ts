@@ -6,12 +6,12 @@ import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readdirSync, r
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, suite, test } from "node:test";
-import { temporaryTree } from "../tools/temporary-tree.ts";
-import { assertGolden } from "./golden.ts";
-import { inProcess } from "./in-process.ts";
-import { MAIN, PACKAGE, sous } from "./sous-process.ts";
+import { assertGolden } from "../../../support/app/cli/golden.ts";
+import { inProcess } from "../../../support/app/cli/in-process.ts";
+import { MAIN, PACKAGE, sous } from "../../../support/app/cli/sous-process.ts";
+import { temporaryTree } from "../../../support/app/tools/temporary-tree.ts";
 
-const SNAPSHOTS = join(import.meta.dirname, "../snapshots");
+const SNAPSHOTS = join(import.meta.dirname, "../../../snapshots");
 
 test("--version tells the version and nothing else", async () => {
   const { version } = JSON.parse(readFileSync(join(PACKAGE, "package.json"), "utf8"));

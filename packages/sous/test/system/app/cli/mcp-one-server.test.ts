@@ -5,7 +5,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as wait } from "node:timers/promises";
-import { type AgentStage, agentFile, agentStage, calls, DONE } from "./agent-stage.ts";
+import { type AgentStage, agentFile, agentStage, calls, DONE } from "../../../support/app/cli/agent-stage.ts";
 
 const SERVER = join(import.meta.dirname, "meeting-mcp-server.mjs");
 const PATIENCE_MS = 20_000;

@@ -6,8 +6,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { openSqliteStore } from "../../src/store/sqlite/store.ts";
-import { type ServeStage, serveCommand, serveStage, toolCall, wireClient } from "../mcp/serve-stage.ts";
+import { openSqliteStore } from "../../../../src/storage/store/sqlite/store.ts";
+import { type ServeStage, serveCommand, serveStage, toolCall, wireClient } from "../../bridges/mcp/serve-stage.ts";
 
 /** A command that cannot be mistaken for one of another test, and that ignores a polite end. */
 function stubborn(mark: string): string {

@@ -5,10 +5,10 @@ import { existsSync, readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { isAlive, until } from "../mcp/hostile.ts";
-import { serveStage, toolCall, wireClient } from "../mcp/serve-stage.ts";
-import { type AgentStage, agentStage, calls, DONE } from "./agent-stage.ts";
-import { sous } from "./sous-process.ts";
+import { type AgentStage, agentStage, calls, DONE } from "../../../support/app/cli/agent-stage.ts";
+import { sous } from "../../../support/app/cli/sous-process.ts";
+import { isAlive, until } from "../../../support/bridges/mcp/hostile.ts";
+import { serveStage, toolCall, wireClient } from "../../bridges/mcp/serve-stage.ts";
 
 const SILENT = `require("node:fs").appendFileSync(process.argv[1], process.pid + "\\n"); setInterval(() => {}, 1000)`;
 

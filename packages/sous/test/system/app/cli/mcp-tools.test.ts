@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { appendFile, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { type AgentStage, agentFile, agentStage, calls, DONE } from "./agent-stage.ts";
-import { sous } from "./sous-process.ts";
+import { type AgentStage, agentFile, agentStage, calls, DONE } from "../../../support/app/cli/agent-stage.ts";
+import { sous } from "../../../support/app/cli/sous-process.ts";
 
 const TOY = join(import.meta.dirname, "toy-mcp-server.mjs");
 

@@ -6,12 +6,12 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { suite, test } from "node:test";
-import { noUsage } from "../../src/core/usage.ts";
-import { openSqliteStore, type SqliteStore } from "../../src/store/sqlite/store.ts";
-import { sampleTree } from "../../src/testing/sample-tree.ts";
-import { samplesOf } from "../telemetry/metric-text.ts";
-import { inProcess } from "./in-process.ts";
-import { compiled, dataFolder, MAIN } from "./sous-process.ts";
+import { noUsage } from "../../../../src/core/usage.ts";
+import { openSqliteStore, type SqliteStore } from "../../../../src/storage/store/sqlite/store.ts";
+import { sampleTree } from "../../../../src/testing/sample-tree.ts";
+import { inProcess } from "../../../support/app/cli/in-process.ts";
+import { compiled, dataFolder, MAIN } from "../../../support/app/cli/sous-process.ts";
+import { samplesOf } from "../../../support/bridges/telemetry/metric-text.ts";
 
 type Served = AsyncDisposable & {
   url: string;

@@ -4,10 +4,10 @@ import assert from "node:assert/strict";
 import { mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { suite, test } from "node:test";
-import { findNested } from "../../src/cli/application/nested-notes.ts";
-import { temporaryTree } from "../tools/temporary-tree.ts";
-import { type AgentStage, agentFile, agentStage, calls, DONE } from "./agent-stage.ts";
-import { sous } from "./sous-process.ts";
+import { findNested } from "../../../../src/app/cli/application/nested-notes.ts";
+import { type AgentStage, agentFile, agentStage, calls, DONE } from "../../../support/app/cli/agent-stage.ts";
+import { sous } from "../../../support/app/cli/sous-process.ts";
+import { temporaryTree } from "../../../support/app/tools/temporary-tree.ts";
 
 const FILES = {
   "project/AGENTS.md": "Top.",

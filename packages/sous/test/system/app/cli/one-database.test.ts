@@ -2,11 +2,11 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { COMMAND_TABLE } from "../../src/cli/table/help.ts";
-import { NO_OWNER } from "../../src/core/store.ts";
-import { openSqliteStore } from "../../src/store/sqlite/store.ts";
-import { sampleTree } from "../../src/testing/sample-tree.ts";
-import { sourceFiles } from "../source-files.ts";
+import { COMMAND_TABLE } from "../../../../src/app/cli/table/help.ts";
+import { NO_OWNER } from "../../../../src/core/store.ts";
+import { openSqliteStore } from "../../../../src/storage/store/sqlite/store.ts";
+import { sampleTree } from "../../../../src/testing/sample-tree.ts";
+import { sourceFiles } from "../../../support/source-files.ts";
 import { type FolderStage, openFolders } from "./folder-stage.ts";
 
 const MINE = "01K2H0AAAA0000000000000001";
@@ -58,28 +58,28 @@ test("every command that has a database is tried here, and takes the options tha
 test("a database is opened only where the one rule has chosen its file", () => {
   const openers = (word: RegExp) =>
     sourceFiles()
-      .filter(({ path, text }) => path.startsWith("cli/") && word.test(text))
+      .filter(({ path, text }) => path.startsWith("app/cli/") && word.test(text))
       .map(({ path }) => path)
       .sort();
   assert.deepEqual(openers(/\bdatabaseFile\(/), [
-    "cli/application/guards.ts",
-    "cli/commands/doctor.ts",
-    "cli/files/paths.ts",
-    "cli/stored/database.ts",
+    "app/cli/application/guards.ts",
+    "app/cli/commands/doctor.ts",
+    "app/cli/files/paths.ts",
+    "app/cli/stored/database.ts",
   ]);
   assert.deepEqual(openers(/\bfindDatabase\(/), [
-    "cli/commands/chat.ts",
-    "cli/commands/metrics.ts",
-    "cli/commands/replay.ts",
-    "cli/commands/resume.ts",
-    "cli/commands/stats.ts",
-    "cli/stored/database.ts",
+    "app/cli/commands/chat.ts",
+    "app/cli/commands/metrics.ts",
+    "app/cli/commands/replay.ts",
+    "app/cli/commands/resume.ts",
+    "app/cli/commands/stats.ts",
+    "app/cli/stored/database.ts",
   ]);
   assert.deepEqual(openers(/\bopenForRun\(/), [
-    "cli/application/machine.ts",
-    "cli/commands/demo.ts",
-    "cli/serve/shared-parts.ts",
-    "cli/stored/database.ts",
+    "app/cli/application/machine.ts",
+    "app/cli/commands/demo.ts",
+    "app/cli/serve/over-stdio.ts",
+    "app/cli/stored/database.ts",
   ]);
 });
 

@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { permissions } from "../../src/cli/commands/permissions.ts";
-import { temporaryTree } from "../tools/temporary-tree.ts";
-import { inProcess } from "./in-process.ts";
-import { sous } from "./sous-process.ts";
+import { permissions } from "../../../../src/app/cli/commands/permissions.ts";
+import { inProcess } from "../../../support/app/cli/in-process.ts";
+import { sous } from "../../../support/app/cli/sous-process.ts";
+import { temporaryTree } from "../../../support/app/tools/temporary-tree.ts";
 
 test("B5.3: permissions test names the answer, the rule that decides and what is not understood", async () => {
   await using tree = await temporaryTree({

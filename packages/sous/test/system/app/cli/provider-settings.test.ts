@@ -8,12 +8,12 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
-import { modelSource } from "../../src/cli/application/models.ts";
-import { agent } from "../../src/core/agent.ts";
-import type { Configuration, ProviderSettings } from "../../src/core/configuration.ts";
-import { MissingKey } from "../../src/core/errors.ts";
-import { openPrograms } from "../../src/process/programs.ts";
-import { runtimeOn } from "../../src/runtime.ts";
+import { modelSource } from "../../../../src/app/cli/application/models.ts";
+import type { Configuration } from "../../../../src/app/config/configuration.ts";
+import { openPrograms } from "../../../../src/app/process/programs.ts";
+import { agent } from "../../../../src/core/agent.ts";
+import { MissingKey } from "../../../../src/core/errors.ts";
+import { runtimeOn } from "../../../../src/runtime.ts";
 
 const KEY = "key-of-the-user";
 const MODEL = "anthropic/claude-haiku-4-5";
@@ -33,10 +33,14 @@ suite("E1: provider settings", () => {
   after(() => server.close());
 
   /** What the server heard when a run asked this model. */
-  async function askedBy(model: string, settings: Partial<ProviderSettings>, env: Record<string, string> = {}) {
+  async function askedBy(
+    model: string,
+    settings: Partial<Configuration["provider"]>,
+    env: Record<string, string> = {},
+  ) {
     await using programs = openPrograms({ environment: process.env });
     heard.length = 0;
-    const provider = { baseUrl, timeoutMs: 60_000, maxRetries: 0, maxConcurrentCalls: 1, ...settings };
+    const provider = { baseUrl, timeout: 60, callTimeout: 1200, maxRetries: 0, maxConcurrentCalls: 1, ...settings };
     const source = await modelSource({ cwd: "/", env, programs }, { model: MODEL, provider } as Configuration);
     const lead = agent({ name: "lead", model });
     await assert.rejects(async () => runtimeOn(source.resolve, {}).run(lead, "Hello"));
@@ -70,7 +74,7 @@ suite("E1: provider settings", () => {
     assert.deepEqual(requests, []);
   });
 
-  const missing: [what: string, settings: Partial<ProviderSettings>, message: RegExp][] = [
+  const missing: [what: string, settings: Partial<Configuration["provider"]>, message: RegExp][] = [
     ["a variable that is not set", { apiKeyEnv: "MY_OWN" }, /^The key is expected in MY_OWN/],
     ["a command that fails", { apiKeyCommand: `false ${KEY}` }, /^provider\.api_key_command \(false\) gave no key/],
     ["a command that says more than a key", { apiKeyCommand: `echo ${KEY} and more` }, /must print one word$/],

@@ -5,16 +5,16 @@ import { spawn } from "node:child_process";
 import { readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
-import { replay as replayCommand } from "../../src/cli/commands/replay.ts";
-import { replayPrune } from "../../src/cli/replay/export.ts";
-import { readOptions } from "../../src/cli/table/options.ts";
-import { REPLAY } from "../../src/cli/table/replay-entry.ts";
-import { openOutput } from "../../src/cli/terminal/output.ts";
-import { openSqliteStore } from "../../src/store/sqlite/store.ts";
-import { inProcess } from "./in-process.ts";
-import { IDS, keepSampleRuns } from "./kept-runs.ts";
-import { runProcess } from "./run-process.ts";
-import { dataFolder, type Ended, MAIN } from "./sous-process.ts";
+import { replay as replayCommand } from "../../../../src/app/cli/commands/replay.ts";
+import { replayPrune } from "../../../../src/app/cli/replay/export.ts";
+import { readOptions } from "../../../../src/app/cli/table/options.ts";
+import { REPLAY } from "../../../../src/app/cli/table/stored-entries.ts";
+import { openOutput } from "../../../../src/app/cli/terminal/output.ts";
+import { openSqliteStore } from "../../../../src/storage/store/sqlite/store.ts";
+import { inProcess } from "../../../support/app/cli/in-process.ts";
+import { IDS, keepSampleRuns } from "../../../support/app/cli/kept-runs.ts";
+import { runProcess } from "../../../support/app/cli/run-process.ts";
+import { dataFolder, type Ended, MAIN } from "../../../support/app/cli/sous-process.ts";
 
 const EVERYTHING = "This deletes everything that is stored: 3 trees. Delete all?";
 

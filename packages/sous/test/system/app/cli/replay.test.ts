@@ -2,12 +2,12 @@
 
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
-import { replay as replayCommand } from "../../src/cli/commands/replay.ts";
-import { openSqliteStore } from "../../src/store/sqlite/store.ts";
-import { assertGolden } from "./golden.ts";
-import { inProcess } from "./in-process.ts";
-import { HOSTILE_LABEL, IDS, keepSampleRuns } from "./kept-runs.ts";
-import { dataFolder, type Ended, sous } from "./sous-process.ts";
+import { replay as replayCommand } from "../../../../src/app/cli/commands/replay.ts";
+import { openSqliteStore } from "../../../../src/storage/store/sqlite/store.ts";
+import { assertGolden } from "../../../support/app/cli/golden.ts";
+import { inProcess } from "../../../support/app/cli/in-process.ts";
+import { HOSTILE_LABEL, IDS, keepSampleRuns } from "../../../support/app/cli/kept-runs.ts";
+import { dataFolder, type Ended, sous } from "../../../support/app/cli/sous-process.ts";
 
 type Folder = Awaited<ReturnType<typeof dataFolder>>;
 
@@ -32,17 +32,17 @@ function assertPrinted(name: string, { code, stdout, stderr }: Ended): void {
 
 suite("together", () => {
   suite("G4: sous replay --list", () => {
-    test("shows all runs, newest first, with the roots marked", async () => {
+    test("--list shows all runs, newest first, with the roots marked", async () => {
       assertPrinted("replay-list.txt", await replay("--list"));
       const asProcess = await sous(["replay", "-l", "--limit", "5"], { env: folder.env });
       assertPrinted("replay-list.txt", asProcess);
     });
 
-    test("shows a page, and says how to see the next", async () => {
+    test("--list shows a page, and says how to see the next", async () => {
       assertPrinted("replay-list-page.txt", await replay("-l", "--limit", "2", "--offset", "1", "--ascii"));
     });
 
-    test("shows what has a status, or started since", async () => {
+    test("--list shows what has a status, or started since", async () => {
       const idsIn = ({ stdout }: Ended) => stdout.match(/^\S (\w{26})/gm)?.map((each) => each.slice(2)) ?? [];
       assert.deepEqual(idsIn(await replay("-l", "--status", "interrupted")), [IDS.broken]);
       assert.deepEqual(idsIn(await replay("-l", "--status", "incomplete")), [IDS.reader]);
@@ -51,7 +51,7 @@ suite("together", () => {
       assert.deepEqual([code, stdout, stderr], [0, "", "No run matches; sous replay --list shows the newest.\n"]);
     });
 
-    test("is one object for scripts, with everything a run has", async () => {
+    test("--list --json is one object for scripts, with everything a run has", async () => {
       const { code, stdout } = await replay("--list", "--json", "--limit", "4", "--offset", "1");
       assert.equal(code, 0);
       const { schema, runs, limit, offset, has_more } = JSON.parse(stdout);
@@ -101,7 +101,7 @@ suite("together", () => {
       assert.doesNotMatch(stdout, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
     });
 
-    test("without a database says what makes one, and that is no failure", async () => {
+    test("--list without a database says what makes one, and that is no failure", async () => {
       await using empty = await dataFolder();
       const sentence = `There are no runs yet: no database at ${empty.file}. sous demo makes one.\n`;
       const list = await inProcess(["replay", "--list"], { env: empty.env });
@@ -112,7 +112,7 @@ suite("together", () => {
       assert.deepEqual([id.code, id.stdout, id.stderr], [1, "", `error: ${sentence}`]);
     });
 
-    test("on a database without runs says the same", async () => {
+    test("--list on a database without runs says what makes one", async () => {
       await using empty = await dataFolder();
       await (await openSqliteStore(empty.file))[Symbol.asyncDispose]();
       const { code, stdout, stderr } = await inProcess(["replay", "--list"], { env: empty.env });
@@ -121,20 +121,20 @@ suite("together", () => {
   });
 
   suite("G4: sous replay --id", () => {
-    test("shows the task, the numbered messages and what the run was", async () => {
+    test("--id shows the task, the numbered messages and what the run was", async () => {
       assertPrinted("replay-id.txt", await replay("--id", IDS.scout));
       assertPrinted("replay-id.txt", await replay("-i", IDS.scout.toLowerCase()));
     });
 
-    test("shows do not cut long texts when it is asked to", async () => {
+    test("--id --full does not cut long texts", async () => {
       assertPrinted("replay-id-full.txt", await replay("--id", IDS.scout, "--full"));
     });
 
-    test("shows hostile words as words", async () => {
+    test("--id shows hostile words as words", async () => {
       assertPrinted("replay-id-hostile.txt", await replay("--id", "01K2F9", "--full"));
     });
 
-    test("shows a request as it was sent", async () => {
+    test("--id --request shows a request as it was sent", async () => {
       assertPrinted("replay-request-1.txt", await replay("--id", IDS.lead, "--request", "1"));
       assertPrinted("replay-request-2.txt", await replay("--id", IDS.scout, "--request", "2"));
       const { code, stdout, stderr } = await replay("--id", IDS.scout, "--request", "3");
@@ -142,7 +142,7 @@ suite("together", () => {
       assert.equal(stderr, `error: Run ${IDS.scout} made 2 requests; --request 3 is not one of them\n`);
     });
 
-    test("is one object for scripts", async () => {
+    test("--id --json is one object for scripts", async () => {
       const { code, stdout } = await replay("--id", IDS.reader, "--json");
       assert.equal(code, 0);
       assertGolden("replay-id.json", stdout.trimEnd().split("\n"));
@@ -152,16 +152,16 @@ suite("together", () => {
   });
 
   suite("G4: sous replay --tree", () => {
-    test("shows the whole tree of a run, whichever of its runs is named", async () => {
+    test("--tree shows the whole tree of a run, whichever of its runs is named", async () => {
       assertPrinted("replay-tree.txt", await replay("--tree", "--id", IDS.lead));
       assertPrinted("replay-tree.txt", await replay("-ti", IDS.scout));
     });
 
-    test("says how to continue one that was interrupted", async () => {
+    test("--tree says how to continue a run that was interrupted", async () => {
       assertPrinted("replay-tree-broken.txt", await replay("--tree", "--id", "last"));
     });
 
-    test("is one object for scripts, parents before children", async () => {
+    test("--tree --json is one object for scripts, parents before children", async () => {
       const { stdout } = await replay("--tree", "--id", IDS.reader, "--json");
       const { schema, root_id, runs } = JSON.parse(stdout);
       assert.deepEqual([schema, root_id], ["sous.tree.v1", IDS.lead]);
@@ -221,7 +221,7 @@ suite("together", () => {
       });
     }
 
-    test("and as an object for scripts", async () => {
+    test("with --json what cannot be done is an object for scripts", async () => {
       const { code, stdout, stderr } = await sous(["replay", "--id", "01K2F8ZZZZ", "--json"], { env: folder.env });
       assert.equal(code, 1);
       const message = `Unknown run 01K2F8ZZZZ. ${list}`;

@@ -4,17 +4,17 @@ import assert from "node:assert/strict";
 import { statSync } from "node:fs";
 import { dirname } from "node:path";
 import { after, before, suite, test } from "node:test";
-import { resume } from "../../src/cli/commands/resume.ts";
-import { exitCodeFor } from "../../src/cli/report-error.ts";
-import { messageOf } from "../../src/core/errors.ts";
-import type { RunStart } from "../../src/core/event.ts";
-import { NO_OWNER } from "../../src/core/store.ts";
-import { openSqliteStore } from "../../src/store/sqlite/store.ts";
-import { type SampleTree, sampleTree } from "../../src/testing/sample-tree.ts";
-import { temporaryTree } from "../tools/temporary-tree.ts";
-import { inProcess } from "./in-process.ts";
-import { IDS, keepSampleRuns } from "./kept-runs.ts";
-import { dataFolder, type Ended, sous } from "./sous-process.ts";
+import { resume } from "../../../../src/app/cli/commands/resume.ts";
+import { exitCodeFor } from "../../../../src/app/cli/report-error.ts";
+import { messageOf } from "../../../../src/core/errors.ts";
+import type { RunStart } from "../../../../src/core/event.ts";
+import { NO_OWNER } from "../../../../src/core/store.ts";
+import { openSqliteStore } from "../../../../src/storage/store/sqlite/store.ts";
+import { type SampleTree, sampleTree } from "../../../../src/testing/sample-tree.ts";
+import { inProcess } from "../../../support/app/cli/in-process.ts";
+import { IDS, keepSampleRuns } from "../../../support/app/cli/kept-runs.ts";
+import { dataFolder, type Ended, sous } from "../../../support/app/cli/sous-process.ts";
+import { temporaryTree } from "../../../support/app/tools/temporary-tree.ts";
 
 const FILES = { "one.py": "def first():\n  pass\n\ndef second():\n  pass\n", "notes.txt": "nothing\n" };
 
@@ -129,7 +129,7 @@ suite("together", () => {
       const again = await stage.run("resume", id);
       const { id: last } = await stage.tree();
       const sentence = new RegExp(
-        `^error: Run ${id} has completed\\. To continue from one of its turns in a copy: sous resume \\w+ --fork\\n$`,
+        `^error: Run ${id} has completed\\. Give it a message to continue with, or fork it: sous resume \\w+ --fork\\n$`,
       );
       assert.deepEqual([again.code, again.stdout, last], [1, "", id]);
       assert.match(again.stderr, sentence);
@@ -144,7 +144,7 @@ suite("together", () => {
       const modes = [stage.file, dirname(stage.file)].map((path) => (statSync(path).mode & 0o777).toString(8));
       assert.deepEqual(modes, ["600", "700"], "only its owner can read it");
       const again = await stage.run("resume", id);
-      const hint = `Run ${id} has completed. To continue from one of its turns in a copy: sous resume ${id} --fork`;
+      const hint = `Run ${id} has completed. Give it a message to continue with, or fork it: sous resume ${id} --fork`;
       assert.deepEqual([again.code, again.stdout, again.stderr], [1, "", `error: ${hint}\n`]);
       const fork = await stage.run("resume", id, "--fork", "--at", "1", "--json");
       assert.equal(fork.code, 0, fork.stderr);
@@ -204,7 +204,7 @@ suite("together", () => {
         [IDS.scout],
         1,
         new RegExp(
-          `^Run ${IDS.scout} is a child, and a tree is continued as a whole: sous resume ${IDS.lead} --db-path .*$`,
+          `^Run ${IDS.scout} is a child: a tree is continued as a whole, so name its root, ${IDS.lead}: sous resume ${IDS.lead} --db-path .*$`,
         ),
       ],
       [

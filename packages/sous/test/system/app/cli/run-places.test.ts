@@ -4,10 +4,10 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { closeSync, existsSync, openSync } from "node:fs";
 import { suite, test } from "node:test";
-import { inProcess, runInProcess } from "./in-process.ts";
-import { scriptFolder } from "./run-process.ts";
-import { compiled, MAIN, sous } from "./sous-process.ts";
-import { CommandInTerminal } from "./terminal-screen.ts";
+import { inProcess, runInProcess } from "../../../support/app/cli/in-process.ts";
+import { scriptFolder } from "../../../support/app/cli/run-process.ts";
+import { compiled, MAIN, sous } from "../../../support/app/cli/sous-process.ts";
+import { CommandInTerminal } from "../../../support/app/cli/terminal-screen.ts";
 
 const LISTS = { calls: [{ tool: "list_files", input: {} }] };
 const SCRIPTS = {

@@ -4,10 +4,10 @@ import assert from "node:assert/strict";
 import { createServer } from "node:net";
 import { after, suite, test } from "node:test";
 import type { Fixture } from "@copilotkit/aimock";
-import { startAimock, usage } from "../model/aimock.ts";
-import { runInProcess } from "./in-process.ts";
-import { runProcess, scriptFolder } from "./run-process.ts";
-import type { Ended } from "./sous-process.ts";
+import { runInProcess } from "../../../support/app/cli/in-process.ts";
+import { runProcess, scriptFolder } from "../../../support/app/cli/run-process.ts";
+import type { Ended } from "../../../support/app/cli/sous-process.ts";
+import { startAimock, usage } from "../../../support/runtime/model/aimock.ts";
 
 /** Never to be seen again, wherever it is sent. */
 const SECRET = "sk-ant-api03-neverprintthis";

@@ -6,14 +6,14 @@ import { join } from "node:path";
 import { suite, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
-import { openApplication } from "../../src/cli/application/open.ts";
-import { watchHeadless } from "../../src/cli/run/headless.ts";
-import type { RunRequest } from "../../src/cli/run/request.ts";
-import { readOptions } from "../../src/cli/table/options.ts";
-import { RUN } from "../../src/cli/table/run-entries.ts";
-import { readRunFlags } from "../../src/cli/table/run-flags.ts";
-import { catchInterrupts, patienceAfter } from "../../src/cli/terminal/interrupts.ts";
-import { dataFolder, sous } from "./sous-process.ts";
+import { openApplication } from "../../../../src/app/cli/application/open.ts";
+import { watchHeadless } from "../../../../src/app/cli/commands/run.ts";
+import type { RunRequest } from "../../../../src/app/cli/run/request.ts";
+import { readOptions } from "../../../../src/app/cli/table/options.ts";
+import { RUN } from "../../../../src/app/cli/table/run-entries.ts";
+import { readRunFlags } from "../../../../src/app/cli/table/run-flags.ts";
+import { catchInterrupts, patienceAfter } from "../../../../src/app/cli/terminal/interrupts.ts";
+import { dataFolder, sous } from "../../../support/app/cli/sous-process.ts";
 
 /** Sends the signal to the process that loads a file whose name ends so. */
 function signalWhenLoaded(end: string, signal: NodeJS.Signals): string {

@@ -6,29 +6,34 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { after, suite, test } from "node:test";
-import { exitCodeFor } from "../../src/cli/report-error.ts";
-import { openRunLog } from "../../src/cli/run/log.ts";
-import { openOutlet, runOutput } from "../../src/cli/run/output.ts";
-import { likelyFormat, readOutputSchema, readRunRequest } from "../../src/cli/run/request.ts";
-import { MAX_STDIN_BYTES, readStdin } from "../../src/cli/run/task.ts";
+import { exitCodeFor } from "../../../../src/app/cli/report-error.ts";
+import { openRunLog } from "../../../../src/app/cli/run/log.ts";
+import { openOutlet, runOutput } from "../../../../src/app/cli/run/output.ts";
+import {
+  likelyFormat,
+  MAX_STDIN_BYTES,
+  readOutputSchema,
+  readRunRequest,
+  readStdin,
+} from "../../../../src/app/cli/run/request.ts";
 import {
   catchInterrupts,
   openUnlessStopped,
   patienceAfter,
   type StopSignal,
-} from "../../src/cli/terminal/interrupts.ts";
-import { agent } from "../../src/core/agent.ts";
-import { messageOf } from "../../src/core/errors.ts";
-import { run } from "../../src/runtime.ts";
-import { openSqliteStore } from "../../src/store/sqlite/store.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { calls, says, streams } from "../../src/testing/steps.ts";
-import { simpleTool } from "../requirements/support.ts";
-import { assertGolden } from "./golden.ts";
-import { runInProcess } from "./in-process.ts";
-import { type Act, type RunProcess, runProcess, scriptFolder } from "./run-process.ts";
+} from "../../../../src/app/cli/terminal/interrupts.ts";
+import { agent } from "../../../../src/core/agent.ts";
+import { messageOf } from "../../../../src/core/errors.ts";
+import { run } from "../../../../src/runtime.ts";
+import { openSqliteStore } from "../../../../src/storage/store/sqlite/store.ts";
+import { scriptedModel } from "../../../../src/testing/scripted-model.ts";
+import { calls, says, streams } from "../../../../src/testing/steps.ts";
+import { assertGolden } from "../../../support/app/cli/golden.ts";
+import { runInProcess } from "../../../support/app/cli/in-process.ts";
+import { type Act, type RunProcess, runProcess, scriptFolder } from "../../../support/app/cli/run-process.ts";
+import { simpleTool } from "../../../support/requirements/support.ts";
 
-const SNAPSHOTS = join(import.meta.dirname, "../snapshots");
+const SNAPSHOTS = join(import.meta.dirname, "../../../snapshots");
 const folder = mkdtempSync(join(tmpdir(), "sous-run-test-"));
 after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
 

@@ -4,15 +4,15 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
-import { type JsonField, STATS_JSON, SUMS_JSON } from "../../src/cli/table/json-table.ts";
-import { RECORD_STATUSES } from "../../src/core/store.ts";
-import { openSqliteStore } from "../../src/store/sqlite/store.ts";
-import { type SampleTree, sampleTree } from "../../src/testing/sample-tree.ts";
-import { rootFolder } from "../source-files.ts";
-import { assertGolden } from "./golden.ts";
-import { inProcess } from "./in-process.ts";
-import { tokens } from "./sample-tallies.ts";
-import { dataFolder, type Ended, sous } from "./sous-process.ts";
+import { type JsonField, STATS_JSON, SUMS_JSON } from "../../../../src/app/cli/table/json-table.ts";
+import { RECORD_STATUSES } from "../../../../src/core/store.ts";
+import { openSqliteStore } from "../../../../src/storage/store/sqlite/store.ts";
+import { type SampleTree, sampleTree } from "../../../../src/testing/sample-tree.ts";
+import { assertGolden } from "../../../support/app/cli/golden.ts";
+import { inProcess } from "../../../support/app/cli/in-process.ts";
+import { tokens } from "../../../support/app/cli/sample-tallies.ts";
+import { dataFolder, type Ended, sous } from "../../../support/app/cli/sous-process.ts";
+import { rootFolder } from "../../../support/source-files.ts";
 
 type Folder = Awaited<ReturnType<typeof dataFolder>>;
 
@@ -67,7 +67,7 @@ function stats(...parameters: string[]): Promise<Ended> {
   return inProcess(["stats", ...parameters], { env: { ...folder.env, HOME: "/home/kim" } });
 }
 
-test("shows totals and the four tables, without an escape byte in a pipe", async () => {
+test("sous stats shows totals and the four tables, without an escape byte in a pipe", async () => {
   const { code, stdout, stderr } = await stats();
   assert.deepEqual([code, stderr], [0, ""]);
   assert.ok(!stdout.includes("\u001b"));
@@ -81,7 +81,7 @@ test("K1: the page about it shows what it prints", async () => {
   assert.ok(page.includes(`\`\`\`text\n${(await stats()).stdout}\`\`\`\n`));
 });
 
-test("is painted on request, and in ASCII on request", async () => {
+test("sous stats is painted on request, and in ASCII on request", async () => {
   const painted = (await stats("--color", "always")).stdout;
   assert.ok(painted.includes("\u001b[32m1 completed\u001b[0m"));
   const plain = (await stats("--ascii")).stdout;
@@ -102,7 +102,7 @@ test("--by shows one table, and --since leaves out what started before", async (
 });
 
 suite("--json", () => {
-  test("F5: has the sums of all runs, those of deleted trees and unended runs too", async () => {
+  test("F5: --json has the sums of all runs, those of deleted trees and unended runs too", async () => {
     const { code, stdout, stderr } = await stats("--json");
     assert.deepEqual([code, stderr], [0, ""]);
     const { schema, since, total, agents, models, projects, days } = JSON.parse(stdout);
@@ -146,7 +146,7 @@ suite("--json", () => {
     ]);
   });
 
-  test("has the fields of the reference and no others, whatever --by says", async () => {
+  test("--json has the fields of the reference and no others, whatever --by says", async () => {
     const object = JSON.parse((await stats("--json", "--by", "day", "--since", "2000-01-01")).stdout);
     assert.deepEqual(Object.keys(object), top(STATS_JSON));
     assert.equal(object.since, "2000-01-01T00:00:00.000Z");
@@ -170,7 +170,7 @@ suite("--json", () => {
 
 const LINES = 5001;
 
-test("counts more lines than the store gives at once", async () => {
+test("sous stats counts more lines than the store gives at once", async () => {
   await using large = await dataFolder();
   const tree = sampleTree("busy", NOON);
   tree.start("busy");

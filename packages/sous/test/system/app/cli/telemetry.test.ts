@@ -8,12 +8,12 @@ import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { suite, test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { METRICS } from "../../src/telemetry/names.ts";
-import { editor, home, newSession, say } from "../acp/serve-client.ts";
-import { nameTree, OtlpReceiver } from "../telemetry/otlp-receiver.ts";
-import { child, type Folder, folder, MODEL, USED } from "./chat-folder.ts";
-import { inProcess } from "./in-process.ts";
-import { compiled, type Ended, MAIN, sous } from "./sous-process.ts";
+import { METRICS } from "../../../../src/bridges/telemetry/names.ts";
+import { child, type Folder, folder, MODEL, USED } from "../../../support/app/cli/chat-folder.ts";
+import { inProcess } from "../../../support/app/cli/in-process.ts";
+import { compiled, type Ended, MAIN, sous } from "../../../support/app/cli/sous-process.ts";
+import { editor, home, newSession, say } from "../../bridges/acp/serve-client.ts";
+import { nameTree, OtlpReceiver } from "../../bridges/telemetry/otlp-receiver.ts";
 
 const SCRIPT = {
   sous: [
@@ -179,7 +179,7 @@ suite("F2: a collector in another process", () => {
     assert.doesNotMatch(served.stderr(), /warning: .*(?:exported|Metrics)/);
   });
 
-  test("is where telemetry.otlp_endpoint of the user says, and never where a project says", async () => {
+  test("the collector is where telemetry.otlp_endpoint of the user says, and never where a project says", async () => {
     await using receiver = await OtlpReceiver.start();
     await using place = await folder(SCRIPT);
     const settings = `telemetry: { otlp_endpoint: "${receiver.url}" }\n`;
@@ -202,7 +202,7 @@ suite("F2: a collector that fails", { concurrency: true }, () => {
   /** Without a limit of ours a collector that is gone keeps a process for 11 s and more. A slow machine is slow with both. */
   const mayTake = (plainMs: number): number => 5 * plainMs + 3000;
 
-  test("costs a run one line and about a second at its end, and nothing of its result", async () => {
+  test("a collector that fails costs a run one line and about a second at its end, and nothing of its result", async () => {
     await using hanging = await OtlpReceiver.start("hang");
     await using place = await folder(SCRIPT);
     const perform = (url: string): Promise<Ended> =>
@@ -221,7 +221,7 @@ suite("F2: a collector that fails", { concurrency: true }, () => {
     }
   });
 
-  test("is not named when nothing has happened that it could be told", async () => {
+  test("a collector that fails is not named when nothing has happened that it could be told", async () => {
     await using place = await folder(SCRIPT);
     const env = { ...place.env, OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:1" };
     const { code, stderr } = await sous(["run", "Go.", "--model", "script/none.json"], { cwd: place.cwd, env });
@@ -229,7 +229,7 @@ suite("F2: a collector that fails", { concurrency: true }, () => {
     assert.match(stderr, /^error: [^\n]*none\.json[^\n]*\n$/);
   });
 
-  test("does not keep sous chat either", async () => {
+  test("a collector that fails does not keep sous chat either", async () => {
     await using place = await folder(SCRIPT);
     const chat = (env: Record<string, string>) =>
       sous(["chat", ...MODEL], { cwd: place.cwd, env: { ...place.env, ...env } });
@@ -241,7 +241,7 @@ suite("F2: a collector that fails", { concurrency: true }, () => {
 });
 
 suite("F2: packages of OpenTelemetry", { concurrency: true }, () => {
-  test("that are missing are named in one line, and the run continues", async () => {
+  test("missing packages of OpenTelemetry are named in one line, and the run continues", async () => {
     await using place = await folder(SCRIPT);
     const hook = join(place.cwd, "missing.mjs");
     writeFileSync(
@@ -269,7 +269,7 @@ registerHooks({ resolve(name, context, next) {
 });
 
 suite("F4: --metrics-port", { concurrency: true }, () => {
-  test("serves the metrics of a run while it works, on a port that it names", async () => {
+  test("--metrics-port serves the metrics of a run while it works, on a port that it names", async () => {
     await using place = await folder(STUCK);
     const run = spawn(process.execPath, [MAIN, "run", "Go", ...MODEL, "--metrics-port", "0"], {
       cwd: place.cwd,
@@ -293,7 +293,7 @@ suite("F4: --metrics-port", { concurrency: true }, () => {
     await ended;
   });
 
-  test("that is in use is one warning, and stdout stays clean", async () => {
+  test("a metrics port that is in use is one warning, and stdout stays clean", async () => {
     await using place = await folder(SCRIPT);
     const server = createServer().listen(0, "127.0.0.1");
     await once(server, "listening");

@@ -9,11 +9,11 @@ import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFi
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { openSqliteStore } from "../../src/store/sqlite/store.ts";
-import { comparable, cutLines, TRANSCRIPT, withStableIds } from "../docs/transcript-text.ts";
-import { rootFolder } from "../source-files.ts";
-import { inProcess } from "./in-process.ts";
-import { compiled, MAIN } from "./sous-process.ts";
+import { openSqliteStore } from "../../../../src/storage/store/sqlite/store.ts";
+import { inProcess } from "../../../support/app/cli/in-process.ts";
+import { compiled, MAIN } from "../../../support/app/cli/sous-process.ts";
+import { rootFolder } from "../../../support/source-files.ts";
+import { comparable, cutLines, TRANSCRIPT, withStableIds } from "../../docs/transcript-text.ts";
 
 const PAGE = join(rootFolder, "docs/tutorials/03-replay.md");
 

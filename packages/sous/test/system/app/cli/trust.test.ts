@@ -5,10 +5,10 @@ import { existsSync } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { temporaryTree } from "../tools/temporary-tree.ts";
-import { inProcess } from "./in-process.ts";
-import { MAIN } from "./sous-process.ts";
-import { CommandInTerminal } from "./terminal-screen.ts";
+import { inProcess } from "../../../support/app/cli/in-process.ts";
+import { MAIN } from "../../../support/app/cli/sous-process.ts";
+import { CommandInTerminal } from "../../../support/app/cli/terminal-screen.ts";
+import { temporaryTree } from "../../../support/app/tools/temporary-tree.ts";
 
 async function stage(files: Record<string, string> = { "project/AGENTS.md": "Be kind.\n" }) {
   const tree = await temporaryTree({ "project/.git/HEAD": "", ...files });

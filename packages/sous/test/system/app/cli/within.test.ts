@@ -3,14 +3,14 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { type Application, openApplication } from "../../src/cli/application/open.ts";
-import { readOptions } from "../../src/cli/table/options.ts";
-import { RUN } from "../../src/cli/table/run-entries.ts";
-import { readRunFlags } from "../../src/cli/table/run-flags.ts";
-import { encodeWithin } from "../../src/core/within.ts";
-import { type AgentStage, agentStage, calls, DONE } from "./agent-stage.ts";
+import { type Application, openApplication } from "../../../../src/app/cli/application/open.ts";
+import { readOptions } from "../../../../src/app/cli/table/options.ts";
+import { RUN } from "../../../../src/app/cli/table/run-entries.ts";
+import { readRunFlags } from "../../../../src/app/cli/table/run-flags.ts";
+import { encodeWithin } from "../../../../src/core/within.ts";
+import { type AgentStage, agentStage, calls, DONE } from "../../../support/app/cli/agent-stage.ts";
 
-const NONE = { depth: 1, maxDepth: 3, tokens: undefined, costUsd: undefined, seconds: undefined };
+const NONE = { depth: 1, maxDepth: 3, tokens: undefined, costUsd: undefined, durationMs: undefined };
 const TOY = join(import.meta.dirname, "toy-agent.mjs");
 
 function within(here: AgentStage, limits: Partial<typeof NONE> | Record<string, number>): void {
@@ -26,19 +26,29 @@ async function open(here: AgentStage, ...options: string[]): Promise<Application
 suite("the limits of the outer run", () => {
   const CONFIG = { "config/sous/config.yaml": "agent: { max_tokens_total: 50000, timeout: 1h }\n" };
 
-  test("narrow what flags and the configuration say, and are narrowed by them", async () => {
+  test("the limits of the outer run narrow what flags and the configuration say, and are narrowed by them", async () => {
     await using here = await agentStage(CONFIG);
-    within(here, { tokens: 1000, costUsd: 0.5, seconds: 60 });
+    within(here, { tokens: 1000, costUsd: 0.5, durationMs: 60_000 });
     await using narrowed = await open(here, "--max-tokens-total", "90000", "--budget", "9", "--timeout", "2h");
-    assert.deepEqual(narrowed.runOptions.budget, { tokens: 1000, costUsd: 0.5, seconds: 60 });
+    assert.deepEqual(narrowed.runOptions.budget, {
+      tokens: 1000,
+      costUsd: 0.5,
+      durationMs: 60_000,
+      executions: undefined,
+    });
     await using lower = await open(here, "--max-tokens-total", "10", "--budget", "0.1", "--timeout", "5s");
-    assert.deepEqual(lower.runOptions.budget, { tokens: 10, costUsd: 0.1, seconds: 5 });
+    assert.deepEqual(lower.runOptions.budget, { tokens: 10, costUsd: 0.1, durationMs: 5_000, executions: undefined });
     within(here, {});
     await using same = await open(here);
-    assert.deepEqual(same.runOptions.budget, { tokens: 50_000, costUsd: undefined, seconds: 3600 });
+    assert.deepEqual(same.runOptions.budget, {
+      tokens: 50_000,
+      costUsd: undefined,
+      durationMs: 3_600_000,
+      executions: undefined,
+    });
   });
 
-  test("leave as many levels as are left, and at the deepest no tool for children at all", async () => {
+  test("the outer run leaves as many levels as are left, and at the deepest no tool for children at all", async () => {
     await using here = await agentStage();
     within(here, { depth: 2, maxDepth: 3 });
     const child = calls("subagent", { label: "a", task_prompt: "One." });
@@ -56,18 +66,18 @@ suite("the limits of the outer run", () => {
     assert.match(results[0]?.output ?? "", /^Unknown tool: subagent\./);
   });
 
-  test("end a run that spends more", async () => {
+  test("the limits of the outer run end a run that spends more", async () => {
     await using here = await agentStage();
     within(here, { tokens: 100 });
     const { result } = await here.run({ sous: [{ text: "x", usage: { input: 90, output: 30 } }] });
     assert.equal(result.status, "budget_exceeded");
   });
 
-  test("are handed on to an agent of others, less what was used", async () => {
+  test("the limits of the outer run are handed on to an agent of others, less what was used", async () => {
     await using here = await agentStage({
       "config/sous/config.yaml": `agent_servers: { toy: { command: ${JSON.stringify(process.execPath)}, args: [${JSON.stringify(TOY)}] } }\n`,
     });
-    within(here, { depth: 1, maxDepth: 3, tokens: 50_000, seconds: 600 });
+    within(here, { depth: 1, maxDepth: 3, tokens: 50_000, durationMs: 600_000 });
     const script = { sous: [calls("subagent_delegate", { task: "Look.", description: "look" }), ...DONE] };
     const { results } = await here.run(script, "--yes");
     const [, text = "{}"] = / within (\{.*?\})/.exec(results[0]?.output ?? "") ?? [];

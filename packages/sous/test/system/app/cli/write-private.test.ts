@@ -5,9 +5,9 @@ import { existsSync } from "node:fs";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { writePrivate } from "../../src/cli/files/file-access.ts";
-import { temporaryTree } from "../tools/temporary-tree.ts";
-import { sous } from "./sous-process.ts";
+import { writePrivate } from "../../../../src/app/cli/files/file-access.ts";
+import { sous } from "../../../support/app/cli/sous-process.ts";
+import { temporaryTree } from "../../../support/app/tools/temporary-tree.ts";
 
 test("B8.1: a file that is replaced is private, and no draft of it is left", async () => {
   await using tree = await temporaryTree({ "notes.md": "old" });

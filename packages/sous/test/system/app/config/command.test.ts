@@ -5,11 +5,11 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, suite, test } from "node:test";
-import { config } from "../../src/cli/commands/config.ts";
-import { readProject } from "../../src/config/trust/files.ts";
-import { trust } from "../../src/config/trust/trust.ts";
-import { inProcess } from "../cli/in-process.ts";
-import { sous } from "../cli/sous-process.ts";
+import { config } from "../../../../src/app/cli/commands/config.ts";
+import { readProject } from "../../../../src/app/config/trust/files.ts";
+import { trust } from "../../../../src/app/config/trust/trust.ts";
+import { inProcess } from "../../../support/app/cli/in-process.ts";
+import { sous } from "../../../support/app/cli/sous-process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "sous-config-command-"));
 after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));

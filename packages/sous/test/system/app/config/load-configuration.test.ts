@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { after, suite, test } from "node:test";
-import { whereIs } from "../../src/core/problem.ts";
-import { ConfigurationFolder, type Given } from "./configuration-files.ts";
+import { whereIs } from "../../../../src/app/config/problem.ts";
+import { ConfigurationFolder, type Given } from "../../../support/app/config/configuration-files.ts";
 
 const folder = new ConfigurationFolder();
 after(() => folder[Symbol.dispose]());
@@ -30,7 +30,7 @@ suite("E1: flag, variable, project, user, default: the first that speaks wins", 
     });
   }
 
-  test("and what it hides is known, too", async () => {
+  test("each value remembers those it hides", async () => {
     const { origins } = await folder.load({ flags, env, project, user });
     assert.deepEqual(
       origins.get("agent.max_turns")?.behind.map(({ value, origin }) => [value, origin.layer]),
@@ -86,7 +86,7 @@ suite("E1: the file that is named stands in for the user's", () => {
   writeFileSync(folder.file("other.yaml"), "agent: { max_turns: 22 }\n");
   const user = "agent: { max_turns: 20, conversation: { min_retain_turns: 9 } }\n";
 
-  test("by --config before SOUS_CONFIG, as a whole", async () => {
+  test("--config goes before SOUS_CONFIG, as a whole", async () => {
     const env = { SOUS_CONFIG: folder.file("other.yaml") };
     const byVariable = await folder.load({ user, env });
     assert.equal(byVariable.configuration.agent.maxTurns, 22);
@@ -96,14 +96,14 @@ suite("E1: the file that is named stands in for the user's", () => {
     assert.equal(origins.get("agent.max_turns")?.origin.where, "named.yaml:1");
   });
 
-  test("and must be there", async () => {
+  test("the named file must be there", async () => {
     const [byFlag] = await folder.problems({ user, configFlagFile: "missing.yaml" });
     assert.deepEqual([byFlag?.code, byFlag?.message], ["SOUS-C001", "there is no file missing.yaml"]);
     const [byVariable] = await folder.problems({ user, env: { SOUS_CONFIG: "missing.yaml" } });
     assert.deepEqual([byVariable?.code, byVariable && whereIs(byVariable)], ["SOUS-C001", "SOUS_CONFIG"]);
   });
 
-  test("and must be a file: a folder and a pipe without a writer are refused at once", async () => {
+  test("the named file must be a file: a folder and a pipe without a writer are refused at once", async () => {
     execFileSync("mkfifo", [folder.file("pipe")]);
     for (const configFlagFile of [".", "pipe", "/dev/zero"]) {
       const [problem] = await folder.problems({ configFlagFile });
@@ -112,13 +112,13 @@ suite("E1: the file that is named stands in for the user's", () => {
     }
   });
 
-  test("and must be one that can be read: what the system refuses to open is told", async () => {
+  test("the named file must be readable: one that the system refuses to open is told", async () => {
     const name = `${"n".repeat(300)}.yaml`;
     const [problem] = await folder.problems({ configFlagFile: name });
     assert.deepEqual([problem?.code, problem?.message], ["SOUS-C001", `${name} cannot be read`]);
   });
 
-  test("and has at most a million bytes", async () => {
+  test("the named file has at most a million bytes", async () => {
     const text = (bytes: number) => "agent: { max_turns: 23 }\n#".padEnd(bytes, "x");
     writeFileSync(folder.file("large.yaml"), text(1_000_000));
     assert.equal((await folder.load({ configFlagFile: "large.yaml" })).configuration.agent.maxTurns, 23);
@@ -257,21 +257,21 @@ test("E3: a pattern that the rules do not understand is a mistake of its line", 
 suite("E1: of a long name a message repeats the beginning", () => {
   const name = "q".repeat(150);
 
-  test("of a setting that is not known, up to 100 characters and a mark", async () => {
+  test("a message repeats up to 100 characters of an unknown setting, and a mark", async () => {
     const messages = async (user: string) => (await folder.problems({ user })).map(({ message }) => message);
     assert.deepEqual(await messages(`${name}: 1`), [`${name.slice(0, 100)}… is not a known setting`]);
     assert.deepEqual(await messages(`${name.slice(0, 101)}: 1`), [`${name.slice(0, 100)}… is not a known setting`]);
     assert.deepEqual(await messages(`${name.slice(0, 100)}: 1`), [`${name.slice(0, 100)} is not a known setting`]);
   });
 
-  test("of a variable that is not known, up to 100 characters", async () => {
+  test("a message repeats up to 100 characters of an unknown variable", async () => {
     const { warnings } = await folder.load({ env: { [`SOUS_${name}`]: "1" } });
     assert.deepEqual(warnings, [
       `the variable SOUS_${name.slice(0, 95)} is not known and changes nothing; sous config explain --all lists them`,
     ]);
   });
 
-  test("of a value, up to 60 characters and a mark", async () => {
+  test("a message repeats up to 60 characters of a value, and a mark", async () => {
     const found = async (value: string) => (await folder.problems({ user: `model: ${value}` }))[0]?.found;
     const value = "v".repeat(80);
     assert.equal(await found(value), `"${value.slice(0, 59)}…`);

@@ -9,9 +9,9 @@ import { dirname, join } from "node:path";
 import { suite, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { promisify } from "node:util";
-import { findTrust, loadAgents, trustWarning } from "../../src/cli/application/project.ts";
-import { sous } from "../cli/sous-process.ts";
-import { temporaryTree } from "../tools/temporary-tree.ts";
+import { findTrust, loadAgents, trustWarning } from "../../../../src/app/cli/application/project.ts";
+import { sous } from "../../../support/app/cli/sous-process.ts";
+import { temporaryTree } from "../../../support/app/tools/temporary-tree.ts";
 
 const CANARIES = [
   ".env",
@@ -84,7 +84,7 @@ async function hostileRepository() {
 }
 
 suite("B4.1: before trust no file of a hostile repository is opened and no program is started", () => {
-  test("when trust and agents are looked for, from its root and from below", async () => {
+  test("nothing is opened when trust and agents are looked for, from the root and from below", async () => {
     await using hostile = await hostileRepository();
     for (const cwd of [hostile.root, join(hostile.root, ".claude"), join(hostile.root, ".git/hooks")]) {
       const place = { cwd, env: hostile.env };
@@ -97,7 +97,7 @@ suite("B4.1: before trust no file of a hostile repository is opened and no progr
     assert.deepEqual(hostile.opened(), []);
   });
 
-  test("by sous agents list, which says so in one line and continues", async () => {
+  test("sous agents list opens nothing, says so in one line and continues", async () => {
     await using hostile = await hostileRepository();
     const ended = await sous(["agents", "list", "--json"], { cwd: hostile.root, env: hostile.env });
     assert.equal(ended.code, 0);
@@ -107,7 +107,7 @@ suite("B4.1: before trust no file of a hostile repository is opened and no progr
     assert.deepEqual(hostile.started(), []);
   });
 
-  test("and sous trust itself opens no pipe and starts no program", async () => {
+  test("sous trust itself opens no pipe and starts no program", async () => {
     await using hostile = await hostileRepository();
     const ended = await sous(["trust"], { cwd: hostile.root, env: hostile.env });
     assert.equal(ended.code, 7);
@@ -117,7 +117,9 @@ suite("B4.1: before trust no file of a hostile repository is opened and no progr
   });
 
   const isCounted = existsSync("/proc/self/io");
-  test("not even to be compared: no byte of them is read", { skip: !isCounted && "nobody counts here" }, async () => {
+  test("no byte of the files is read, not even to compare them", {
+    skip: !isCounted && "nobody counts here",
+  }, async () => {
     const large = "---\nname: evil\n---\n".padEnd(100_000, "x");
     const files = Object.fromEntries(CANARIES.map((name) => [`repository/${name}`, large]));
     await using hostile = await temporaryTree({ ...files, "empty/": "" });

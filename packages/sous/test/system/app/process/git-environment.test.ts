@@ -6,7 +6,7 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, write
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, before, suite, test } from "node:test";
-import { openPrograms } from "../../src/process/programs.ts";
+import { openPrograms } from "../../../../src/app/process/programs.ts";
 
 const IDENTITY = { GIT_AUTHOR_NAME: "a", GIT_AUTHOR_EMAIL: "a", GIT_COMMITTER_NAME: "a", GIT_COMMITTER_EMAIL: "a" };
 const VARIABLES = { PATH: "/usr/bin:/bin", HOME: "/nonexistent", ...IDENTITY };

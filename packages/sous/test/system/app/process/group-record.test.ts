@@ -18,9 +18,9 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, suite, test } from "node:test";
-import { countLeftovers } from "../../src/process/group-record.ts";
-import { bootOf, startOf } from "../../src/process/process-table.ts";
-import { openPrograms } from "../../src/process/programs.ts";
+import { countLeftovers } from "../../../../src/app/process/group-record.ts";
+import { bootOf, startOf } from "../../../../src/app/process/process-table.ts";
+import { openPrograms } from "../../../../src/app/process/programs.ts";
 
 const folders: string[] = [];
 const children: ChildProcess[] = [];
@@ -30,7 +30,7 @@ afterEach(() => {
 });
 
 suite("Processes: leftovers of one that is gone", () => {
-  test("are killed at the next start: by their leader, and by their mark where the leader is gone", async () => {
+  test("leftovers are killed at the next start: by their leader, and by their mark where the leader is gone", async () => {
     const { state, mark, owner } = await stateOfTheDead();
     const leader = sleeper();
     const marked = sleeper({ SOUS_RUN: `${mark}2/` });
@@ -44,7 +44,7 @@ suite("Processes: leftovers of one that is gone", () => {
     assert.deepEqual(readdirSync(join(state, "programs")), []);
   });
 
-  test("are left alone while their owner is alive, after a restart of the machine, and when the record is not ours", async () => {
+  test("leftovers are left alone while their owner is alive, after a restart of the machine, and when the record is not ours", async () => {
     const { state, mark, owner } = await stateOfTheDead();
     const victim = sleeper();
     const group: Group = [victim.pid, startOf(victim.pid ?? 0)];

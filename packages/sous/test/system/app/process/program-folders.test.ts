@@ -15,12 +15,12 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { suite, type TestContext, test } from "node:test";
-import type { ProgramRequest } from "../../src/core/process.ts";
-import type { LeftOutFolder, ProgramWorkspace } from "../../src/process/program-folders.ts";
-import { openPrograms } from "../../src/process/programs.ts";
-import { grepTool } from "../../src/tools/grep.ts";
-import { temporaryTree } from "../tools/temporary-tree.ts";
-import { answerOf } from "../tools/write-tools.ts";
+import type { LeftOutFolder, ProgramWorkspace } from "../../../../src/app/process/program-folders.ts";
+import { openPrograms } from "../../../../src/app/process/programs.ts";
+import { grepTool } from "../../../../src/app/tools/grep.ts";
+import type { ProgramRequest } from "../../../../src/core/process.ts";
+import { temporaryTree } from "../../../support/app/tools/temporary-tree.ts";
+import { answerOf } from "../../../support/app/tools/write-tools.ts";
 
 /** A repository with a package in it, and folders beside it. */
 class Lab implements AsyncDisposable {
@@ -370,7 +370,7 @@ suite("B4.1: no program of a project or of another user is started, wherever PAT
 });
 
 suite("Programs of a trusted project, for command lines", () => {
-  test("are found again in the order of the user's PATH; programs of ours still come from outside", async () => {
+  test("programs of the project are found again in the order of the user's PATH; programs of ours still come from outside", async () => {
     await using lab = await Lab.open();
     lab.plant("repository/node_modules/.bin", ["planted", "rg", "bash", "sh"]);
     mkdirSync(lab.in("outside/tools"));
@@ -425,7 +425,7 @@ suite("Programs of a trusted project, for command lines", () => {
     }
   });
 
-  test("are found where another user owns the whole project, as in a container", async (t) => {
+  test("programs of the project are found where another user owns all of it, as in a container", async (t) => {
     await using lab = await Lab.open();
     lab.plant("repository/bin", ["planted"]);
     for (const name of ["repository", "repository/bin", "repository/bin/planted"]) giveAway(lab.in(name), t);

@@ -6,14 +6,14 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, suite, test } from "node:test";
-import { ToolFailure } from "../../src/core/errors.ts";
-import type { ProgramRequest, Programs } from "../../src/core/process.ts";
-import { systemClock } from "../../src/host.ts";
-import { processOf } from "../../src/process/process-table.ts";
-import { openPrograms } from "../../src/process/programs.ts";
-import { VirtualClock } from "../../src/testing/virtual-clock.ts";
-import { ProcessJudge } from "../figures/process-judge.ts";
-import { STUBBORN_STRANGER } from "../figures/r3-orphans.ts";
+import { processOf } from "../../../../src/app/process/process-table.ts";
+import { openPrograms } from "../../../../src/app/process/programs.ts";
+import { ToolFailure } from "../../../../src/core/errors.ts";
+import type { ProgramRequest, Programs } from "../../../../src/core/process.ts";
+import { systemClock } from "../../../../src/machine/host.ts";
+import { VirtualClock } from "../../../../src/testing/world.ts";
+import { ProcessJudge } from "../../../figures/process-judge.ts";
+import { STUBBORN_STRANGER } from "../../../figures/r3-orphans.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "sous-programs-"));
 after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
@@ -134,7 +134,7 @@ suite("Programs: what comes back", () => {
 test("Process: without a file descriptor to spare a program is refused in words, and later ones run", () => {
   const script = `
     import { closeSync, openSync } from "node:fs";
-    import { openPrograms } from ${JSON.stringify(import.meta.resolve("../../src/process/programs.ts"))};
+    import { openPrograms } from ${JSON.stringify(import.meta.resolve("../../../../src/app/process/programs.ts"))};
     const programs = openPrograms({ environment: process.env });
     const run = () => programs.run({ program: "echo", args: ["hi"], cwd: "/", maxOutputBytes: 100 })
       .then(({ output }) => output.head.trim(), (error) => error.name);
@@ -212,7 +212,7 @@ const LOADERS =
   );
 
 suite("Programs: how they end", () => {
-  test("after their time they are asked to, and have a moment to do so", async () => {
+  test("programs whose time is over are asked to end, and have a moment to do so", async () => {
     await using programs = openPrograms({ environment: process.env });
     const polite = "trap 'echo saved; exit 9' TERM; echo begins; while :; do sleep 0.02; done";
     const begin = (timeoutMs: number) => programs.run(shell(polite, { timeoutMs }));
@@ -244,7 +244,7 @@ suite("Programs: how they end", () => {
     assert.deepEqual((await judge.untilGone(500)).left, []);
   });
 
-  test("R8: who carries no mark is killed with the group that one with a mark has made", async () => {
+  test("R8: a process without a mark is killed with the group that one with a mark has made", async () => {
     const { judge, programs } = judged();
     const controller = new AbortController();
     const running = programs.run(shell(STUBBORN_STRANGER("stranger"), { signal: controller.signal }));

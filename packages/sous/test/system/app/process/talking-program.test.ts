@@ -8,12 +8,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { after, suite, test } from "node:test";
-import type { Clock } from "../../src/core/clock.ts";
-import { orUndefined, ToolFailure } from "../../src/core/errors.ts";
-import type { TalkingProgram, TalkRequest } from "../../src/core/process.ts";
-import { systemClock } from "../../src/host.ts";
-import { openPrograms } from "../../src/process/programs.ts";
-import { ProcessJudge } from "../figures/process-judge.ts";
+import { openPrograms } from "../../../../src/app/process/programs.ts";
+import type { Clock } from "../../../../src/core/clock.ts";
+import { orUndefined, ToolFailure } from "../../../../src/core/errors.ts";
+import type { TalkingProgram, TalkRequest } from "../../../../src/core/process.ts";
+import { systemClock } from "../../../../src/machine/host.ts";
+import { ProcessJudge } from "../../../figures/process-judge.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "sous-talk-"));
 after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
@@ -133,7 +133,7 @@ suite("Talking programs: lines", () => {
     assert.ok(writtenBy(program.pid) >= 4_000_000);
   });
 
-  test("where no pipe of ours can be made, Node's own carries the lines", async () => {
+  test("Node's own pipe carries the lines where none of ours can be made", async () => {
     const { TMPDIR } = process.env;
     process.env.TMPDIR = join(folder, "missing");
     try {
@@ -270,7 +270,7 @@ suite("Talking programs: our own end", () => {
 /** A process of its own that talks to a program. */
 function ours(judge: ProcessJudge, code: string, command: string): ChildProcessByStdio<null, Readable, null> {
   const script = `
-    import { openPrograms } from ${JSON.stringify(import.meta.resolve("../../src/process/programs.ts"))};
+    import { openPrograms } from ${JSON.stringify(import.meta.resolve("../../../../src/app/process/programs.ts"))};
     const program = await openPrograms({ environment: process.env }).talk(${JSON.stringify(shell(command))});
     ${code}`;
   return spawn(process.execPath, ["--input-type=module", "-e", script], {

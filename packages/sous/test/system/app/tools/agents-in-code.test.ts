@@ -5,12 +5,12 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
-import { builtInTools, loadAgents } from "../../src/agent-files.ts";
-import { agent } from "../../src/core/agent.ts";
-import { run } from "../../src/runtime.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { calls, says } from "../../src/testing/steps.ts";
-import { simpleTool } from "../requirements/support.ts";
+import { builtInTools, loadAgents } from "../../../../src/agent-files.ts";
+import { agent } from "../../../../src/core/agent.ts";
+import { run } from "../../../../src/runtime.ts";
+import { scriptedModel } from "../../../../src/testing/scripted-model.ts";
+import { calls, says } from "../../../../src/testing/steps.ts";
+import { simpleTool } from "../../../support/requirements/support.ts";
 
 const YES = { approve: () => ({ allow: true }) as const };
 

@@ -4,16 +4,16 @@ import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { agent } from "../../src/core/agent.ts";
-import { ToolFailure } from "../../src/core/errors.ts";
-import type { Programs } from "../../src/core/process.ts";
-import type { RunHandle } from "../../src/core/runtime.ts";
-import { openPrograms } from "../../src/process/programs.ts";
-import { createRuntime } from "../../src/runtime.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { calls, type Step, says } from "../../src/testing/steps.ts";
-import { terminalTool } from "../../src/tools/terminal.ts";
-import { type TemporaryTree, temporaryTree } from "./temporary-tree.ts";
+import { openPrograms } from "../../../../src/app/process/programs.ts";
+import { terminalTool } from "../../../../src/app/tools/terminal.ts";
+import { agent } from "../../../../src/core/agent.ts";
+import { ToolFailure } from "../../../../src/core/errors.ts";
+import type { Programs } from "../../../../src/core/process.ts";
+import type { RunHandle } from "../../../../src/core/runtime.ts";
+import { createRuntime } from "../../../../src/runtime.ts";
+import { scriptedModel } from "../../../../src/testing/scripted-model.ts";
+import { calls, type Step, says } from "../../../../src/testing/steps.ts";
+import { type TemporaryTree, temporaryTree } from "../../../support/app/tools/temporary-tree.ts";
 
 type Call = {
   command?: string;
@@ -97,7 +97,7 @@ suite("terminal: what people see while a command runs", () => {
     assert.deepEqual(bench.progress, []);
   });
 
-  test("at most four lines a second of a command that writes without end, and it is not held back", async () => {
+  test("people see at most four lines a second of a command that writes without end, and it is not held back", async () => {
     await using bench = await Bench.open();
     const [heard = ""] = await bench.ask({ command: "timeout 1.2 yes some line of output; echo over" });
     assert.ok(heard.endsWith("over"), heard.slice(-100));
@@ -125,7 +125,7 @@ suite("terminal: what the model reads", () => {
     ]);
   });
 
-  test("that its time was over, with what it had said", async () => {
+  test("the model reads that the time of a command was over, with what it had said", async () => {
     await using bench = await Bench.open();
     const ask = async (timeout: number) => (await bench.ask({ command: "echo begun; sleep 300", timeout }))[0] ?? "";
     // A busy machine may not even have started it by then: the same with more time.
@@ -297,7 +297,7 @@ suite("terminal: in the background", () => {
   });
 });
 
-test("without bash there is sh, and without both a failure in words", async () => {
+test("sh stands in for bash, and without both there is a failure in words", async () => {
   await using tree = await temporaryTree();
   const missing = (...names: string[]): Programs => {
     const programs = openPrograms({ environment: process.env });

@@ -4,16 +4,16 @@ import assert from "node:assert/strict";
 import { linkSync, mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { BUILT_IN_FAILURES } from "../../../../scripts/reference/built-in-failures.ts";
-import { BUILT_IN_RESULTS } from "../../../../scripts/reference/built-in-results.ts";
-import { ToolFailure } from "../../src/core/errors.ts";
-import type { ToolResult } from "../../src/core/tool.ts";
-import { openPrograms } from "../../src/process/programs.ts";
-import { builtInTools } from "../../src/tools/built-in.ts";
-import { fetchWith, pageServer, testNetwork } from "../attacks/page-server.ts";
-import { sentencesThrown } from "../docs/sentences.ts";
-import { sourceFiles } from "../source-files.ts";
-import { contextIn, temporaryTree } from "./temporary-tree.ts";
+import { BUILT_IN_FAILURES } from "../../../../../../scripts/reference/built-in-failures.ts";
+import { BUILT_IN_RESULTS } from "../../../../../../scripts/reference/built-in-results.ts";
+import { openPrograms } from "../../../../src/app/process/programs.ts";
+import { builtInTools } from "../../../../src/app/tools/built-in.ts";
+import { ToolFailure } from "../../../../src/core/errors.ts";
+import type { ToolResult } from "../../../../src/core/tool.ts";
+import { contextIn, temporaryTree } from "../../../support/app/tools/temporary-tree.ts";
+import { fetchWith, pageServer, testNetwork } from "../../../support/attacks/page-server.ts";
+import { sourceFiles } from "../../../support/source-files.ts";
+import { sentencesThrown } from "../../docs/sentences.ts";
 
 type Call = readonly [tool: string, input: Record<string, unknown>];
 
@@ -86,7 +86,7 @@ test("every notice and every sentence of the tables is one that the sources have
 
 test("every sentence that a built-in tool can fail with is in the table", () => {
   const known = BUILT_IN_FAILURES.flatMap(({ sentences }) => sentences.map(([sentence]) => longPartsOf(sentence)));
-  const missing = sentencesThrown(["ToolFailure", "HardLinkFailure"], ["tools"]).filter(
+  const missing = sentencesThrown(["ToolFailure", "HardLinkFailure"], ["app/tools"]).filter(
     ({ pieces }) => !known.some((parts) => parts.every((part) => pieces.join(" … ").includes(part))),
   );
   assert.deepEqual(missing, []);

@@ -4,9 +4,9 @@ import { mkdir, rename, symlink, unlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { ToolFailure } from "../../src/core/errors.ts";
-import { openKnownFile, openWorkspace, readFolder } from "../../src/tools/workspace.ts";
-import { answer, temporaryTree } from "./temporary-tree.ts";
+import { openKnownFile, openWorkspace, readFolder } from "../../../../src/app/tools/workspace.ts";
+import { ToolFailure } from "../../../../src/core/errors.ts";
+import { answer, temporaryTree } from "../../../support/app/tools/temporary-tree.ts";
 
 const CANARY = "the canary sings";
 const OUTSIDE = /^failed: .* leads outside the workspace\. Give a path inside it/;

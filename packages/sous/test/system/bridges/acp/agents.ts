@@ -5,11 +5,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
 import { fileURLToPath } from "node:url";
-import type { AcpClient } from "../../src/acp/client.ts";
-import { type CreateAcpClientOptions, createAcpClient } from "../../src/acp-client.ts";
-import type { OutsideAction, OutsideHost, OutsideSession, SessionRequest } from "../../src/core/outside-agent.ts";
-import type { ToolResult } from "../../src/core/tool.ts";
-import { compiled } from "../cli/sous-process.ts";
+import { type CreateAcpClientOptions, createAcpClient } from "../../../../src/acp-client.ts";
+import type { AcpClient } from "../../../../src/bridges/acp/client.ts";
+import type {
+  ExternalAction,
+  ExternalHost,
+  ExternalSession,
+  SessionRequest,
+} from "../../../../src/core/external-agent.ts";
+import type { ToolResult } from "../../../../src/core/tool.ts";
+import { compiled } from "../../../support/app/cli/sous-process.ts";
 import type { BadStart, Step } from "./bad-agent.ts";
 
 /** A folder that is there for the tests of one file. */
@@ -43,16 +48,16 @@ export function script(...steps: Step[]): string {
 }
 
 /** Records what a session says and does. Every question is denied and every tool refused, unless told otherwise. */
-export class RecordingHost implements OutsideHost {
+export class RecordingHost implements ExternalHost {
   readonly texts: string[] = [];
   readonly thoughts: string[] = [];
   readonly plans: (readonly string[])[] = [];
-  readonly calls: Parameters<OutsideHost["onCall"]>[0][] = [];
-  readonly spent: Parameters<OutsideHost["onUsage"]>[0][] = [];
-  readonly questions: OutsideAction[] = [];
-  readonly tools: OutsideAction[] = [];
-  allow: (action: OutsideAction) => boolean | Promise<boolean> = () => false;
-  run: (action: OutsideAction) => Promise<ToolResult> = () =>
+  readonly calls: Parameters<ExternalHost["onCall"]>[0][] = [];
+  readonly spent: Parameters<ExternalHost["onUsage"]>[0][] = [];
+  readonly questions: ExternalAction[] = [];
+  readonly tools: ExternalAction[] = [];
+  allow: (action: ExternalAction) => boolean | Promise<boolean> = () => false;
+  run: (action: ExternalAction) => Promise<ToolResult> = () =>
     Promise.resolve({ success: false, output: "", error: "refused" });
 
   get text(): string {
@@ -71,20 +76,20 @@ export class RecordingHost implements OutsideHost {
     this.plans.push(steps);
   }
 
-  onCall(call: Parameters<OutsideHost["onCall"]>[0]): void {
+  onCall(call: Parameters<ExternalHost["onCall"]>[0]): void {
     this.calls.push(call);
   }
 
-  onUsage(spent: Parameters<OutsideHost["onUsage"]>[0]): void {
+  onUsage(spent: Parameters<ExternalHost["onUsage"]>[0]): void {
     this.spent.push(spent);
   }
 
-  async consent(action: OutsideAction): Promise<boolean> {
+  async approve(action: ExternalAction): Promise<boolean> {
     this.questions.push(action);
     return await this.allow(action);
   }
 
-  callTool(action: OutsideAction): Promise<ToolResult> {
+  callTool(action: ExternalAction): Promise<ToolResult> {
     this.tools.push(action);
     return this.run(action);
   }
@@ -99,11 +104,11 @@ export class RecordingHost implements OutsideHost {
 export const never: AbortSignal = new AbortController().signal;
 
 export function sessionRequest(cwd: string, more: Partial<SessionRequest> = {}): SessionRequest {
-  const allowance = { depth: 1, maxDepth: 3, tokens: 900, costUsd: undefined, seconds: 60 };
+  const allowance = { depth: 1, maxDepth: 3, tokens: 900, costUsd: undefined, durationMs: 60_000 };
   return { cwd, sessionId: undefined, allowance, signal: never, ...more };
 }
 
 /** A session as the runtime opens one. */
-export function openOutside(client: AcpClient, host: OutsideHost, cwd: string): Promise<OutsideSession> {
-  return client.outsideAgent().open(sessionRequest(cwd), host);
+export function openExternal(client: AcpClient, host: ExternalHost, cwd: string): Promise<ExternalSession> {
+  return client.externalAgent().open(sessionRequest(cwd), host);
 }

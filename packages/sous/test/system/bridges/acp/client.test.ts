@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { after, suite, test } from "node:test";
-import { createAcpClient } from "../../src/acp-client.ts";
-import { UserError } from "../../src/core/errors.ts";
+import { createAcpClient } from "../../../../src/acp-client.ts";
+import { UserError } from "../../../../src/core/errors.ts";
 import { PATIENT, sdkServer, temporaryFolder } from "./agents.ts";
 
 const folder = temporaryFolder("acp-client");
@@ -153,7 +153,7 @@ suite("D4: the client of agent servers", () => {
       client.generate("x", { serverName: "nope" }),
       /Unknown agent server "nope"; agent_servers has: SDK Agent, missing/,
     );
-    assert.throws(() => client.outsideAgent("nope"), UserError);
+    assert.throws(() => client.externalAgent("nope"), UserError);
   });
 
   test("D4: there are no embeddings, and asking says so", () => {

@@ -13,7 +13,7 @@ import {
   type RequestPermissionRequest,
   type SessionUpdate,
 } from "@agentclientprotocol/sdk";
-import { compiled, MAIN } from "../cli/sous-process.ts";
+import { compiled, MAIN } from "../../../support/app/cli/sous-process.ts";
 
 /** What a person at the editor answers: the id of an option, or nothing. */
 export type Person = (question: RequestPermissionRequest) => string | undefined | Promise<string | undefined>;

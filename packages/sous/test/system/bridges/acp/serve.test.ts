@@ -12,8 +12,8 @@ import type {
   SessionUpdate,
   SetSessionConfigOptionRequest,
 } from "@agentclientprotocol/sdk";
-import { readProject } from "../../src/config/trust/files.ts";
-import { trust as giveTrust } from "../../src/config/trust/trust.ts";
+import { readProject } from "../../../../src/app/config/trust/files.ts";
+import { trust as giveTrust } from "../../../../src/app/config/trust/trust.ts";
 import { callsOf, type Editor, editor, type Home, home, newSession, say, textOf } from "./serve-client.ts";
 
 let place: Home;
@@ -153,7 +153,7 @@ suite("sous acp serve", () => {
     assert.deepEqual([existsSync(join(cwd, "a.txt")), existsSync(join(cwd, "b.txt"))], [false, false]);
   });
 
-  test("has modes: read-only refuses changes without a question, allow asks nothing, also as options", async () => {
+  test("a session has modes: read-only refuses changes without a question, allow asks nothing, also as options", async () => {
     const cwd = await place.project("modes", {
       sous: [
         { calls: [write("a.txt")] },
@@ -196,7 +196,7 @@ suite("sous acp serve", () => {
     );
   });
 
-  test("has a model option with what models.allow lists; the conversation stays the same", async () => {
+  test("a session has a model option with what models.allow lists; the conversation stays the same", async () => {
     const cwd = await place.project("models", { sous: [{ text: "first" }] });
     await writeFile(join(cwd, "other.json"), JSON.stringify({ sous: [{ text: "other" }] }));
     const { sessionId, configOptions } = await newSession(zed, cwd);

@@ -4,21 +4,21 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { createAcpClient } from "../../src/acp-client.ts";
-import { ModelError, UserError } from "../../src/core/errors.ts";
-import { type OutsideAction, SessionLost } from "../../src/core/outside-agent.ts";
-import type { Tool, ToolResult } from "../../src/core/tool.ts";
-import { readWithin } from "../../src/core/within.ts";
-import { openPrograms } from "../../src/process/programs.ts";
-import { readFileTool } from "../../src/tools/read-file.ts";
-import { terminalTool } from "../../src/tools/terminal.ts";
-import { writeFileTool } from "../../src/tools/write-file.ts";
-import { contextIn } from "../tools/temporary-tree.ts";
+import { createAcpClient } from "../../../../src/acp-client.ts";
+import { openPrograms } from "../../../../src/app/process/programs.ts";
+import { writeFileTool } from "../../../../src/app/tools/edit-file.ts";
+import { readFileTool } from "../../../../src/app/tools/read-only.ts";
+import { terminalTool } from "../../../../src/app/tools/terminal.ts";
+import { ModelError, UserError } from "../../../../src/core/errors.ts";
+import { type ExternalAction, SessionLost } from "../../../../src/core/external-agent.ts";
+import type { Tool, ToolResult } from "../../../../src/core/tool.ts";
+import { readWithin } from "../../../../src/core/within.ts";
+import { contextIn } from "../../../support/app/tools/temporary-tree.ts";
 import {
   badClient,
   badServer,
   never,
-  openOutside,
+  openExternal,
   PATIENT,
   RecordingHost,
   script,
@@ -34,7 +34,7 @@ suite("D5: a session of the runtime", () => {
     await using client = createAcpClient({ servers: { sdk: sdkServer }, deadlines: PATIENT });
     const host = new RecordingHost();
     host.allow = () => true;
-    const session = await openOutside(client, host, folder);
+    const session = await openExternal(client, host, folder);
     const answer = await session.prompt("run ls", never);
     assert.deepEqual(answer, { stop: "done", usage: undefined, costUsd: undefined });
     assert.equal(host.text, '{"outcome":"selected","optionId":"once"}');
@@ -54,14 +54,14 @@ suite("D5: a session of the runtime", () => {
 
   test("D5: files and terminals of the agent are the tools of the run", async () => {
     await using programs = openPrograms({ environment: process.env });
-    await using client = createAcpClient({ servers: { sdk: sdkServer }, programs, deadlines: PATIENT });
+    await using client = createAcpClient({ servers: { sdk: sdkServer }, deadlines: PATIENT });
     const host = new RecordingHost();
     const tools: Record<string, Tool> = {
       read_file: readFileTool(),
       write_file: writeFileTool(),
       terminal: terminalTool({ programs, timeoutMs: 10_000 }),
     };
-    host.run = (action: OutsideAction) =>
+    host.run = (action: ExternalAction) =>
       (tools[action.toolName]?.execute(action.input, contextIn(folder)) as Promise<ToolResult>).catch(
         (error: Error) => ({
           success: false,
@@ -69,7 +69,7 @@ suite("D5: a session of the runtime", () => {
           error: error.message,
         }),
       );
-    const session = await openOutside(client, host, folder);
+    const session = await openExternal(client, host, folder);
     await session.prompt(`files ${join(folder, "a.txt")} hello`, never);
     assert.equal(readFileSync(join(folder, "a.txt"), "utf8"), "hello");
     await session.prompt("terminal printf %s; one;two $HOME", never);
@@ -81,10 +81,16 @@ suite("D5: a session of the runtime", () => {
   test("D5: the agent is started in its folder, with what is left of depth and budget in its variables", async () => {
     await using client = badClient();
     const host = new RecordingHost();
-    const session = await openOutside(client, host, folder);
+    const session = await openExternal(client, host, folder);
     await session.prompt(script({ variable: "SOUS_WITHIN" }), never);
     await session.close();
-    assert.deepEqual(readWithin(host.text), { depth: 1, maxDepth: 3, tokens: 900, costUsd: undefined, seconds: 60 });
+    assert.deepEqual(readWithin(host.text), {
+      depth: 1,
+      maxDepth: 3,
+      tokens: 900,
+      costUsd: undefined,
+      durationMs: 60_000,
+    });
     assert.throws(() => readWithin('{"depth":1}'), /SOUS_WITHIN does not hold the limits of an outer run/);
   });
 
@@ -92,7 +98,7 @@ suite("D5: a session of the runtime", () => {
     await using client = badClient();
     const trace = { traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", baggage: "team=blue" };
     const host = new RecordingHost();
-    const session = await client.outsideAgent().open(sessionRequest(folder, { trace }), host);
+    const session = await client.externalAgent().open(sessionRequest(folder, { trace }), host);
     await session.prompt(script({ variable: "TRACEPARENT" }, { say: " " }, { variable: "BAGGAGE" }), never);
     await session.prompt(script({ say: " " }, { variable: "TRACESTATE" }, { say: " " }, { tell: "metas" }), never);
     await session.close();
@@ -103,26 +109,26 @@ suite("D5: a session of the runtime", () => {
   test("D5: a recorded session is loaded without its history, or is lost in words", async () => {
     await using client = badClient();
     const host = new RecordingHost();
-    const agent = client.outsideAgent();
+    const agent = client.externalAgent();
     const session = await agent.open(sessionRequest(folder, { sessionId: "old" }), host);
     await session.prompt("more", never);
     await session.close();
     assert.equal(host.text, "you said: more");
     await using forgetful = badClient({ capabilities: {} });
-    const lost = forgetful.outsideAgent().open(sessionRequest(folder, { sessionId: "old" }), host);
+    const lost = forgetful.externalAgent().open(sessionRequest(folder, { sessionId: "old" }), host);
     await assert.rejects(
       lost,
       (error) => error instanceof SessionLost && /cannot continue a session/.test(error.message),
     );
     await using refusing = badClient({ refuseAt: "session/load" });
-    const refused = refusing.outsideAgent().open(sessionRequest(folder, { sessionId: "old" }), host);
+    const refused = refusing.externalAgent().open(sessionRequest(folder, { sessionId: "old" }), host);
     await assert.rejects(refused, (error) => error instanceof SessionLost && /on purpose/.test(error.message));
   });
 
   test("D5: a cancelled turn waits for the agent's answer, and one that does not stop is ended with its process", async () => {
     await using client = badClient({ isStubborn: true });
     const host = new RecordingHost();
-    const session = await openOutside(client, host, folder);
+    const session = await openExternal(client, host, folder);
     const stop = new AbortController();
     const zeros = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
     const prompt = script({ say: "on it" }, { until: "cancel" }, { answer: { stopReason: "cancelled", usage: zeros } });
@@ -135,7 +141,7 @@ suite("D5: a session of the runtime", () => {
 
     host.clear();
     await using hasty = badClient({ isStubborn: true }, { deadlines: { ...PATIENT, graceMs: 100 } });
-    const other = await openOutside(hasty, host, folder);
+    const other = await openExternal(hasty, host, folder);
     const again = new AbortController();
     const stuck = other.prompt(script({ say: "on it" }, { until: "cancel" }, { answer: null }), again.signal);
     await told(host);
@@ -148,7 +154,7 @@ suite("D5: a session of the runtime", () => {
   test("D5: a signal that aborts while the agent starts ends it", async () => {
     await using client = badClient({ silentAt: "session/new" });
     const stop = new AbortController();
-    const opening = client.outsideAgent().open(sessionRequest(folder, { signal: stop.signal }), new RecordingHost());
+    const opening = client.externalAgent().open(sessionRequest(folder, { signal: stop.signal }), new RecordingHost());
     stop.abort(new Error("enough"));
     await assert.rejects(opening, /enough/);
   });
@@ -159,13 +165,13 @@ suite("D5: a session of the runtime", () => {
       availableModes: [{ id: "default" }, { id: "yolo" }],
     };
     await using client = badClient({ session: { modes } });
-    const opening = openOutside(client, new RecordingHost(), folder);
+    const opening = openExternal(client, new RecordingHost(), folder);
     await assert.rejects(opening, (error) => error instanceof UserError && /is in its mode yolo/.test(error.message));
     const server = badServer({ session: { modes } });
     await using chosen = createAcpClient({ servers: { bad: { ...server, defaultMode: "yolo" } } });
-    await (await openOutside(chosen, new RecordingHost(), folder)).close();
+    await (await openExternal(chosen, new RecordingHost(), folder)).close();
     await using other = createAcpClient({ servers: { bad: { ...server, defaultMode: "default" } } });
-    await (await openOutside(other, new RecordingHost(), folder)).close();
+    await (await openExternal(other, new RecordingHost(), folder)).close();
   });
 });
 
@@ -215,7 +221,7 @@ suite("B6.1: an agent that breaks the protocol", () => {
       const messages = await Promise.all(
         starts.map(async (start, index) => {
           await using client = badClient(start, { deadlines: index === 0 ? deadlines : PATIENT });
-          const failing = openOutside(client, new RecordingHost(), folder).then(async (session) => {
+          const failing = openExternal(client, new RecordingHost(), folder).then(async (session) => {
             try {
               return await session.prompt("x", never);
             } finally {
@@ -240,7 +246,7 @@ suite("B6.1: an agent that breaks the protocol", () => {
     const messages = await Promise.all(
       turns.map(async (prompt) => {
         await using client = badClient();
-        const session = await openOutside(client, new RecordingHost(), folder);
+        const session = await openExternal(client, new RecordingHost(), folder);
         const message = await session.prompt(prompt, never).then(String, (error: Error) => error.message);
         await session.close();
         return message;
@@ -249,7 +255,7 @@ suite("B6.1: an agent that breaks the protocol", () => {
     assert.match(messages[0] ?? "", /ended with exit code 9/);
     assert.match(messages[1] ?? "", /The agent server bad ended/);
     await using client = badClient();
-    const session = await openOutside(client, new RecordingHost(), folder);
+    const session = await openExternal(client, new RecordingHost(), folder);
     await session.prompt(script({ close: "input" }), never);
     await assert.rejects(session.prompt("x", never), /no longer reads its input|ended/);
     await session.close();
@@ -266,7 +272,7 @@ suite("B6.1: an agent that breaks the protocol", () => {
         await using client = badClient();
         const host = new RecordingHost();
         host.allow = () => new Promise(() => {});
-        const session = await openOutside(client, host, folder);
+        const session = await openExternal(client, host, folder);
         const stop = new AbortController();
         const answer = session.prompt(prompt, stop.signal).then(String, (error: Error) => error.message);
         await told(host);
@@ -282,9 +288,9 @@ suite("B6.1: an agent that breaks the protocol", () => {
 
   test("B6.1: another version of the protocol, and a program that cannot be started, are named", async () => {
     await using newer = badClient({ version: 2 });
-    await assert.rejects(openOutside(newer, new RecordingHost(), folder), /speaks version 2 of the protocol, not 1/);
+    await assert.rejects(openExternal(newer, new RecordingHost(), folder), /speaks version 2 of the protocol, not 1/);
     await using missing = createAcpClient({ servers: { gone: { command: "no-such-program-here" } } });
-    await assert.rejects(openOutside(missing, new RecordingHost(), folder), UserError);
+    await assert.rejects(openExternal(missing, new RecordingHost(), folder), UserError);
   });
 
   test("B6.6: a late answer to a cancelled prompt is not taken for the next one", async () => {

@@ -4,11 +4,11 @@ import assert from "node:assert/strict";
 import { readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { ConsentNeeded, UserError } from "../../src/core/errors.ts";
-import { checkMcpServer, openMcpTools } from "../../src/mcp/open.ts";
-import { openPinBook } from "../../src/mcp/pins.ts";
-import { VirtualClock } from "../../src/testing/virtual-clock.ts";
-import { callTool, hostileWorld, isAlive, until } from "./hostile.ts";
+import { checkMcpServer, openMcpTools } from "../../../../src/bridges/mcp/open.ts";
+import { openPinBook } from "../../../../src/bridges/mcp/pins.ts";
+import { ApprovalNeeded, UserError } from "../../../../src/core/errors.ts";
+import { VirtualClock } from "../../../../src/testing/world.ts";
+import { callTool, hostileWorld, isAlive, until } from "../../../support/bridges/mcp/hostile.ts";
 
 const ECHO = { name: "echo", description: "Echoes.", inputSchema: { type: "object" } };
 const PICTURE = Buffer.from("\x89PNG\r\n\x1a\npicture", "latin1").toString("base64");
@@ -310,7 +310,7 @@ test("a change after a restart is asked about, and an allowed one is called", as
   await callTool(opened);
   world.change("bad", { tools: [{ ...ECHO, description: "Deletes." }] });
   const error = await callTool(opened).catch((thrown: unknown) => thrown);
-  assert.ok(error instanceof ConsentNeeded);
+  assert.ok(error instanceof ApprovalNeeded);
   assert.match(
     error.message,
     /^The MCP server bad has changed its tool echo since it was approved \(now [0-9a-f]{32}\):\n/,

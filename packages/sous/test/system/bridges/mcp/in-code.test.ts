@@ -7,13 +7,13 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
-import { agent } from "../../src/core/agent.ts";
-import { UserError } from "../../src/core/errors.ts";
-import { type McpServerOptions, mcpTools } from "../../src/mcp.ts";
-import { run } from "../../src/runtime.ts";
-import { calls, says, scriptedModel } from "../../src/testing.ts";
-import { temporaryTree } from "../tools/temporary-tree.ts";
-import { callTool, isAlive, SERVER_FILE, until } from "./hostile.ts";
+import { agent } from "../../../../src/core/agent.ts";
+import { UserError } from "../../../../src/core/errors.ts";
+import { type McpServerOptions, mcpTools } from "../../../../src/mcp.ts";
+import { run } from "../../../../src/runtime.ts";
+import { calls, says, scriptedModel } from "../../../../src/testing.ts";
+import { temporaryTree } from "../../../support/app/tools/temporary-tree.ts";
+import { callTool, isAlive, SERVER_FILE, until } from "../../../support/bridges/mcp/hostile.ts";
 
 async function serverIn(script: object = {}) {
   const tree = await temporaryTree({ "server.json": JSON.stringify(script) });
@@ -56,8 +56,8 @@ const REFUSED: [string, unknown, RegExp][] = [
   ["neither a command nor an address", {}, /set command to start a program, or url/],
   ["an address that is a file", { url: "file:///etc/passwd" }, /set command to start a program, or url/],
   ["an unknown type", { url: "https://example.com", type: "ftp" }, /type must be "http"/],
-  ["a timeout of nothing", { command: "x", timeout: 0 }, /timeout must be a number of seconds/],
-  ["a start of nothing", { command: "x", startTimeout: "5s" }, /startTimeout must be a number of seconds/],
+  ["a timeout of nothing", { command: "x", timeoutMs: 0 }, /timeoutMs must be a number of milliseconds/],
+  ["a start of nothing", { command: "x", startTimeoutMs: "5s" }, /startTimeoutMs must be a number of milliseconds/],
   ["a misspelt command", { comand: "x" }, /has no option "comand": did you mean command\?/],
   ["a command and an address", { command: "x", url: "https://example.com" }, /has command and url/],
   ["a server that is a text", "node server.js", /must be an object with command or url/],
@@ -98,9 +98,9 @@ for (const [what, servers, expected] of NOT_SERVERS) {
 test("an entry of .mcp.json with its type is taken as it is, and the start has a limit of its own", async () => {
   const { tree, command } = await serverIn();
   await using _tree = tree;
-  await using bad = await mcpTools({ bad: { type: "stdio", ...command, startTimeout: 20 } }, { cwd: tree.path });
+  await using bad = await mcpTools({ bad: { type: "stdio", ...command, startTimeoutMs: 20_000 } }, { cwd: tree.path });
   assert.equal(bad.tools.length, 1);
-  const silent = { command: process.execPath, args: ["-e", "setInterval(() => {}, 1000)"], startTimeout: 0.2 };
+  const silent = { command: process.execPath, args: ["-e", "setInterval(() => {}, 1000)"], startTimeoutMs: 200 };
   await assert.rejects(mcpTools({ silent }), /it did not answer within 0\.2 seconds/);
 });
 
@@ -118,7 +118,7 @@ test("what was approved is kept in the file, so that the server is not started t
 test("a program that forgets to dispose its tools ends all the same, and its server with it", async () => {
   const { tree, command } = await serverIn();
   await using _tree = tree;
-  const door = join(import.meta.dirname, "../../src/mcp.ts");
+  const door = join(import.meta.dirname, "../../../../src/mcp.ts");
   const program = `import { mcpTools } from ${JSON.stringify(door)};
     const { tools } = await mcpTools({ bad: ${JSON.stringify(command)} });
     console.log(tools.length);`;

@@ -4,9 +4,9 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
-import { openSqliteStore } from "../../src/store/sqlite/store.ts";
-import { compiled, MAIN } from "../cli/sous-process.ts";
-import { temporaryTree } from "../tools/temporary-tree.ts";
+import { openSqliteStore } from "../../../../src/storage/store/sqlite/store.ts";
+import { compiled, MAIN } from "../../../support/app/cli/sous-process.ts";
+import { temporaryTree } from "../../../support/app/tools/temporary-tree.ts";
 
 export type ServeStage = AsyncDisposable & {
   readonly path: string;

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { encodeWithin } from "../../src/core/within.ts";
-import { sous } from "../cli/sous-process.ts";
+import { encodeWithin } from "../../../../src/core/within.ts";
+import { sous } from "../../../support/app/cli/sous-process.ts";
 import { SCOUT, sdkClient, serveStage } from "./serve-stage.ts";
 
 type Result = {
@@ -170,7 +170,7 @@ suite("sous mcp serve", () => {
       await using client = await sdkClient(stage, "--max-tokens-total", "12000");
       for (const _ of [1, 2, 3]) assert.equal((await ask(client, "scout")).data.status, "completed");
     }
-    const allowance = { depth: 1, maxDepth: 3, tokens: 12_000, costUsd: undefined, seconds: undefined };
+    const allowance = { depth: 1, maxDepth: 3, tokens: 12_000, costUsd: undefined, durationMs: undefined };
     const within = { ...stage, env: { ...stage.env, SOUS_WITHIN: encodeWithin(allowance) } };
     await using client = await sdkClient(within);
     const statuses: unknown[] = [];
@@ -181,7 +181,7 @@ suite("sous mcp serve", () => {
 
   test("a call that would be deeper than the outer run may be is refused", async () => {
     await using stage = await serveStage({ scout: [{ text: "Done." }] });
-    const allowance = { depth: 4, maxDepth: 3, tokens: undefined, costUsd: undefined, seconds: undefined };
+    const allowance = { depth: 4, maxDepth: 3, tokens: undefined, costUsd: undefined, durationMs: undefined };
     const within = { ...stage, env: { ...stage.env, SOUS_WITHIN: encodeWithin(allowance) } };
     await using client = await sdkClient(within);
     const { text, data } = await ask(client, "scout");

@@ -1,12 +1,16 @@
 /** What is said of a server that ends before it has answered: how it ended, and the line in which it says why. */
 
 import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
-import { checkMcpServer } from "../../src/mcp/open.ts";
-import { hostileWorld, type World } from "./hostile.ts";
+import { setImmediate } from "node:timers/promises";
+import { checkMcpServer } from "../../../../src/bridges/mcp/open.ts";
+import { VirtualClock } from "../../../../src/testing/world.ts";
+import { hostileWorld, until, type World } from "../../../support/bridges/mcp/hostile.ts";
 
-async function problemOf(world: World, script: string, startTimeoutMs = 30_000): Promise<string | undefined> {
-  const server = world.server({}, { startTimeoutMs });
+async function problemOf(world: World, script: string): Promise<string | undefined> {
+  const server = world.server({}, { startTimeoutMs: 30_000 });
   const transport = { type: "stdio" as const, command: "/bin/sh", args: ["-c", script], env: {}, cwd: world.folder };
   return (await checkMcpServer({ ...server, transport }, world.ground)).problem;
 }
@@ -38,10 +42,16 @@ test("the reason is found in the middle of a trace, and a place in the code is n
 });
 
 test("a server that never answers is quoted with what it said before we ended it", async () => {
-  await using world = await hostileWorld();
-  const script = "echo 'listening on port 3333' >&2; while read -r line; do :; done; echo 'shutdown complete' >&2";
+  const clock = new VirtualClock(0);
+  await using world = await hostileWorld({ clock });
+  const said = join(world.folder, "said");
+  const script = `echo 'listening on port 3333' >&2; touch '${said}'; while read -r line; do :; done; echo 'shutdown complete' >&2`;
+  const problem = problemOf(world, script);
+  await until(() => existsSync(said), "the server has said it");
+  await setImmediate();
+  clock.fireNext(() => 0);
   assert.equal(
-    await problemOf(world, script, 200),
-    "The MCP server bad could not be started: it did not answer within 0.2 seconds; it said: listening on port 3333",
+    await problem,
+    "The MCP server bad could not be started: it did not answer within 30 seconds; it said: listening on port 3333",
   );
 });

@@ -7,9 +7,9 @@ import { type IncomingMessage, request } from "node:http";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { UserError } from "../../src/core/errors.ts";
-import { serveMetrics } from "../../src/telemetry/metrics-endpoint.ts";
-import { sourceFolder } from "../source-files.ts";
+import { serveMetrics } from "../../../../src/bridges/telemetry/metrics-endpoint.ts";
+import { UserError } from "../../../../src/core/errors.ts";
+import { sourceFolder } from "../../../support/source-files.ts";
 
 type Asked = { method?: string; path?: string; headers?: Record<string, string> };
 
@@ -104,7 +104,7 @@ suite("F4: the endpoint", () => {
   test("F4: does not keep its process alive, not even with a connection", async () => {
     const code = `
       import { connect } from "node:net";
-      import { serveMetrics } from ${JSON.stringify(join(sourceFolder, "telemetry/metrics-endpoint.ts"))};
+      import { serveMetrics } from ${JSON.stringify(join(sourceFolder, "bridges/telemetry/metrics-endpoint.ts"))};
       const { port } = await serveMetrics({ port: 0, render: () => "" });
       await new Promise((resolve) => connect(port, "127.0.0.1", resolve).unref());
       process.stdout.write("open");`;

@@ -4,12 +4,12 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { suite, test } from "node:test";
-import { traceIdOf } from "../../src/core/trace-context.ts";
-import { METRICS, type MetricName } from "../../src/telemetry/names.ts";
-import { type Otlp, openOtlp } from "../../src/telemetry/otlp.ts";
-import { readOtlpSettings } from "../../src/telemetry/otlp-settings.ts";
-import { createRegistry } from "../../src/telemetry/registry.ts";
-import { runIdGenerator, withIds } from "../../src/telemetry/run-ids.ts";
+import { METRICS, type MetricName } from "../../../../src/bridges/telemetry/names.ts";
+import { type Otlp, openOtlp } from "../../../../src/bridges/telemetry/otlp.ts";
+import { readOtlpSettings } from "../../../../src/bridges/telemetry/otlp-settings.ts";
+import { createRegistry } from "../../../../src/bridges/telemetry/registry.ts";
+import { runIdGenerator, withIds } from "../../../../src/bridges/telemetry/run-ids.ts";
+import { traceIdOf } from "../../../../src/core/trace-context.ts";
 import { OtlpReceiver } from "./otlp-receiver.ts";
 
 async function openTo(url: string, variables: Record<string, string> = {}): Promise<Otlp & { lost: () => number }> {
@@ -103,7 +103,7 @@ suite("F3: metrics over OTLP", { concurrency: true }, () => {
 });
 
 suite("F2: spans are exported or counted", { concurrency: true }, () => {
-  test("when more end than may wait: made = exported + dropped, and the sentence says how many", async () => {
+  test("spans that end when too many wait are dropped and counted: made = exported + dropped, and the sentence says how many", async () => {
     await using receiver = await OtlpReceiver.start();
     const otlp = await openTo(receiver.url, { OTEL_BSP_MAX_QUEUE_SIZE: "1000" });
     for (let round = 0; round < 10; round++) {
@@ -124,7 +124,7 @@ suite("F2: spans are exported or counted", { concurrency: true }, () => {
     assert.equal(metrics.find(({ name }) => name === METRICS.droppedSpans.name)?.points[0]?.value, dropped);
   });
 
-  test("while the process works, not only at its end", async () => {
+  test("spans are exported while the process works, not only at its end", async () => {
     await using receiver = await OtlpReceiver.start();
     const otlp = await openTo(receiver.url, { OTEL_BSP_SCHEDULE_DELAY: "10" });
     makeSpans(otlp, 3);
@@ -132,7 +132,7 @@ suite("F2: spans are exported or counted", { concurrency: true }, () => {
     assert.equal(await otlp.close(5000), undefined);
   });
 
-  test("by the share that the sampler says, and none with always_off", async () => {
+  test("the share of spans that the sampler says is exported, and none with always_off", async () => {
     await using receiver = await OtlpReceiver.start();
     const ratio = { OTEL_TRACES_SAMPLER: "traceidratio", OTEL_TRACES_SAMPLER_ARG: "0.25" };
     const some = await openTo(receiver.url, ratio);
@@ -164,14 +164,12 @@ test("F2: every sampler decides for the root of a tree what its spans are told",
 });
 
 suite("F2: a collector that fails is one sentence, and closing ends", { concurrency: true }, () => {
-  const PATIENCE_MS = 250;
-
-  async function closed(url: string): Promise<string | undefined> {
+  async function closed(url: string, patienceMs = 250): Promise<string | undefined> {
     // What is still tried again when a test is over ends soon.
-    const otlp = await openTo(url, { OTEL_EXPORTER_OTLP_TIMEOUT: "300" });
+    const otlp = await openTo(url, { OTEL_EXPORTER_OTLP_TIMEOUT: String(patienceMs + 50) });
     makeSpans(otlp, 2);
     otlp.meter?.count("cost", 1, ["a"]);
-    const sentence = await otlp.close(PATIENCE_MS);
+    const sentence = await otlp.close(patienceMs);
     assert.equal(otlp.spans.exported, 0);
     return sentence;
   }
@@ -183,22 +181,23 @@ suite("F2: a collector that fails is one sentence, and closing ends", { concurre
   for (const [answer, reason] of Object.entries(answers)) {
     test(`when it answers ${answer}`, async () => {
       await using receiver = await OtlpReceiver.start(answer);
-      const sentence = await closed(receiver.url);
+      // A failure that is final is heard as soon as it comes, also on a busy machine.
+      const sentence = await closed(receiver.url, answer === "500" ? 30_000 : undefined);
       assert.match(sentence ?? "", both);
       assert.match(sentence ?? "", reason);
       assert.ok(sentence?.includes(`(${receiver.url}: `), sentence);
     });
   }
 
-  test("when nothing listens there", async () => {
+  test("a collector where nothing listens is one sentence", async () => {
     assert.match((await closed(`http://127.0.0.1:${await closedPort()}`)) ?? "", both);
   });
 
-  test("when there is no such host", async () => {
+  test("a collector on a host that does not exist is one sentence", async () => {
     assert.match((await closed("http://collector.invalid:4318")) ?? "", both);
   });
 
-  test("when it does not speak TLS, and the address has a name and a path with a key", async () => {
+  test("a collector that does not speak TLS is one sentence, without the name and the key of its address", async () => {
     await using receiver = await OtlpReceiver.start();
     const sentence = await closed(`https://127.0.0.1:${receiver.port}/path-with-a-key`);
     assert.match(sentence ?? "", both);

@@ -3,9 +3,9 @@ import { execFile } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { test } from "node:test";
 import { promisify } from "node:util";
-import { MissingKey, UserError } from "../../src/core/errors.ts";
-import { type Environment, resolveModel } from "../../src/model/resolve.ts";
-import { request } from "./requests.ts";
+import { MissingKey, UserError } from "../../../../src/core/errors.ts";
+import { type Environment, resolveModel } from "../../../../src/runtime/model/resolve.ts";
+import { request } from "../../../support/runtime/model/requests.ts";
 
 const KNOWN =
   "known providers: anthropic, openai, openai-chat, google, openai-compatible, openrouter, vllm, lmstudio, ollama, github-copilot";
@@ -182,7 +182,7 @@ test("OpenAI is asked not to store answers, compatible servers to report usage",
 });
 
 test("W5: importing model/ loads no provider package", async () => {
-  const folder = new URL("../../src/model/", import.meta.url);
+  const folder = new URL("../../../../src/runtime/model/", import.meta.url);
   const files = readdirSync(folder).map((name) => new URL(name, folder).href);
   const program = `
     import { registerHooks } from "node:module";

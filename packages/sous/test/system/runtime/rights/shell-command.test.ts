@@ -3,9 +3,9 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { readCommandLine } from "../../src/rights/command-reading.ts";
-import { readShellCommand } from "../../src/rights/shell-command.ts";
-import { tryCommands } from "./shell-trial.ts";
+import { readCommandLine } from "../../../../src/runtime/rights/command-reading.ts";
+import { readShellCommand } from "../../../../src/runtime/rights/shell-command.ts";
+import { tryCommands } from "../../../support/runtime/rights/shell-trial.ts";
 
 suite("B5.3: the grammar of commands", () => {
   const wordsOf = (text: string): string[][] => {

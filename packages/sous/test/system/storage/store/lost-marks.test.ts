@@ -14,15 +14,15 @@ import {
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { suite, test } from "node:test";
-import { StoreError, UserError } from "../../src/core/errors.ts";
-import { marksIn as folderMarks, LostMarks } from "../../src/store/lost-marks.ts";
-import { openSqliteStore } from "../../src/store/sqlite/store.ts";
-import { sampleTree } from "../../src/testing/sample-tree.ts";
+import { StoreError, UserError } from "../../../../src/core/errors.ts";
+import { marksIn as folderMarks, LostMarks } from "../../../../src/storage/store/lost-marks.ts";
+import { openSqliteStore } from "../../../../src/storage/store/sqlite/store.ts";
+import { sampleTree } from "../../../../src/testing/sample-tree.ts";
+import { type SqlitePlace, sqlitePlace } from "../../../support/storage/store/sqlite-place.ts";
 import { runScript } from "./run-node.ts";
-import { type SqlitePlace, sqlitePlace } from "./sqlite-place.ts";
 
 suite("C2: a mark", () => {
-  test("is made once, with its reason, for whatever id, and can be taken away", async () => {
+  test("a mark is made once, with its reason, for whatever id, and can be taken away", async () => {
     await using place = sqlitePlace();
     const marks = new LostMarks([{ folder: place.folder, prefix: "runs.db-lost-" }]);
     const ids = ["01J0", "a/b", "../..", "ü \0", "%", "lead"];
@@ -38,7 +38,7 @@ suite("C2: a mark", () => {
     assert.deepEqual(readdirSync(place.folder), []);
   });
 
-  test("is made in the next place when the first cannot be written, and nowhere when none can", async () => {
+  test("a mark is made in the next place when the first cannot be written, and nowhere when none can", async () => {
     await using place = sqlitePlace();
     const nowhere = { folder: "/proc/sous", prefix: "" };
     const there = { folder: join(place.folder, "state/lost"), prefix: "x-" };
@@ -49,7 +49,7 @@ suite("C2: a mark", () => {
     assert.equal(new LostMarks([]).add("lead", "The disk was full"), false);
   });
 
-  test("is known by its name alone, and is not what only looks like one", async () => {
+  test("a mark is known by its name alone, and a file that only looks like one is none", async () => {
     await using place = sqlitePlace();
     const marks = new LostMarks([{ folder: place.folder, prefix: "m-" }]);
     writeFileSync(join(place.folder, "m-empty"), "");
@@ -66,10 +66,10 @@ suite("C2: a mark", () => {
     assert.equal(readFileSync(join(place.folder, "secret"), "utf8"), "secret");
   });
 
-  test("is made on a disk that is full", async () => {
+  test("a mark is made on a disk that is full", async () => {
     await using place = sqlitePlace();
     const script = `
-      import { LostMarks } from ${JSON.stringify(import.meta.resolve("../../src/store/lost-marks.ts"))};
+      import { LostMarks } from ${JSON.stringify(import.meta.resolve("../../../../src/storage/store/lost-marks.ts"))};
       import { closeSync, openSync, writeSync } from "node:fs";
       const folder = process.env.FOLDER;
       const filler = openSync(folder + "/filler", "w");
@@ -86,7 +86,7 @@ suite("C2: a mark", () => {
 });
 
 suite("C2: a SQLite store that cannot be told of a loss", () => {
-  test("has it beside the file, shows it to everyone, and takes it in when it is closed or opened", async () => {
+  test("a store has the mark beside its file, shows it to everyone, and takes it in when it is closed or opened", async () => {
     for (const isClosedLate of [true, false]) {
       await using place = sqlitePlace();
       const store = await begun(place);
@@ -108,7 +108,7 @@ suite("C2: a SQLite store that cannot be told of a loss", () => {
     }
   });
 
-  test("uses another folder when its own cannot be written, and says so when none can", async () => {
+  test("a store makes its marks in another folder when its own cannot be written, and says so when none can", async () => {
     const script = `
       import { DatabaseSync } from "node:sqlite";
       import { chmodSync } from "node:fs";
@@ -136,7 +136,7 @@ suite("C2: a SQLite store that cannot be told of a loss", () => {
     }
   });
 
-  test("tells a copy of itself, also one that is made by a store for looking", async () => {
+  test("a copy of a store is told of its losses, also one that is made by a store for looking", async () => {
     await using place = sqlitePlace();
     await (await begun(place))[Symbol.asyncDispose]();
     writeFileSync(`${place.file}-lost-lead`, "The disk was full");
@@ -153,7 +153,7 @@ suite("C2: a SQLite store that cannot be told of a loss", () => {
     assert.deepEqual(marksIn(place), ["runs.db-lost-lead"]);
   });
 
-  test("finds the mark in another folder, whichever way leads to the database", async () => {
+  test("a store finds its mark in another folder, whichever way leads to the database", async () => {
     await using place = sqlitePlace();
     await (await begun(place))[Symbol.asyncDispose]();
     const lostFolder = join(place.folder, "lost");
@@ -165,7 +165,7 @@ suite("C2: a SQLite store that cannot be told of a loss", () => {
     assert.equal((await store.run("lead"))?.lost, "The disk was full");
   });
 
-  test("keeps a mark of a tree that it does not have, and forgets that of one it deletes", async () => {
+  test("a store keeps the mark of a tree that it does not have, and forgets that of one it deletes", async () => {
     await using place = sqlitePlace();
     const store = await begun(place);
     for (const id of ["lead", "stranger"]) writeFileSync(`${place.file}-lost-${id}`, "");
@@ -183,7 +183,7 @@ suite("C2: a SQLite store that cannot be told of a loss", () => {
     assert.deepEqual(marksIn(place), []);
   });
 
-  test("takes a word that comes after it was closed", async () => {
+  test("a store takes a mark that comes after it was closed", async () => {
     await using place = sqlitePlace();
     const store = await begun(place);
     await store[Symbol.asyncDispose]();

@@ -5,7 +5,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { hostname } from "node:os";
 import { test } from "node:test";
-import { describeOwner, isGone, newOwner } from "../../src/store/owner.ts";
+import { describeOwner, isGone, newOwner } from "../../../../src/storage/store/owner.ts";
 
 test("this process is there, and each of its stores is another owner", () => {
   const [one, other] = [newOwner(), newOwner()];
@@ -15,7 +15,7 @@ test("this process is there, and each of its stores is another owner", () => {
 });
 
 test("a process that has ended is gone at once", async () => {
-  const url = new URL("../../src/store/owner.ts", import.meta.url).href;
+  const url = new URL("../../../../src/storage/store/owner.ts", import.meta.url).href;
   const script = `const { newOwner } = await import(${JSON.stringify(url)}); process.stdout.write(newOwner()); process.stdin.resume();`;
   const child = spawn(process.execPath, ["--input-type=module", "--eval", script], {
     stdio: ["pipe", "pipe", "inherit"],
@@ -33,7 +33,7 @@ test("a process with the number of one that has ended is another", () => {
   assert.equal(isGone(parts.with(3, "1").join(" ")), true);
 });
 
-test("of another host, another start of the machine, or nonsense nothing is certain", () => {
+test("nothing is certain of an owner on another host, of one from before a restart of the machine, or of nonsense", () => {
   const parts = newOwner()
     .split(" ")
     .with(2, String(2 ** 22 + 1));

@@ -6,15 +6,26 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
 import { Pool } from "pg";
-import { StoreError } from "../../src/core/errors.ts";
-import type { PostgresPool } from "../../src/store/postgres/connection.ts";
-import { openPostgresStore, type PostgresStore, type PostgresStoreOptions } from "../../src/store/postgres/store.ts";
+import { StoreError } from "../../../../src/core/errors.ts";
+import type { PostgresPool } from "../../../../src/storage/store/postgres/connection.ts";
+import {
+  openPostgresStore,
+  type PostgresStore,
+  type PostgresStoreOptions,
+} from "../../../../src/storage/store/postgres/store.ts";
+import { type PostgresServer, startPostgresServer } from "../../../support/storage/store/postgres-server.ts";
+import { sharedBudgetContract } from "../../../support/storage/store/shared-budget/contract.ts";
+import { opened } from "../../../support/storage/store/shared-budget/opened.ts";
+import {
+  call,
+  need,
+  PurseProcess,
+  tokens,
+  twoProcesses,
+} from "../../../support/storage/store/shared-budget/shared-budget-asks.ts";
 import { type CuttingProxy, openCuttingProxy } from "./cutting-proxy.ts";
-import { type PostgresServer, startPostgresServer } from "./postgres-server.ts";
-import { asDead } from "./purse-books.ts";
-import { purseWorker } from "./purse-worker.ts";
-import { sharedBudgetContract } from "./shared-budget/contract.ts";
-import { call, need, PurseProcess, tokens, twoProcesses } from "./shared-budget/purse-asks.ts";
+import { asDead } from "./shared-budget-books.ts";
+import { purseWorker } from "./shared-budget-worker.ts";
 
 let server: PostgresServer;
 let proxy: CuttingProxy;
@@ -189,7 +200,7 @@ suite("H1: a step whose answer is lost", () => {
     });
   }
 
-  test("is an error when the server stays away, and the next step puts the books right", async () => {
+  test("a step whose answer is lost is an error when the server stays away, and the next step puts the books right", async () => {
     const schema = freshSchema();
     await using store = await openThroughProxy({ schema, reconnectMs: 0 });
     await using other = await open({ schema });
@@ -207,7 +218,7 @@ suite("H1: a step whose answer is lost", () => {
 });
 
 suite("H1: news of a shared budget", () => {
-  test("are heard again after the connection broke", async () => {
+  test("news are heard again after the connection broke", async () => {
     const schema = freshSchema();
     await using store = await open({ schema });
     await using other = await open({ schema });
@@ -226,7 +237,7 @@ suite("H1: news of a shared budget", () => {
     await there.granted(asked);
   });
 
-  test("are sent only while another process waits, and not to the one that made them", async () => {
+  test("news are sent only while another process waits, and not to the one that made them", async () => {
     const schema = freshSchema();
     await using store = await open({ schema });
     await using other = await open({ schema });
@@ -248,12 +259,12 @@ suite("H1: news of a shared budget", () => {
   test("need one connection while anyone listens, and none some time after that", async () => {
     const schema = freshSchema();
     await using store = await open({ schema });
-    const shared = await store.sharedBudget("team", { tokens: 1000 });
+    const shared = opened(await store.sharedBudget("team", { tokens: 1000 }));
     const listening = async () =>
       (await pool.query("select from pg_stat_activity where query like 'listen %' and state = 'idle'")).rowCount;
     const news = heard();
-    const first = shared.purse.listen(news.hear);
-    const second = shared.purse.listen(() => undefined);
+    const first = shared.books.listen(news.hear);
+    const second = shared.books.listen(() => undefined);
     await news.next();
     assert.equal(await listening(), 1);
     first?.[Symbol.dispose]();
@@ -261,27 +272,27 @@ suite("H1: news of a shared budget", () => {
     second?.[Symbol.dispose]();
     while ((await listening()) !== 0);
     const again = heard();
-    using _third = shared.purse.listen(again.hear);
+    using _third = shared.books.listen(again.hear);
     await again.next();
   });
 
-  test("are not offered by a pool that has no connection to spare", async () => {
+  test("news are not offered by a pool that has no connection to spare", async () => {
     const small = new Pool({ connectionString: server.connectionString(), max: 2 });
     {
       await using one = await openPostgresStore({ pool: small, schema: freshSchema() });
       await using other = await openPostgresStore({ pool: small, schema: freshSchema() });
       await using alone = await open({ maxConnections: 1 });
       const budgets = await Promise.all(
-        [one, other, alone].map((store) => store.sharedBudget("team", { tokens: 1000 })),
+        [one, other, alone].map(async (store) => opened(await store.sharedBudget("team", { tokens: 1000 }))),
       );
-      using first = budgets[0]?.purse.listen(() => undefined);
+      using first = budgets[0]?.books.listen(() => undefined);
       assert.ok(first !== undefined);
       assert.equal(
-        budgets[1]?.purse.listen(() => undefined),
+        budgets[1]?.books.listen(() => undefined),
         undefined,
       );
       assert.equal(
-        budgets[2]?.purse.listen(() => undefined),
+        budgets[2]?.books.listen(() => undefined),
         undefined,
       );
       for (const shared of budgets) await new PurseProcess(shared).granted(call(need(100, 0)));

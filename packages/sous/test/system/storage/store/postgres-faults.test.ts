@@ -4,14 +4,18 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
 import { Pool } from "pg";
-import { StoreError, UserError } from "../../src/core/errors.ts";
-import { FIRST_FENCE, NO_OWNER, type Store } from "../../src/core/store.ts";
-import { createJournal } from "../../src/events/journal.ts";
-import { toStoreError } from "../../src/store/postgres/errors.ts";
-import { openPostgresStore, type PostgresStore, type PostgresStoreOptions } from "../../src/store/postgres/store.ts";
-import { type SampleTree, sampleTree } from "../../src/testing/sample-tree.ts";
+import { StoreError, UserError } from "../../../../src/core/errors.ts";
+import { FIRST_FENCE, NO_OWNER, type Store } from "../../../../src/core/store.ts";
+import { createJournal } from "../../../../src/runtime/events/journal.ts";
+import { toStoreError } from "../../../../src/storage/store/postgres/errors.ts";
+import {
+  openPostgresStore,
+  type PostgresStore,
+  type PostgresStoreOptions,
+} from "../../../../src/storage/store/postgres/store.ts";
+import { type SampleTree, sampleTree } from "../../../../src/testing/sample-tree.ts";
+import { type PostgresServer, SECRET, startPostgresServer } from "../../../support/storage/store/postgres-server.ts";
 import { type CuttingProxy, openCuttingProxy } from "./cutting-proxy.ts";
-import { type PostgresServer, SECRET, startPostgresServer } from "./postgres-server.ts";
 
 let server: PostgresServer;
 let proxy: CuttingProxy;
@@ -89,7 +93,7 @@ suite("G3: an append whose answer is lost is kept once, whatever became of it", 
     await checkKeptOnce(store, tree);
   });
 
-  test("without a lost answer a repetition is refused", async () => {
+  test("a repetition is refused when no answer was lost", async () => {
     await using store = await openThroughProxy();
     const tree = startedTree();
     await store.append(tree.rootId, tree.events);
@@ -124,7 +128,7 @@ suite("G3: an append whose answer is lost is kept once, whatever became of it", 
 });
 
 suite("G3: a server that goes away and comes back", () => {
-  test("is waited for, and no caller notices", async () => {
+  test("a server that comes back is waited for, and no caller notices", async () => {
     await using store = await open({ reconnectMs: 60_000 });
     const tree = startedTree();
     await store.append(tree.rootId, tree.events.slice(0, 1));
@@ -159,7 +163,7 @@ suite("G3: a server that goes away and comes back", () => {
     await checkKeptOnce(store, tree);
   });
 
-  test("does not end a program whose own pool has no listener", async () => {
+  test("a server that goes away does not end a program whose own pool has no listener", async () => {
     const pool = new Pool({ connectionString: server.connectionString() });
     {
       await using store = await openPostgresStore({ pool, schema: freshSchema() });

@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";
 import { Pool } from "pg";
-import { openConnection, statement } from "../../src/store/postgres/connection.ts";
-import { PoolQueue } from "../../src/store/postgres/queue.ts";
-import { type PostgresServer, startPostgresServer } from "./postgres-server.ts";
+import { openConnection, statement } from "../../../../src/storage/store/postgres/connection.ts";
+import { PoolQueue } from "../../../../src/storage/store/postgres/queue.ts";
+import { type PostgresServer, startPostgresServer } from "../../../support/storage/store/postgres-server.ts";
 
 suite("the queue in front of a pool", () => {
   test("lends as many as there are, then one after another in the order they came", async () => {

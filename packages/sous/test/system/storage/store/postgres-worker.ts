@@ -1,9 +1,10 @@
-/** A process that begins a tree in Postgres and then waits to be killed. */
+/** A process that begins two trees in Postgres, one of which asks a question, and then waits to be killed. */
 
-import { openPostgresStore } from "../../src/store/postgres/store.ts";
-import { sampleTree } from "../../src/testing/sample-tree.ts";
+import { openPostgresStore } from "../../../../src/storage/store/postgres/store.ts";
+import { sampleTree } from "../../../../src/testing/sample-tree.ts";
+import { askingTrees } from "../../../support/storage/store/asking-trees.ts";
 
-/** The file to start, with a connection string and a schema; it prints a line when the tree has begun. */
+/** The file to start, with a connection string and a schema; it prints a line when both have begun. */
 export const postgresWorker: string = import.meta.filename;
 
 async function work(connectionString: string | undefined, schema: string | undefined): Promise<void> {
@@ -11,6 +12,8 @@ async function work(connectionString: string | undefined, schema: string | undef
   const tree = sampleTree("lead");
   tree.start("lead");
   await store.append(tree.rootId, tree.events);
+  const [asked] = askingTrees();
+  if (asked !== undefined) await store.append(asked.rootId, asked.events);
   process.stdout.write("begun\n");
   process.stdin.resume();
 }

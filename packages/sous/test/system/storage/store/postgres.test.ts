@@ -7,20 +7,25 @@ import { after, before, suite, test } from "node:test";
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { Pool } from "pg";
-import { StaleOwner, StoreError, UserError } from "../../src/core/errors.ts";
-import type { Store } from "../../src/core/store.ts";
-import type { Totals } from "../../src/core/totals.ts";
-import { fromColumn, toColumn } from "../../src/store/event-row.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { openPostgresStore, type PostgresStore, type PostgresStoreOptions } from "../../src/store/postgres/store.ts";
-import { talliesQuery } from "../../src/store/postgres/tallies.ts";
-import { sampleTree } from "../../src/testing/sample-tree.ts";
-import { storeContract } from "../../src/testing/store-contract.ts";
-import { everyEnding, tallied } from "../../src/testing/store-contract-totals.ts";
-import { VirtualClock } from "../../src/testing/virtual-clock.ts";
-import { type PostgresServer, startPostgresServer } from "./postgres-server.ts";
+import { StaleOwner, StoreError, UserError } from "../../../../src/core/errors.ts";
+import { NO_OWNER, type Store } from "../../../../src/core/store.ts";
+import type { Totals } from "../../../../src/core/totals.ts";
+import { fromColumn, toColumn } from "../../../../src/storage/store/event-row.ts";
+import { openMemoryStore } from "../../../../src/storage/store/memory.ts";
+import {
+  openPostgresStore,
+  type PostgresStore,
+  type PostgresStoreOptions,
+} from "../../../../src/storage/store/postgres/store.ts";
+import { talliesQuery } from "../../../../src/storage/store/postgres/tallies.ts";
+import { sampleTree } from "../../../../src/testing/sample-tree.ts";
+import { storeContract } from "../../../../src/testing/store-contract.ts";
+import { everyEnding, tallied } from "../../../../src/testing/store-contract-totals.ts";
+import { VirtualClock } from "../../../../src/testing/world.ts";
+import { askingTrees, STILL_ASKING } from "../../../support/storage/store/asking-trees.ts";
+import { type PostgresServer, startPostgresServer } from "../../../support/storage/store/postgres-server.ts";
+import { checkSameAnswers } from "../../../support/storage/store/same-answers.ts";
 import { postgresWorker } from "./postgres-worker.ts";
-import { checkSameAnswers } from "./same-answers.ts";
 
 let server: PostgresServer;
 let pool: Pool;
@@ -64,7 +69,7 @@ suite("G2: two processes on one schema", () => {
     await close(other);
   });
 
-  test("of ten that claim a tree at once one gets it", async () => {
+  test("one of ten processes that claim a tree at once gets it", async () => {
     const schema = freshSchema();
     const stores = await Promise.all(Array.from({ length: 10 }, () => open({ schema, maxConnections: 1 })));
     const [first] = stores;
@@ -80,7 +85,7 @@ suite("G2: two processes on one schema", () => {
     await Promise.all(stores.map(close));
   });
 
-  test("who was thought dead and wakes up is refused, and changes nothing", async () => {
+  test("an owner who was thought dead and wakes up is refused, and changes nothing", async () => {
     const { store, other, schema } = await openTwo();
     const tree = await begin(store, "lead");
     await lapse(schema);
@@ -94,7 +99,7 @@ suite("G2: two processes on one schema", () => {
     await Promise.all([store, other].map(close));
   });
 
-  test("who was thought dead and finds its tree deleted is refused, and brings nothing back", async () => {
+  test("an owner who was thought dead and finds its tree deleted is refused, and brings nothing back", async () => {
     const { store, other, schema } = await openTwo();
     const tree = await begin(store, "lead");
     await lapse(schema);
@@ -155,6 +160,7 @@ suite("G2: two processes on one schema", () => {
     assert.equal((await store.run("lead"))?.status, "interrupted");
     assert.deepEqual(ids(await store.list({ status: "running" })), []);
     assert.deepEqual(ids(await store.list({ status: "interrupted" })), ["lead"]);
+    assert.deepEqual(ids(await store.list({ status: "waiting" })), ["asked-child", "asked"]);
     assert.deepEqual(await store.claim("lead"), { fence: 2 });
   });
 
@@ -174,7 +180,7 @@ suite("G2: the tables", () => {
   test("ten that open a new schema at once make it once", async () => {
     const schema = freshSchema();
     const stores = await Promise.all(Array.from({ length: 10 }, () => open({ schema, maxConnections: 1 })));
-    assert.deepEqual((await pool.query(`select version from "${schema}".sous_version`)).rows, [{ version: 2 }]);
+    assert.deepEqual((await pool.query(`select version from "${schema}".sous_version`)).rows, [{ version: 3 }]);
     await Promise.all(stores.map((store, index) => begin(store, `run${index}`)));
     assert.equal((await stores[0]?.list())?.length, 10);
     await Promise.all(stores.map(close));
@@ -187,7 +193,7 @@ suite("G2: the tables", () => {
     await assert.rejects(
       open({ schema }),
       new UserError(
-        `The schema "${schema}" of Postgres at ${server.host}:${server.port}/postgres was written by a newer version of sous (schema 99; this one knows 2): update sous, or choose another schema`,
+        `The schema "${schema}" of Postgres at ${server.host}:${server.port}/postgres was written by a newer version of sous (schema 99; this one knows 3): update sous, or choose another schema`,
       ),
     );
     assert.deepEqual((await pool.query(`select version from "${schema}".sous_version`)).rows, [{ version: 99 }]);
@@ -303,9 +309,26 @@ suite("G2: the totals in Postgres", () => {
     await using older = await open({ schema });
     await older.append("lead", tree.events);
     await older.append("brought", everyEnding("brought").events, 0);
-    await pool.query(`drop table "${schema}".tallies; update "${schema}".sous_version set version = 1`);
+    await pool.query(
+      `drop table "${schema}".tallies; alter table "${schema}".trees drop column questions; update "${schema}".sous_version set version = 1`,
+    );
     await using store = await open({ schema });
     assert.deepEqual(plain((await store.totals()).tallies), plain(tallied(tree)));
+  });
+
+  test("the tables of an older sous say which of their trees wait for an answer", async () => {
+    const schema = freshSchema();
+    const columns = async () =>
+      (await pool.query(`select root_id, questions::jsonb from "${schema}".trees order by root_id`)).rows;
+    await using older = await open({ schema });
+    for (const tree of askingTrees()) await older.append(tree.rootId, tree.events, NO_OWNER);
+    const before = await columns();
+    await pool.query(
+      `alter table "${schema}".trees drop column questions; update "${schema}".sous_version set version = 2`,
+    );
+    await using store = await open({ schema });
+    assert.deepEqual(await columns(), before);
+    assert.deepEqual(ids(await store.list({ status: "waiting", rootsOnly: true })).sort(), STILL_ASKING);
   });
 
   test("lines of a dump from a server that was further are counted, once", async () => {
@@ -321,7 +344,7 @@ suite("G2: the totals in Postgres", () => {
     await Promise.all(stores.map(close));
   });
 
-  test("what follows a mark is found by an index", async () => {
+  test("lines after a mark are found by an index", async () => {
     const schema = freshSchema();
     await using store = await open({ schema });
     const tree = everyEnding("lead");
@@ -358,7 +381,7 @@ suite("texts that Postgres cannot hold", () => {
     );
   });
 
-  test("are labels, tasks, ids and reasons like all others", async () => {
+  test("texts that Postgres cannot hold are labels, tasks, ids and reasons like all others", async () => {
     await using store = await open();
     const strange = "a\0b\ud800\\u0000\\";
     const tree = sampleTree(strange);

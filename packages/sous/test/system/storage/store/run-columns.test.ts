@@ -7,12 +7,12 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { after, before, test } from "node:test";
 import { pathToFileURL } from "node:url";
-import type { RunRecord, Store } from "../../src/core/store.ts";
-import { RUN_COLUMNS } from "../../src/store/run-columns.ts";
-import { SQLITE_KINDS } from "../../src/store/sqlite/column-kinds.ts";
-import { sampleTree } from "../../src/testing/sample-tree.ts";
-import { rootFolder, sourceFiles, sourceFolder } from "../source-files.ts";
-import { type PostgresServer, startPostgresServer } from "./postgres-server.ts";
+import type { RunRecord, Store } from "../../../../src/core/store.ts";
+import { RUN_COLUMNS } from "../../../../src/storage/store/run-columns.ts";
+import { SQLITE_KINDS } from "../../../../src/storage/store/sqlite/column-kinds.ts";
+import { sampleTree } from "../../../../src/testing/sample-tree.ts";
+import { rootFolder, sourceFiles, sourceFolder } from "../../../support/source-files.ts";
+import { type PostgresServer, startPostgresServer } from "../../../support/storage/store/postgres-server.ts";
 
 /** What adding a column changes in the sources: here, the type of the fault that ended a run. */
 const NEW_COLUMN: Readonly<Record<string, readonly [before: string, after: string][]>> = {
@@ -21,10 +21,10 @@ const NEW_COLUMN: Readonly<Record<string, readonly [before: string, after: strin
     ["    cwd: start.cwd,\n", "$&    faultType: undefined,\n"],
     ["    endedAt: time,\n", "$&    faultType: end.fault?.type,\n"],
   ],
-  "store/run-columns.ts": [
+  "storage/store/run-columns.ts": [
     [
       "} as const satisfies {",
-      '  faultType: { name: "fault_type", kind: "text?", from: "run-end", added: { sqlite: 4, postgres: 3 } },\n$&',
+      '  faultType: { name: "fault_type", kind: "text?", from: "run-end", added: { sqlite: 5, postgres: 4 } },\n$&',
     ],
   ],
 };
@@ -48,7 +48,7 @@ test("a new column of a run changes at most three source files", () => {
 test("SQLite writes and reads a new column of a run, and adds it to a database of before", async () => {
   const file = join(folder, "runs.db");
   await checkNewColumn(async (sources) => {
-    const { openSqliteStore } = await import(urlOf(sources, "store/sqlite/store.ts"));
+    const { openSqliteStore } = await import(urlOf(sources, "storage/store/sqlite/store.ts"));
     return openSqliteStore(file);
   });
 });
@@ -56,20 +56,22 @@ test("SQLite writes and reads a new column of a run, and adds it to a database o
 test("Postgres writes and reads a new column of a run, and adds it to a schema of before", async () => {
   const connectionString = server.connectionString();
   await checkNewColumn(async (sources) => {
-    const { openPostgresStore } = await import(urlOf(sources, "store/postgres/store.ts"));
+    const { openPostgresStore } = await import(urlOf(sources, "storage/store/postgres/store.ts"));
     return openPostgresStore({ connectionString, schema: "columns" });
   });
 });
 
 /** Version 1 of a schema never changes, so a new column does not touch it. */
-const TABLES = ["store/postgres/schema.ts", "store/sqlite/schema.ts"];
-const LIST = "store/run-columns.ts";
+const TABLES = ["storage/store/postgres/schema.ts", "storage/store/sqlite/schema.ts"];
+const LIST = "storage/store/run-columns.ts";
 /** Words that mean nothing else in the stores. */
 const NAMES = ["stop_reason", "tool_count", "summary_prompt", "allowed_tools"];
 const FIELDS = ["toolCount", "summaryPrompt", "allowedTools"];
 
 test("the stores name a column of a run in the list and in their first tables, and nowhere else", () => {
-  const files = sourceFiles().filter(({ path }) => path.startsWith("store/") && !path.startsWith("store/export/"));
+  const files = sourceFiles().filter(
+    ({ path }) => path.startsWith("storage/store/") && !path.startsWith("storage/store/export/"),
+  );
   const naming = (word: string) =>
     files.filter(({ text }) => new RegExp(`\\b${word}\\b`).test(text)).map(({ path }) => path);
   for (const word of NAMES) assert.deepEqual(naming(word), [LIST, ...TABLES].sort(), word);
@@ -77,7 +79,7 @@ test("the stores name a column of a run in the list and in their first tables, a
 });
 
 test("a column of a run has the type of its kind in the table of SQLite", async () => {
-  const { openSqliteStore } = await import("../../src/store/sqlite/store.ts");
+  const { openSqliteStore } = await import("../../../../src/storage/store/sqlite/store.ts");
   const file = join(folder, "types.db");
   await (await openSqliteStore(file))[Symbol.asyncDispose]();
   using database = new DatabaseSync(file, { readOnly: true });
@@ -122,7 +124,7 @@ function changeSources(target: string): void {
   mkdirSync(target);
   writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
   symlinkSync(join(rootFolder, "node_modules"), join(folder, "node_modules"), "junction");
-  for (const part of ["core", "store", "host.ts"])
+  for (const part of ["core", "storage", "machine"])
     cpSync(join(sourceFolder, part), join(target, part), { recursive: true });
   for (const [path, changes] of Object.entries(NEW_COLUMN)) {
     let text = readFileSync(join(target, path), "utf8");

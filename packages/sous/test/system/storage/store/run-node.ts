@@ -22,8 +22,8 @@ export function startScript(file: string, script: string, options: ScriptOptions
   // Once everything is loaded: the sources may be where only root can read them.
   const asNobody = "process.setgroups([]); process.setgid(65534); process.setuid(65534);";
   const source = `
-    import { openSqliteStore } from ${JSON.stringify(urlOf("../../src/store/sqlite/store.ts"))};
-    import { sampleTree } from ${JSON.stringify(urlOf("../../src/testing/sample-tree.ts"))};
+    import { openSqliteStore } from ${JSON.stringify(urlOf("../../../../src/storage/store/sqlite/store.ts"))};
+    import { sampleTree } from ${JSON.stringify(urlOf("../../../../src/testing/sample-tree.ts"))};
     const file = ${JSON.stringify(file)};
     ${isNobody && process.getuid?.() === 0 ? asNobody : ""}
     ${script}`;

@@ -1,7 +1,7 @@
 /** The books of a shared budget as text, changed as another process or another machine would have left them. */
 
-import type { PurseMember } from "../../src/core/purse.ts";
-import { newOwner } from "../../src/store/owner.ts";
+import type { SharedBudgetMember } from "../../../../src/core/shared-budget-books.ts";
+import { newOwner } from "../../../../src/storage/store/owner.ts";
 
 /** A process of another machine: this machine cannot see whether it runs. */
 const ELSEWHERE = "elsewhere boot 1 1 x";
@@ -18,8 +18,8 @@ export function asElsewhere(books: string): string {
   return withFirstMember(books, () => ({ owner: ELSEWHERE }));
 }
 
-function withFirstMember(books: string, change: (member: PurseMember) => Partial<PurseMember>): string {
-  const { members, ...rest }: { members: PurseMember[] } = JSON.parse(books);
+function withFirstMember(books: string, change: (member: SharedBudgetMember) => Partial<SharedBudgetMember>): string {
+  const { members, ...rest }: { members: SharedBudgetMember[] } = JSON.parse(books);
   const [first, ...others] = members;
   if (first === undefined) throw new Error("The books have no rows");
   return JSON.stringify({ ...rest, members: [{ ...first, ...change(first) }, ...others] });

@@ -1,8 +1,8 @@
 /** A process that holds a call and a reserve of a shared budget until it is killed. Its parameters: the kind of store, where, the schema. */
 
-import { openPostgresStore } from "../../src/store/postgres/store.ts";
-import { openSqliteStore } from "../../src/store/sqlite/store.ts";
-import { call, need, PurseProcess, tokens } from "./shared-budget/purse-asks.ts";
+import { openPostgresStore } from "../../../../src/storage/store/postgres/store.ts";
+import { openSqliteStore } from "../../../../src/storage/store/sqlite/store.ts";
+import { call, need, PurseProcess, tokens } from "../../../support/storage/store/shared-budget/shared-budget-asks.ts";
 
 export const purseWorker: string = import.meta.filename;
 
@@ -10,9 +10,9 @@ if (process.argv[1] === purseWorker) {
   const [, , kind, where = "", schema] = process.argv;
   const store =
     kind === "sqlite" ? await openSqliteStore(where) : await openPostgresStore({ connectionString: where, schema });
-  const purse = new PurseProcess(await store.sharedBudget("team"));
-  await purse.step([], { starts: 1 });
-  await purse.granted(call(need(200, 100), { grow: tokens(500) }));
+  const books = new PurseProcess(await store.sharedBudget("team"));
+  await books.step([], { starts: 1 });
+  await books.granted(call(need(200, 100), { grow: tokens(500) }));
   process.stdout.write("holds\n");
   process.stdin.resume();
 }

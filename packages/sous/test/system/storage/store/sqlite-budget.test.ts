@@ -4,14 +4,15 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { suite, test } from "node:test";
-import { StoreError, UserError } from "../../src/core/errors.ts";
-import { openSqliteStore } from "../../src/store/sqlite/store.ts";
-import { VirtualClock } from "../../src/testing/virtual-clock.ts";
-import { budgetFile } from "./budget-file.ts";
-import { asDead, asElsewhere } from "./purse-books.ts";
-import { purseWorker } from "./purse-worker.ts";
-import { sharedBudgetContract } from "./shared-budget/contract.ts";
-import { call, need, PurseProcess, tokens } from "./shared-budget/purse-asks.ts";
+import { StoreError, UserError } from "../../../../src/core/errors.ts";
+import { openSqliteStore } from "../../../../src/storage/store/sqlite/store.ts";
+import { VirtualClock } from "../../../../src/testing/world.ts";
+import { budgetFile } from "../../../support/storage/store/budget-file.ts";
+import { sharedBudgetContract } from "../../../support/storage/store/shared-budget/contract.ts";
+import { opened } from "../../../support/storage/store/shared-budget/opened.ts";
+import { call, need, PurseProcess, tokens } from "../../../support/storage/store/shared-budget/shared-budget-asks.ts";
+import { asDead, asElsewhere } from "./shared-budget-books.ts";
+import { purseWorker } from "./shared-budget-worker.ts";
 
 sharedBudgetContract(test, async () => {
   const place = budgetFile();
@@ -25,7 +26,7 @@ sharedBudgetContract(test, async () => {
 });
 
 suite("a shared budget in SQLite, when a process dies", () => {
-  test("what the call of a killed process could have cost is spent, and what it kept is free", async () => {
+  test("the possible cost of a call of a killed process is spent, and what it kept is free", async () => {
     await using place = budgetFile();
     const limits = { tokens: 1000, executions: 3 };
     const here = new PurseProcess(await (await place.open()).sharedBudget("team", limits));
@@ -52,7 +53,7 @@ suite("a shared budget in SQLite, when a process dies", () => {
     assert.deepEqual([await there.left(), (await there.spent()).tokens], [{ tokens: 0 }, 500]);
   });
 
-  test("on another machine, that is known when it was not heard of for half a minute", async () => {
+  test("a process on another machine counts as dead when it was not heard of for half a minute", async () => {
     await using place = budgetFile();
     const { here, there, clock } = await place.twoProcesses(1000);
     await here.granted(call(need(500, 100)));
@@ -68,7 +69,7 @@ suite("a shared budget in SQLite, when a process dies", () => {
     assert.deepEqual([await there.left(), (await there.spent()).tokens], [{ tokens: 950 }, 50]);
   });
 
-  test("on another machine, it becomes the past when it does not come back in a week", async () => {
+  test("a process on another machine becomes the past when it does not come back in a week", async () => {
     await using place = budgetFile();
     const { here, there, clock } = await place.twoProcesses(1000);
     await here.granted(call(need(500, 100)));
@@ -101,7 +102,7 @@ suite("a shared budget in SQLite, when a process dies", () => {
     assert.equal((await here.spent()).tokens, 100);
   });
 
-  test("while it lives it is heard of with every step, and has no timer for that", async () => {
+  test("a living process is heard of with every step, and has no timer for that", async () => {
     await using place = budgetFile();
     const clock = new VirtualClock(0);
     const process = new PurseProcess(await (await place.open({ clock })).sharedBudget("team", { tokens: 1000 }));
@@ -117,7 +118,7 @@ suite("a shared budget in SQLite, when a process dies", () => {
 
 suite("a shared budget in SQLite, when a clock jumps", () => {
   for (const jump of [-86_400_000, 86_400_000]) {
-    test(`by ${jump} ms, a process that lives still holds what it has`, async () => {
+    test(`a living process still holds what it has when a clock jumps by ${jump} ms`, async () => {
       await using place = budgetFile();
       const { here, there, clock } = await place.twoProcesses(1000);
       await here.granted(call(need(500, 100)));
@@ -126,7 +127,7 @@ suite("a shared budget in SQLite, when a clock jumps", () => {
       assert.equal((await there.spent()).tokens, 0);
     });
 
-    test(`by ${jump} ms, a process that cannot be seen running holds no other up`, async () => {
+    test(`a process that cannot be seen running holds no other up when a clock jumps by ${jump} ms`, async () => {
       await using place = budgetFile();
       const { here, there, clock } = await place.twoProcesses(1000);
       await here.granted(call(need(500, 100)));
@@ -157,13 +158,13 @@ suite("a shared budget in a file that fails", () => {
 
   test("a step is answered at once, without a promise", async () => {
     await using place = budgetFile();
-    const shared = await (await place.open()).sharedBudget("team", { tokens: 1000 });
+    const shared = opened(await (await place.open()).sharedBudget("team", { tokens: 1000 }));
     const { share } = new PurseProcess(shared);
-    const reply = shared.purse.step({ share, asks: [], starts: 0, moves: true, mayLower: true, lapses: 0 });
+    const reply = shared.books.step({ share, asks: [], starts: 0, moves: true, mayLower: true, lapses: 0 });
     assert.ok(!(reply instanceof Promise));
-    assert.equal(shared.purse.leave(), undefined);
+    assert.equal(shared.books.leave(), undefined);
     assert.equal(
-      shared.purse.listen(() => undefined),
+      shared.books.listen(() => undefined),
       undefined,
     );
   });
@@ -203,7 +204,7 @@ suite("a shared budget in a file that fails", () => {
   test("a database from before there were shared budgets gets them", async () => {
     await using place = budgetFile();
     await (await openSqliteStore(place.file))[Symbol.asyncDispose]();
-    place.run("DROP TABLE tallies; DROP TABLE purses; PRAGMA user_version = 1");
+    place.run("ALTER TABLE runs DROP COLUMN questions; DROP TABLE tallies; DROP TABLE purses; PRAGMA user_version = 1");
     const store = await place.open();
     assert.deepEqual(await (await store.sharedBudget("team", { tokens: 7 })).left(), { tokens: 7 });
   });

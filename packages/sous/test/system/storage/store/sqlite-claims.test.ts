@@ -5,17 +5,17 @@ import { once } from "node:events";
 import { hostname } from "node:os";
 import { DatabaseSync } from "node:sqlite";
 import { suite, test } from "node:test";
-import { StaleOwner, UserError } from "../../src/core/errors.ts";
-import { newOwner } from "../../src/store/owner.ts";
-import { type SampleTree, sampleTree } from "../../src/testing/sample-tree.ts";
-import { VirtualClock } from "../../src/testing/virtual-clock.ts";
+import { StaleOwner, UserError } from "../../../../src/core/errors.ts";
+import { newOwner } from "../../../../src/storage/store/owner.ts";
+import { type SampleTree, sampleTree } from "../../../../src/testing/sample-tree.ts";
+import { VirtualClock } from "../../../../src/testing/world.ts";
+import { type SqlitePlace, sqlitePlace } from "../../../support/storage/store/sqlite-place.ts";
 import { startScript } from "./run-node.ts";
-import { type SqlitePlace, sqlitePlace } from "./sqlite-place.ts";
 
 const START = Date.UTC(2026, 0, 1);
 
 suite("G5: a tree of a SQLite store", () => {
-  test("belongs to the process that began it for 30 seconds, and longer while its lease is renewed", async () => {
+  test("a tree belongs to the process that began it for 30 seconds, and longer while its lease is renewed", async () => {
     await using place = sqlitePlace();
     const clock = new VirtualClock(START);
     const [one, other] = [await place.open({ clock }), await place.open({ clock })];
@@ -36,7 +36,7 @@ suite("G5: a tree of a SQLite store", () => {
     assert.deepEqual(await other.claim("lead"), { fence: 2 });
   });
 
-  test("is no longer written by a process that overslept, in whatever way it writes", async () => {
+  test("a tree is no longer written by a process that overslept, in whatever way it writes", async () => {
     const ways = [
       (tree: SampleTree) => tree.turn("lead", "I look."),
       (tree: SampleTree) => tree.start("scout", { parent: "lead" }),
@@ -65,7 +65,7 @@ suite("G5: a tree of a SQLite store", () => {
     }
   });
 
-  test("that was deleted meanwhile is not written, nor is another that has its number now", async () => {
+  test("a tree that was deleted meanwhile is not written, nor is another that has its number now", async () => {
     for (const events of [2, 3, 4, 5]) {
       await using place = sqlitePlace();
       const clock = new VirtualClock(START);
@@ -89,7 +89,7 @@ suite("G5: a tree of a SQLite store", () => {
     }
   });
 
-  test("is free when its store is closed, and the timer that renewed it is gone", async () => {
+  test("a tree is free when its store is closed, and the timer that renewed it is gone", async () => {
     await using place = sqlitePlace();
     const clock = new VirtualClock(START);
     const [one, other] = [await place.open({ clock }), await place.open({ clock })];
@@ -107,7 +107,7 @@ suite("G5: a tree of a SQLite store", () => {
     );
   });
 
-  test("needs no timer after its end", async () => {
+  test("a tree needs no timer after its end", async () => {
     await using place = sqlitePlace();
     const clock = new VirtualClock(START);
     const store = await place.open({ clock });
@@ -121,7 +121,7 @@ suite("G5: a tree of a SQLite store", () => {
     ]);
   });
 
-  test("is still renewed when a caller has used a wrong number", async () => {
+  test("a lease is still renewed when a caller has used a wrong number", async () => {
     await using place = sqlitePlace();
     const clock = new VirtualClock(START);
     const store = await place.open({ clock });
@@ -133,7 +133,7 @@ suite("G5: a tree of a SQLite store", () => {
     assert.deepEqual(place.query("SELECT leased_until FROM runs"), [{ leased_until: START + 40_000 }]);
   });
 
-  test("is still renewed when a renewal has failed", async () => {
+  test("a lease is still renewed when a renewal has failed", async () => {
     await using place = sqlitePlace();
     const clock = new VirtualClock(START);
     const store = await place.open({ clock, busyTimeoutMs: 1 });
@@ -146,7 +146,7 @@ suite("G5: a tree of a SQLite store", () => {
 });
 
 suite("G5: a tree whose owner is another process", () => {
-  test("is at work as long as that process is there, and left behind the moment it is killed", async () => {
+  test("a tree is at work as long as the process of its owner is there, and left behind the moment it is killed", async () => {
     await using place = sqlitePlace();
     const child = startScript(
       place.file,
@@ -169,7 +169,7 @@ suite("G5: a tree whose owner is another process", () => {
     assert.deepEqual(await store.claim("lead"), { fence: 2 });
   });
 
-  test("on another host is at work until its lease ends", async () => {
+  test("a tree of an owner on another host is at work until its lease ends", async () => {
     await using place = sqlitePlace();
     const clock = new VirtualClock(START);
     const store = await place.open({ clock });

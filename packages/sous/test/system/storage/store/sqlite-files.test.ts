@@ -4,14 +4,14 @@ import assert from "node:assert/strict";
 import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { UserError } from "../../src/core/errors.ts";
-import { openSqliteStore, type SqliteStore } from "../../src/store/sqlite/store.ts";
-import { type SampleTree, sampleTree } from "../../src/testing/sample-tree.ts";
+import { UserError } from "../../../../src/core/errors.ts";
+import { openSqliteStore, type SqliteStore } from "../../../../src/storage/store/sqlite/store.ts";
+import { type SampleTree, sampleTree } from "../../../../src/testing/sample-tree.ts";
+import { sqlitePlace } from "../../../support/storage/store/sqlite-place.ts";
 import { runScript } from "./run-node.ts";
-import { sqlitePlace } from "./sqlite-place.ts";
 
 suite("a SQLite store that is only looked at", () => {
-  test("must be there, and nothing is made in its place", async () => {
+  test("a store that is only looked at must be there, and nothing is made in its place", async () => {
     await using place = sqlitePlace();
     for (const file of [place.file, join(place.folder, "no/folder/runs.db")]) {
       const message = `There is no database at ${file}: run an agent first, or give another file with --db-path`;
@@ -22,7 +22,7 @@ suite("a SQLite store that is only looked at", () => {
     assert.deepEqual(readdirSync(place.folder), ["runs.db"]);
   });
 
-  test("shows everything, changes nothing and leaves nothing behind", async () => {
+  test("a store that is only looked at shows everything, changes nothing and leaves nothing behind", async () => {
     await using place = sqlitePlace();
     const tree = await fill(place.file, "lead");
     const before = place.image();
@@ -46,7 +46,7 @@ suite("a SQLite store that is only looked at", () => {
     assert.deepEqual(place.image(), before);
   });
 
-  test("follows a writer, whichever was opened first", async () => {
+  test("a store that is only looked at follows a writer, whichever was opened first", async () => {
     await using place = sqlitePlace();
     await fill(place.file, "first");
     const early = await place.open({ readOnly: true });
@@ -64,7 +64,7 @@ suite("a SQLite store that is only looked at", () => {
       assert.deepEqual(statuses(await store.list()), ["second completed", "first completed"]);
   });
 
-  test("needs no right to write, neither to the file nor to its folder", async () => {
+  test("a store that is only looked at needs no right to write, neither to the file nor to its folder", async () => {
     await using place = sqlitePlace();
     await fill(place.file, "lead");
     chmodSync(place.file, 0o444);
@@ -79,7 +79,7 @@ suite("a SQLite store that is only looked at", () => {
 });
 
 suite("a copy of a SQLite store", () => {
-  test("is whole and of one moment, also while runs continue", async () => {
+  test("a copy is whole and of one moment, also while runs continue", async () => {
     await using place = sqlitePlace();
     const store = await place.open();
     const tree = sampleTree("lead");
@@ -127,7 +127,7 @@ suite("a copy of a SQLite store", () => {
     await refusesCopy(store, place.file, place.file);
   });
 
-  test("leaves nothing when it fails", async () => {
+  test("a copy that fails leaves nothing", async () => {
     await using place = sqlitePlace();
     const store = await place.open();
     await assert.rejects(store.backup("/proc/sous/copy.db"), /^UserError: \/proc\/sous\/copy\.db cannot be created /);
@@ -150,7 +150,7 @@ suite("a copy of a SQLite store", () => {
 });
 
 suite("a SQLite store from which much was deleted", () => {
-  test("gives the space back, keeps the rest, and others can continue to use it", async () => {
+  test("a vacuum gives the space back, keeps the rest, and others can continue to use it", async () => {
     await using place = sqlitePlace();
     const store = await place.open();
     const other = await place.open();
@@ -173,11 +173,13 @@ suite("a SQLite store from which much was deleted", () => {
 });
 
 suite("a SQLite store of an older version", () => {
-  test("is brought up to date with everything in it, and not by looking at it", async () => {
+  test("a store of an older version is brought up to date with everything in it, and not by looking at it", async () => {
     await using place = sqlitePlace();
     const tree = await fill(place.file, "lead");
     const current = place.query("SELECT name, sql FROM sqlite_schema ORDER BY name");
-    place.tamper("DROP TABLE tallies; DROP TABLE purses; PRAGMA user_version = 1");
+    place.tamper(
+      "ALTER TABLE runs DROP COLUMN questions; DROP TABLE tallies; DROP TABLE purses; PRAGMA user_version = 1",
+    );
     const before = place.image();
     const message = `${place.file} was written by an older version of sous: open it once for writing`;
     await assert.rejects(place.open({ readOnly: true }), new UserError(message));
@@ -185,13 +187,13 @@ suite("a SQLite store of an older version", () => {
     const store = await place.open();
     assert.deepEqual(plain(await store.read("lead")), plain(tree.events));
     assert.deepEqual(place.query("SELECT name, sql FROM sqlite_schema ORDER BY name"), current);
-    assert.deepEqual(place.query("PRAGMA user_version"), [{ user_version: 3 }]);
+    assert.deepEqual(place.query("PRAGMA user_version"), [{ user_version: 4 }]);
   });
 
-  test("is refused when it is not what that version made", async () => {
+  test("a store of an older version is refused when it is not what that version made", async () => {
     await using place = sqlitePlace();
     await fill(place.file, "lead");
-    place.tamper("PRAGMA user_version = 1");
+    place.tamper("ALTER TABLE runs DROP COLUMN questions; PRAGMA user_version = 1");
     await assert.rejects(place.open(), /^UserError: \S+ holds "purses", which sous did not put there: /);
     place.tamper("PRAGMA user_version = 0");
     await assert.rejects(place.open(), /^UserError: \S+ holds "runs", which sous did not put there: /);

@@ -18,16 +18,16 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { suite, test } from "node:test";
-import { fileURLToPath } from "node:url";
-import { StoreError, UserError } from "../../src/core/errors.ts";
-import { openSqliteStore } from "../../src/store/sqlite/store.ts";
-import { sampleTree } from "../../src/testing/sample-tree.ts";
-import { VirtualClock } from "../../src/testing/virtual-clock.ts";
+import { StoreError, UserError } from "../../../../src/core/errors.ts";
+import { openSqliteStore } from "../../../../src/storage/store/sqlite/store.ts";
+import { sampleTree } from "../../../../src/testing/sample-tree.ts";
+import { VirtualClock } from "../../../../src/testing/world.ts";
+import { rootFolder } from "../../../support/source-files.ts";
+import { type SqlitePlace, sqlitePlace } from "../../../support/storage/store/sqlite-place.ts";
 import { runScript } from "./run-node.ts";
-import { type SqlitePlace, sqlitePlace } from "./sqlite-place.ts";
 
 suite("a new SQLite store", () => {
-  test("is private: its folders, its file and the files beside it, whatever the mask of the process", async () => {
+  test("a new store is private: its folders, its file and the files beside it, whatever the mask of the process", async () => {
     await using place = sqlitePlace();
     const inner = join(place.folder, "one/two");
     const before = process.umask(0);
@@ -42,7 +42,7 @@ suite("a new SQLite store", () => {
     }
   });
 
-  test("leaves one file when it is closed, and then says so", async () => {
+  test("a new store leaves one file when it is closed, and then says so", async () => {
     await using place = sqlitePlace();
     const store = await place.open();
     store.append("lead", [sampleTree("lead").start("lead")]);
@@ -55,7 +55,7 @@ suite("a new SQLite store", () => {
     await store[Symbol.asyncDispose]();
   });
 
-  test("takes the place of an empty file, and makes it private", async () => {
+  test("a new store takes the place of an empty file, and makes it private", async () => {
     await using place = sqlitePlace();
     writeFileSync(place.file, "", { mode: 0o644 });
     await place.open();
@@ -63,7 +63,7 @@ suite("a new SQLite store", () => {
     assert.deepEqual(place.query("SELECT id FROM runs"), []);
   });
 
-  test("is made once when many open it at the same moment", async () => {
+  test("a new store is made once when many open it at the same moment", async () => {
     await using place = sqlitePlace();
     const script = "await using store = await openSqliteStore(file); console.log(await store.list());";
     const printed = await Promise.all(Array.from({ length: 6 }, () => runScript(place.file, script)));
@@ -73,7 +73,7 @@ suite("a new SQLite store", () => {
 });
 
 suite("G3, B8.1: a SQLite store refuses, in one sentence, and leaves as it is", () => {
-  test("what is not a path", async () => {
+  test("a value that is not a path", async () => {
     for (const file of ["", ":memory:", "a\0b"])
       await assert.rejects(
         openSqliteStore(file),
@@ -145,7 +145,7 @@ suite("G3, B8.1: a SQLite store refuses, in one sentence, and leaves as it is", 
     execute(place.file, "PRAGMA user_version = 7");
     await refuses(
       place,
-      `${place.file} was written by a newer version of sous (schema 7; this one knows 3): update sous, or give another file with --db-path`,
+      `${place.file} was written by a newer version of sous (schema 7; this one knows 4): update sous, or give another file with --db-path`,
     );
   });
 
@@ -225,7 +225,7 @@ suite("G3, B8.1: a SQLite store refuses, in one sentence, and leaves as it is", 
 });
 
 suite("a SQLite store that is open", () => {
-  test("says that its file was deleted or replaced, because what it writes would be lost", async () => {
+  test("an open store says that its file was deleted or replaced, because what it writes would be lost", async () => {
     await using place = sqlitePlace();
     const clock = new VirtualClock(1_000_000);
     const message = `${place.file} was deleted or replaced while it was open: what happens now cannot be stored there`;
@@ -242,7 +242,7 @@ suite("a SQLite store that is open", () => {
     }
   });
 
-  test("for reading says that its file was deleted or replaced, because its marks mean nothing in another", async () => {
+  test("a store for reading says that its file was deleted or replaced, because its marks mean nothing in another", async () => {
     const change = async (place: SqlitePlace, isAtWork: boolean) => {
       const { file } = place;
       const write = async (id: string) => {
@@ -265,7 +265,7 @@ suite("a SQLite store that is open", () => {
     }
   });
 
-  test("waits for others that write, and says so when they do not end", async () => {
+  test("an open store waits for others that write, and says so when they do not end", async () => {
     await using place = sqlitePlace();
     const store = await place.open({ busyTimeoutMs: 10 });
     const tree = sampleTree("lead");
@@ -282,7 +282,7 @@ suite("a SQLite store that is open", () => {
     assert.equal((await store.read("lead")).length, 3);
   });
 
-  test("says that the disk is full, keeps what it had, and continues when there is room", async () => {
+  test("an open store says that the disk is full, keeps what it had, and continues when there is room", async () => {
     await using place = sqlitePlace();
     const script = `
       await using store = await openSqliteStore(file);
@@ -315,7 +315,7 @@ suite("a SQLite store that is open", () => {
     assert.match(warning ?? "", /Warning: something else$/);
   });
 
-  test("keeps on Node 22 what that reads badly: a character 0, and half ones", async () => {
+  test("an open store keeps what Node 22 reads badly: a character 0, and half ones", async () => {
     await using place = sqlitePlace();
     const script = `
       import assert from "node:assert/strict";
@@ -382,6 +382,5 @@ function modeOf(path: string): number {
 }
 
 function node22(): string {
-  const folder = `../../../node-22/node_modules/node-linux-${process.arch}/bin/node`;
-  return fileURLToPath(new URL(folder, import.meta.url));
+  return join(rootFolder, `packages/node-22/node_modules/node-linux-${process.arch}/bin/node`);
 }

@@ -5,9 +5,9 @@ import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { DatabaseSync } from "node:sqlite";
 import { suite, test } from "node:test";
-import { seededRandom } from "../../src/testing/world.ts";
+import { seededRandom } from "../../../../src/testing/world.ts";
+import { sqlitePlace } from "../../../support/storage/store/sqlite-place.ts";
 import { runScript, startScript } from "./run-node.ts";
-import { sqlitePlace } from "./sqlite-place.ts";
 
 suite("G3: processes that share a SQLite file", () => {
   test("write trees of their own at the same time", async () => {
@@ -117,4 +117,25 @@ suite("G3: processes that share a SQLite file", () => {
       assert.deepEqual(await store.claim("lead"), { fence: 2 });
     });
   }
+
+  test("find a run waiting whose process was killed while it asked", async () => {
+    await using place = sqlitePlace();
+    const script = `
+      const store = await openSqliteStore(file);
+      const tree = sampleTree("lead");
+      tree.start("lead");
+      tree.add("lead", { type: "approval-request", callId: "call_1", toolName: "terminal", input: {} });
+      for (const event of tree.events) store.append("lead", [event]);
+      console.log("asked");
+      setInterval(() => {}, 1000);`;
+    const child = startScript(place.file, script);
+    await once(child.stdout, "data");
+    const store = await place.open();
+    assert.equal((await store.run("lead"))?.status, "running");
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    assert.equal((await store.run("lead"))?.status, "waiting");
+    assert.equal((await store.list({ status: "waiting", rootsOnly: true })).length, 1);
+    assert.deepEqual(await store.list({ status: "interrupted" }), []);
+  });
 });

@@ -5,16 +5,21 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, copyFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { orUndefined, UserError } from "../../src/core/errors.ts";
-import { inspectDatabase } from "../../src/store/sqlite/inspect.ts";
-import { openSqliteStore } from "../../src/store/sqlite/store.ts";
-import { type SampleTree, sampleTree } from "../../src/testing/sample-tree.ts";
-import { cutCheckpoint, isCut, journalNaming, journalOfCreation } from "./cut-checkpoint.ts";
+import { orUndefined, UserError } from "../../../../src/core/errors.ts";
+import { inspectDatabase } from "../../../../src/storage/store/sqlite/inspect.ts";
+import { openSqliteStore } from "../../../../src/storage/store/sqlite/store.ts";
+import { type SampleTree, sampleTree } from "../../../../src/testing/sample-tree.ts";
+import {
+  cutCheckpoint,
+  isCut,
+  journalNaming,
+  journalOfCreation,
+} from "../../../support/storage/store/cut-checkpoint.ts";
+import { type SqlitePlace, sqlitePlace } from "../../../support/storage/store/sqlite-place.ts";
 import { runScript } from "./run-node.ts";
-import { type SqlitePlace, sqlitePlace } from "./sqlite-place.ts";
 
 suite("R17, G3: a checkpoint that was cut off after any of its pages", () => {
-  test("leaves a database that has every event, to write, to look at and to examine", async () => {
+  test("a checkpoint that was cut off leaves a database that has every event, to write, to look at and to examine", async () => {
     await using origin = sqlitePlace();
     const tree = await fillLog(origin);
     let cuts = 0;
@@ -37,7 +42,7 @@ suite("R17, G3: a checkpoint that was cut off after any of its pages", () => {
     assert.ok(cuts > 3, `${cuts} were cut`);
   });
 
-  test("is not a fault of a file that may not be written", async () => {
+  test("a checkpoint that was cut off is not a fault of a file that may not be written", async () => {
     await using origin = sqlitePlace();
     const tree = await fillLog(origin);
     await using place = await copyOf(origin);
@@ -54,7 +59,7 @@ suite("R17, G3: a checkpoint that was cut off after any of its pages", () => {
 });
 
 suite("R17, G3: a file that was cut off while it was made", () => {
-  test("is begun again, wherever it was cut off", async () => {
+  test("a file that was cut off while it was made is begun again, wherever it was cut off", async () => {
     await using origin = sqlitePlace();
     await (await origin.open())[Symbol.asyncDispose]();
     const whole = readFileSync(origin.file);
@@ -73,7 +78,7 @@ suite("R17, G3: a file that was cut off while it was made", () => {
     }
   });
 
-  test("is told of in one sentence by one who may not undo it", async () => {
+  test("a file that was cut off is told of in one sentence by one who may not undo it", async () => {
     await using place = sqlitePlace();
     await (await place.open())[Symbol.asyncDispose]();
     writeFileSync(`${place.file}-journal`, journalOfCreation());
@@ -88,7 +93,7 @@ suite("R17, G3: a file that was cut off while it was made", () => {
     chmodSync(place.folder, 0o700);
   });
 
-  test("is not taken for one when its journal is that of nothing, or it is the file of another program", async () => {
+  test("a file is not taken for one that was cut off when its journal is that of nothing, or it is the file of another program", async () => {
     for (const [bytes, journal] of [
       [Buffer.alloc(8192), "no journal"],
       [Buffer.from("x".repeat(5000)), "no journal"],
@@ -146,7 +151,7 @@ function locksOfThisProcess(): string[] {
   });
 }
 
-const HEALTHY = { version: 3, runs: 1, damage: undefined, isChecked: true };
+const HEALTHY = { version: 4, runs: 1, damage: undefined, isChecked: true };
 
 function withoutSize(facts: ReturnType<typeof inspectDatabase>): unknown {
   const { bytes: _, ...rest } = facts ?? { bytes: 0 };

@@ -2,19 +2,20 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { NO_OWNER, type Store } from "../../src/core/store.ts";
-import { SELECT_TALLIES } from "../../src/store/sqlite/tallies.ts";
-import { sampleTree } from "../../src/testing/sample-tree.ts";
-import { everyEnding, tallied } from "../../src/testing/store-contract-totals.ts";
+import { NO_OWNER, type Store } from "../../../../src/core/store.ts";
+import { SELECT_TALLIES } from "../../../../src/storage/store/sqlite/tallies.ts";
+import { sampleTree } from "../../../../src/testing/sample-tree.ts";
+import { everyEnding, tallied } from "../../../../src/testing/store-contract-totals.ts";
+import { askingTrees, STILL_ASKING } from "../../../support/storage/store/asking-trees.ts";
+import { type SqlitePlace, sqlitePlace } from "../../../support/storage/store/sqlite-place.ts";
 import { runScript } from "./run-node.ts";
-import { type SqlitePlace, sqlitePlace } from "./sqlite-place.ts";
 
 suite("G2: a database of an older sous", () => {
   for (const [version, gone] of [
     [2, ["tallies"]],
     [1, ["tallies", "purses"]],
   ] as const) {
-    test(`of version ${version} gets the totals of what it holds, and counts on`, async () => {
+    test(`a database of version ${version} gets the totals of what it holds, and counts on`, async () => {
       await using place = sqlitePlace();
       const tree = everyEnding("lead", 1_000);
       const long = longEnding("long", 5_000);
@@ -40,7 +41,22 @@ suite("G2: a database of an older sous", () => {
     });
   }
 
-  test("with damaged rows is opened all the same", async () => {
+  test("a database of version 3 says which of its trees wait for an answer", async () => {
+    await using place = sqlitePlace();
+    await withStore(place, async (store) => {
+      for (const tree of askingTrees()) await store.append(tree.rootId, tree.events, NO_OWNER);
+    });
+    const columns = () => place.query("SELECT id, questions FROM runs WHERE root = number ORDER BY id");
+    const before = columns();
+    makeOlder(place, 3, []);
+    await withStore(place, async (store) => {
+      const waiting = await store.list({ status: "waiting", rootsOnly: true });
+      assert.deepEqual(waiting.map(({ id }) => id).sort(), STILL_ASKING);
+    });
+    assert.deepEqual(columns(), before);
+  });
+
+  test("an older database with damaged rows is opened all the same", async () => {
     await using place = sqlitePlace();
     await withStore(place, async (store) => store.append("lead", everyEnding("lead").events));
     makeOlder(place, 2, ["tallies"]);
@@ -64,7 +80,7 @@ suite("G2: a database of an older sous", () => {
     });
   });
 
-  test("with a run that cannot be read has totals that can: its tree can be deleted, a line cannot", async () => {
+  test("an older database with a run that cannot be read has totals that can: its tree can be deleted, a line cannot", async () => {
     for (const [change, lines] of [
       ["status = 'odd'", 0],
       [
@@ -87,7 +103,7 @@ suite("G2: a database of an older sous", () => {
 });
 
 suite("G2: the totals in SQLite", () => {
-  test("what follows a mark is found by its position, without a look at what came before", async () => {
+  test("lines after a mark are found by its position, without a look at what came before", async () => {
     await using place = sqlitePlace();
     await place.open();
     const plan = place.query(`EXPLAIN QUERY PLAN ${SELECT_TALLIES}`).map(({ detail }) => detail);
@@ -193,7 +209,8 @@ async function withStore(place: SqlitePlace, work: (store: Store) => unknown): P
 
 /** As the file looked before these tables were added. */
 function makeOlder(place: SqlitePlace, version: number, gone: readonly string[]): void {
-  place.tamper(`${gone.map((table) => `DROP TABLE ${table};`).join(" ")} PRAGMA user_version = ${version}`);
+  const dropped = gone.map((table) => `DROP TABLE ${table};`).join(" ");
+  place.tamper(`${dropped} ALTER TABLE runs DROP COLUMN questions; PRAGMA user_version = ${version}`);
 }
 
 /** As JSON keeps it. */

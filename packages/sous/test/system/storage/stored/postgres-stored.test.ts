@@ -6,11 +6,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
 import pg from "pg";
-import { openPostgresStore, type PostgresStore } from "../../src/postgres.ts";
-import { type PostgresServer, startPostgresServer } from "../store/postgres-server.ts";
-import { COMMITS, goldenFiles } from "./golden-files.ts";
-import { answerParked, resumeFanOut, resumeKilled, resumeOutside } from "./resume-stored.ts";
-import { summarizeTree } from "./summary.ts";
+import { openPostgresStore, type PostgresStore } from "../../../../src/postgres.ts";
+import { type PostgresServer, startPostgresServer } from "../../../support/storage/store/postgres-server.ts";
+import { COMMITS, goldenFiles } from "../../../support/storage/stored/golden-files.ts";
+import {
+  answerParked,
+  resumeExternal,
+  resumeFanOut,
+  resumeKilled,
+} from "../../../support/storage/stored/resume-stored.ts";
+import { summarizeTree } from "../../../support/storage/stored/summary.ts";
 
 /** Left out of the dump, to keep it small. */
 const NOT_THERE = new Set(["busy", "revived", "walk"]);
@@ -54,7 +59,7 @@ for (const commit of COMMITS) {
     test(`the trees in the tables of ${commit} that were killed or parked continue to their ends`, async () => {
       await resumeKilled(store, files.rootId("killed"));
       await resumeFanOut(store, files.rootId("killed-fan-out"));
-      await resumeOutside(store, files.rootId("killed-outside"));
+      await resumeExternal(store, files.rootId("killed-outside"));
       await answerParked(store, files.rootId("parked"));
     });
   });

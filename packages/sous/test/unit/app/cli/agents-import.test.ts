@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { lstat, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { temporaryTree } from "../tools/temporary-tree.ts";
-import { agentStage, DONE } from "./agent-stage.ts";
-import { inProcess } from "./in-process.ts";
+import { agentStage, DONE } from "../../../support/app/cli/agent-stage.ts";
+import { inProcess } from "../../../support/app/cli/in-process.ts";
+import { temporaryTree } from "../../../support/app/tools/temporary-tree.ts";
 
 const STRICT = "---\nname: strict\ndescription: Reads: all of it\ndisallowedTools: Bash\n---\nRead.\n";
 const DOCS = "---\ndescription: Writes docs.\nmode: subagent\npermission:\n  bash: deny\n---\nWrite.\n";

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { agentFile, agentStage, calls, DONE } from "./agent-stage.ts";
+import { agentFile, agentStage, calls, DONE } from "../../../support/app/cli/agent-stage.ts";
 
 const LOOK = { label: "look", task_prompt: "Look." };
 const FILES = {

@@ -2,13 +2,13 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { eventJson, messageJson } from "../../src/cli/stored/run-json.ts";
-import { agent } from "../../src/core/agent.ts";
-import type { SousEvent } from "../../src/core/event.ts";
-import { run } from "../../src/runtime.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { after, calls, says, uses } from "../../src/testing/steps.ts";
-import { START, Story } from "./sample-events.ts";
+import { eventJson, messageJson } from "../../../../src/app/cli/stored/run-json.ts";
+import { agent } from "../../../../src/core/agent.ts";
+import type { SousEvent } from "../../../../src/core/event.ts";
+import { run } from "../../../../src/runtime.ts";
+import { scriptedModel } from "../../../../src/testing/scripted-model.ts";
+import { after, calls, says, uses } from "../../../../src/testing/steps.ts";
+import { START, Story } from "../../../support/app/cli/sample-events.ts";
 
 suite("J1: limits in stream-json", () => {
   test("a limit has its owner, its unit and three numbers, and no number of the event", () => {

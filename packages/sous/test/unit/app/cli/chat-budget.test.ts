@@ -2,16 +2,16 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { budgetLines, costLines } from "../../src/cli/chat/facts.ts";
-import { moreWords, readMore } from "../../src/cli/chat/raise-budget.ts";
-import { CommandError } from "../../src/cli/exit-codes.ts";
-import { chooseStyle } from "../../src/cli/terminal/style.ts";
-import { calls, hangs, says, uses } from "../../src/testing/steps.ts";
-import { openStage, type Stage } from "./chat-stage.ts";
+import { budgetLines, costLines } from "../../../../src/app/cli/chat/facts.ts";
+import { moreWords, readMore } from "../../../../src/app/cli/chat/raise-budget.ts";
+import { CommandError } from "../../../../src/app/cli/exit-codes.ts";
+import { chooseStyle } from "../../../../src/app/cli/terminal/style.ts";
+import { calls, hangs, says, uses } from "../../../../src/testing/steps.ts";
+import { openStage, type Stage } from "../../../support/app/cli/chat-stage.ts";
 
 const child = (label: string): object => ({ label, task_prompt: `Do ${label}.` });
 const PLAIN = chooseStyle({ color: "never", isAscii: false, isTerminal: true, env: {} });
-const QUOTAS = { executions: 5, tokens: 10_000, seconds: 60 };
+const QUOTAS = { executions: 5, tokens: 10_000, durationMs: 60_000 };
 
 const linesOf = ({ application, chat }: Stage): string[] =>
   budgetLines({ application, conversation: chat.chat.conversation, transcript: chat.chat.transcript, columns: 200 });
@@ -21,7 +21,7 @@ suite("what /budget adds", () => {
   const money = new Set(["costUsd"] as const);
   const tokens = new Set(["tokens"] as const);
 
-  test("is money or tokens by how it is written, and by what is limited when it is only a number", () => {
+  test("/budget adds money or tokens by how the amount is written, and a bare number by what is limited", () => {
     const read: [typed: string, raisable: Parameters<typeof readMore>[1], tokens: number, costUsd: number][] = [
       ["+$1", both, 0, 1],
       ["$ 0.25", both, 0, 0.25],
@@ -44,7 +44,7 @@ suite("what /budget adds", () => {
     );
   });
 
-  test("is not guessed", () => {
+  test("/budget refuses an amount that it would have to guess", () => {
     const refused: [typed: string, raisable: Parameters<typeof readMore>[1]][] = [
       ["+1", both],
       ["+1000", money],
@@ -62,7 +62,7 @@ suite("what /budget adds", () => {
 });
 
 suite("what was added", () => {
-  test("is said in tokens, in dollars or in both, however little it is", () => {
+  test("what was added is said in tokens, in dollars or in both, however little it is", () => {
     const said: [tokens: number, costUsd: number, words: string][] = [
       [0, 0, ""],
       [1, 0, "1 tokens"],
@@ -77,7 +77,7 @@ suite("what was added", () => {
     );
   });
 
-  test("cannot be anything before something was spent", async () => {
+  test("nothing can be added before something was spent", async () => {
     await using stage = openStage({ "**": [[says("One.")]] }, { runOptions: { budget: { tokens: 8000 } } });
     stage.type("/budget +20k\r");
     await stage.screen.until("error: Nothing has been spent yet; /budget shows the limits");
@@ -92,7 +92,7 @@ suite("what was added", () => {
 });
 
 suite("the limits of a chat", () => {
-  test("are those of the flags and those of the configuration, with nothing used before the first message", async () => {
+  test("the limits of a chat are those of the flags and of the configuration, with nothing used before the first message", async () => {
     await using stage = openStage(
       { sous: [[says("Hello.")]] },
       { runOptions: { budget: { tokens: 30_000, costUsd: 2 }, limits: { children: QUOTAS } } },
@@ -112,7 +112,7 @@ suite("the limits of a chat", () => {
     );
   });
 
-  test("tell while children work what their calls hold, and which child waits for what", async () => {
+  test("while children work, /budget tells what their calls hold, and which child waits for what", async () => {
     await using stage = openStage(
       {
         sous: [[calls("parallel_subagent", { tasks: [child("one"), child("two"), child("three")] })], [says("Done.")]],
@@ -131,7 +131,7 @@ suite("the limits of a chat", () => {
     await stage.screen.until(/sous\/one: \d{4} tokens reserved by its call/);
   });
 
-  test("tell of a dozen runs that hold something or wait, and how many more there are", async () => {
+  test("/budget tells of a dozen runs that hold something or wait, and how many more there are", async () => {
     const tasks = Array.from({ length: 15 }, (_, index) => child(`c${index}`));
     await using stage = openStage(
       { sous: [[calls("parallel_subagent", { tasks })], [says("Done.")]], "sous/*": [[hangs()]] },
@@ -144,7 +144,7 @@ suite("the limits of a chat", () => {
     assert.equal(lines.at(-1), "and 3 runs more that hold something or wait");
   });
 
-  test("tell after the run what was spent, and stay with the conversation", async () => {
+  test("after a run the limits tell what was spent, and stay with the conversation", async () => {
     await using stage = openStage(
       {
         sous: [[calls("subagent", child("one")), uses({ input: 500, output: 100 })], [says("Done.")], [says("Bye.")]],
@@ -171,7 +171,7 @@ suite("the limits of a chat", () => {
     assert.ok(linesOf(stage).includes("tokens of the whole tree: 0 spent, 0 reserved, 30000 left of 30000"));
   });
 
-  test("that are nearly spent are told in one line that stays, also of a child", async () => {
+  test("a limit that is nearly spent is told in one line that stays, also of a child", async () => {
     await using stage = openStage(
       {
         sous: [[calls("subagent", child("one"))], [says("Done.")]],
@@ -188,7 +188,7 @@ suite("the limits of a chat", () => {
     assert.equal(told?.length, 1);
   });
 
-  test("tell how many turns a message may take, where that is limited", async () => {
+  test("/budget tells how many turns a message may take, where that is limited", async () => {
     await using stage = openStage({ "**": [[says("One.")]] });
     const { chat, application } = stage;
     const limited = { ...application, agent: application.agent.with({ maxTurns: 7 }) };
@@ -203,7 +203,7 @@ suite("the limits of a chat", () => {
     );
   });
 
-  test("of an earlier conversation are not made up before it continues", async () => {
+  test("the limits of an earlier conversation are not made up before it continues", async () => {
     await using stage = openStage(
       { "**": [[says("One.")], [says("Two.")]] },
       { runOptions: { budget: { tokens: 30_000 } } },
@@ -228,7 +228,7 @@ suite("the limits of a chat", () => {
     );
   });
 
-  test("of an earlier conversation can be raised, whatever the flags of this one are", async () => {
+  test("the limits of an earlier conversation can be raised, whatever the flags of this one are", async () => {
     await using stage = openStage(
       { "**": [[says("One."), uses({ input: 7000, output: 10 })], [says("Two.")]] },
       { runOptions: {}, columns: 120 },
@@ -252,7 +252,7 @@ suite("the limits of a chat", () => {
     await stage.screen.until(/> once more\nTwo\./);
   });
 
-  test("of money are raised by dollars, and the chat that reached one continues", async () => {
+  test("a limit of money is raised by dollars, and the chat that reached it continues", async () => {
     await using stage = openStage(
       { "**": [[says("One."), uses({ input: 2500, output: 10 })], [says("Two.")]] },
       { runOptions: { budget: { costUsd: 3 } }, price: { input: 1000, output: 10 }, columns: 120 },
@@ -279,7 +279,7 @@ suite("the limits of a chat", () => {
     assert.match(linesOf(stage).join("\n"), /^money of the whole tree: .* left of \$8\.5000$/m);
   });
 
-  test("tell how long a live run has taken, also while only its children do something", async () => {
+  test("the limits tell how long a live run has taken, also while only its children do something", async () => {
     await using stage = openStage(
       { sous: [[calls("subagent", child("one"))]], "sous/*": [[hangs()]] },
       { columns: 120 },

@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import * as z from "zod";
-import { textOf } from "../../src/core/message.ts";
-import { tool } from "../../src/core/tool.ts";
-import { calls, hangs, says } from "../../src/testing/steps.ts";
-import { openStage, type Stage } from "./chat-stage.ts";
+import { textOf } from "../../../../src/core/message.ts";
+import { tool } from "../../../../src/core/tool.ts";
+import { calls, hangs, says } from "../../../../src/testing/steps.ts";
+import { openStage, type Stage } from "../../../support/app/cli/chat-stage.ts";
 
 const UP = "\u001b[A";
 const DOWN = "\u001b[B";

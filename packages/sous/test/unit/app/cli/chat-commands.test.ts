@@ -5,12 +5,12 @@ import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { agent } from "../../src/core/agent.ts";
-import { ToolFailure } from "../../src/core/errors.ts";
-import { textOf } from "../../src/core/message.ts";
-import type { Programs } from "../../src/core/process.ts";
-import { says } from "../../src/testing/steps.ts";
-import { openStage, type Stage } from "./chat-stage.ts";
+import { agent } from "../../../../src/core/agent.ts";
+import { ToolFailure } from "../../../../src/core/errors.ts";
+import { textOf } from "../../../../src/core/message.ts";
+import type { Programs } from "../../../../src/core/process.ts";
+import { says } from "../../../../src/testing/steps.ts";
+import { openStage, type Stage } from "../../../support/app/cli/chat-stage.ts";
 
 async function folder() {
   const path = await mkdtemp(join(tmpdir(), "sous-chat-"));
@@ -25,7 +25,7 @@ function runsBy({ application }: Stage, run: Programs["run"]): void {
 }
 
 suite("/model", () => {
-  test("takes another model, and after a message continues in a copy", async () => {
+  test("/model takes another model, and after a message continues in a copy", async () => {
     await using stage = openStage({ "**": [[says("One.")]] });
     const { conversation } = stage.chat.chat;
     stage.type("/model other/model-1\r");
@@ -46,7 +46,7 @@ suite("/model", () => {
 });
 
 suite("/export", () => {
-  test("writes the conversation as its name ends, privately, and over no file", async () => {
+  test("/export writes the format of the file's ending, privately, and over no file", async () => {
     await using place = await folder();
     await using stage = openStage({ "**": [[says("An answer.")]] }, { columns: 200 });
     const file = (ending: string): string => join(place.path, `chat.${ending}`);
@@ -73,7 +73,7 @@ suite("/export", () => {
 });
 
 suite("named agents", () => {
-  test("are listed with what they do", async () => {
+  test("/agents lists named agents with what they do", async () => {
     const agents = [agent({ name: "scout", description: "Finds things." }), agent({ name: "silent" })];
     await using stage = openStage({ "**": [[says("One.")]] }, { agents });
     stage.type("/agents\r");
@@ -81,7 +81,7 @@ suite("named agents", () => {
     assert.match(text, /^ {2}@scout +Finds things\.\n {2}@silent *$/m);
   });
 
-  test("whose answer is long join what is said next by its beginning", async () => {
+  test("only the beginning of a named agent's long answer joins what is said next", async () => {
     const agents = [agent({ name: "scout", description: "Finds things." })];
     const long = "x".repeat(70_000);
     await using stage = openStage({ sous: [[says("Read it.")]], scout: [[says(long)]] }, { agents });
@@ -93,7 +93,7 @@ suite("named agents", () => {
 });
 
 suite("a shell line", () => {
-  test("lets commands through while it runs, and nothing that is said", async () => {
+  test("a running shell line lets commands through, and nothing that is said", async () => {
     await using stage = openStage({ "**": [[says("One.")]] });
     const { promise, resolve } = Promise.withResolvers<void>();
     const { run } = stage.application.programs;
@@ -111,7 +111,7 @@ suite("a shell line", () => {
     assert.equal(stage.model.requestCount, 1);
   });
 
-  test("that cannot be run says why, and a mistake of ours is not hidden", async () => {
+  test("a shell line that cannot be run says why, and a mistake of ours is not hidden", async () => {
     await using stage = openStage({ "**": [[says("One.")]] });
     runsBy(stage, () => Promise.reject(new ToolFailure("There is no program sh.")));
     stage.type("!make\r");

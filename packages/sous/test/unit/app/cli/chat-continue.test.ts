@@ -3,15 +3,14 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import * as z from "zod";
-import { findConversation, listChats } from "../../src/cli/chat/stored-conversation.ts";
-import { agent } from "../../src/core/agent.ts";
-import { textOf } from "../../src/core/message.ts";
-import type { Store } from "../../src/core/store.ts";
-import { tool } from "../../src/core/tool.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import type { Script } from "../../src/testing/script.ts";
-import { calls, hangs, says, uses } from "../../src/testing/steps.ts";
-import { afterCrash, openStage, type Stage, type StageOptions } from "./chat-stage.ts";
+import { findConversation, listChats } from "../../../../src/app/cli/chat/stored-conversation.ts";
+import { agent } from "../../../../src/core/agent.ts";
+import { textOf } from "../../../../src/core/message.ts";
+import type { Store } from "../../../../src/core/store.ts";
+import { tool } from "../../../../src/core/tool.ts";
+import { openMemoryStore } from "../../../../src/storage/store/memory.ts";
+import { calls, hangs, type Script, says, uses } from "../../../../src/testing/steps.ts";
+import { afterCrash, openStage, type Stage, type StageOptions } from "../../../support/app/cli/chat-stage.ts";
 
 const child = (label: string): object => ({ label, task_prompt: `Do ${label}.` });
 const TWO = { tasks: [child("quick"), child("slow")] };

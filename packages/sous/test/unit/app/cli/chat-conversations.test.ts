@@ -5,18 +5,18 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { listChats } from "../../src/cli/chat/stored-conversation.ts";
-import { RunTree } from "../../src/cli/view/run-tree.ts";
-import { agent } from "../../src/core/agent.ts";
-import { textOf } from "../../src/core/message.ts";
-import { SUMMARY_HEAD } from "../../src/core/rebuild-conversation.ts";
-import { noUsage } from "../../src/core/usage.ts";
-import { createRuntime } from "../../src/runtime.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { calls, cuts, fails, says, streams, uses } from "../../src/testing/steps.ts";
-import { openStage, type Stage, steady } from "./chat-stage.ts";
-import { Story } from "./sample-events.ts";
+import { listChats } from "../../../../src/app/cli/chat/stored-conversation.ts";
+import { RunTree } from "../../../../src/app/cli/view/run-tree.ts";
+import { agent } from "../../../../src/core/agent.ts";
+import { textOf } from "../../../../src/core/message.ts";
+import { SUMMARY_HEAD } from "../../../../src/core/read-history.ts";
+import { noUsage } from "../../../../src/core/usage.ts";
+import { createRuntime } from "../../../../src/runtime.ts";
+import { openMemoryStore } from "../../../../src/storage/store/memory.ts";
+import { scriptedModel } from "../../../../src/testing/scripted-model.ts";
+import { calls, cuts, fails, says, streams, uses } from "../../../../src/testing/steps.ts";
+import { openStage, type Stage, steady } from "../../../support/app/cli/chat-stage.ts";
+import { Story } from "../../../support/app/cli/sample-events.ts";
 
 /** Types a line, and waits until what it says is shown behind it. */
 async function say(stage: Stage, line: string, shown: string | RegExp): Promise<void> {
@@ -35,7 +35,7 @@ const saidLast = ({ model }: Stage): string[] | undefined =>
 suite("/compact", () => {
   const SCRIPT = { "**": [[says("One.")], [says("All of it.")], [says("Three.")], [says("Four.")]] };
 
-  test("is there after leaving: the conversation continues from the summary, under its first message", async () => {
+  test("after /compact and leaving, the conversation continues from the summary, under its first message", async () => {
     const store = openMemoryStore();
     {
       await using stage = openStage(SCRIPT, { store });
@@ -54,7 +54,7 @@ suite("/compact", () => {
     );
   });
 
-  test("leaves /export, /fork, /cost and /tree as they were", async () => {
+  test("/compact leaves /export, /fork, /cost and /tree as they were", async () => {
     const folder = await mkdtemp(join(tmpdir(), "sous-chat-"));
     try {
       await using stage = openStage(SCRIPT, { rows: 60 });
@@ -73,7 +73,7 @@ suite("/compact", () => {
     }
   });
 
-  test("that fails leaves the conversation as it is", async () => {
+  test("a /compact that fails leaves the conversation as it is", async () => {
     await using stage = openStage({ "**": [[says("One.")], [fails("auth")], [says("Two.")]] });
     await say(stage, "one", "One.");
     await say(stage, "/compact", "The agent gave no summary, so the conversation stays as it is");
@@ -83,7 +83,7 @@ suite("/compact", () => {
 });
 
 suite("/resume", () => {
-  test("lists conversations, one each, and neither messages nor children nor runs of other agents", async () => {
+  test("/resume lists conversations, one each, and neither messages nor children nor runs of other agents", async () => {
     const store = openMemoryStore();
     const other = agent({ name: "lead", model: scriptedModel(says("Led.")) });
     await createRuntime({ store }).run(other, "lead");
@@ -123,7 +123,7 @@ suite("/resume", () => {
     assert.deepEqual([newest?.title, newest?.messages], ["first question", 3]);
   });
 
-  test("shows nothing of what a message or an answer would do to a terminal", async () => {
+  test("/resume shows nothing of what a message or an answer would do to a terminal", async () => {
     const attack = "\u001b]52;c;Y2FuYXJ5\u0007\u001b[2J\u009b31mred\u202e";
     const store = openMemoryStore();
     {
@@ -216,7 +216,7 @@ suite("/resume", () => {
 });
 
 suite("/fork N", () => {
-  test("continues in a copy that ends with message N, also of a conversation that is itself a copy", async () => {
+  test("/fork N continues in a copy that ends with message N, also of a conversation that is itself a copy", async () => {
     const store = openMemoryStore();
     const SCRIPT = { "**": [[says("A.")], [says("B.")], [says("C.")], [says("D.")]] };
     {
@@ -252,7 +252,7 @@ suite("an answer that was cut off", () => {
   };
   const HEAD = "# Title\nA paragraph.\nAnd `";
 
-  test("is continued when the next attempt begins with the same words", async () => {
+  test("an answer that was cut off is continued when the next attempt begins with the same words", async () => {
     const text = await until(
       {
         sous: [
@@ -265,7 +265,7 @@ suite("an answer that was cut off", () => {
     assert.match(text, /> go\nTitle\nA paragraph\.\nsous {2}asks again .*\nAnd code\. End\.\n/);
   });
 
-  test("is marked when the next attempt says something else, and shown once", async () => {
+  test("an answer that was cut off is marked when the next attempt says something else, and shown once", async () => {
     const text = await until(
       {
         sous: [
@@ -281,7 +281,7 @@ suite("an answer that was cut off", () => {
     );
   });
 
-  test("is marked when the next attempt says less, or nothing", async () => {
+  test("an answer that was cut off is marked when the next attempt says less, or nothing", async () => {
     const less = await until({ sous: [[streams("One.\nTwo.\n"), cuts()], [says("One.")]] }, /again\)\nOne\./);
     assert.match(less, /> go\nOne\.\nTwo\.\nsous {2}asks again .*\n\(cut off; the answer begins again\)\nOne\.\n/);
     const list = [calls("subagent_list")];
@@ -289,7 +289,7 @@ suite("an answer that was cut off", () => {
     assert.match(none, /> go\nOne\.\nsous {2}asks again .*\n\(cut off; the answer begins again\)\nEnd\.\n/);
   });
 
-  test("is not joined to the next attempt in the row of a run", () => {
+  test("an answer that was cut off is not joined to the next attempt in the row of a run", () => {
     const tree = new RunTree("→");
     const story = new Story((event) => tree.apply(event));
     story.starts("lead", 0, "Look");
@@ -308,7 +308,7 @@ suite("an answer that was cut off", () => {
     assert.equal(tree.roots[0]?.activity, "The ans");
   });
 
-  test("that never comes is shown once, and its message is sent once with the next", async () => {
+  test("an answer that never comes is shown once, and its message is sent once with the next", async () => {
     const cut = [streams(HEAD), cuts()];
     await using stage = openStage({ sous: [cut, cut, cut, cut, cut, [says("Here.")]] }, { retriesSoon: true });
     stage.type("go\r");

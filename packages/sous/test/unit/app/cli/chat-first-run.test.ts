@@ -2,11 +2,11 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { askFirstRun, keyLines } from "../../src/cli/chat/first-run.ts";
-import { KeyDecoder } from "../../src/cli/chat/keys.ts";
-import { chooseStyle } from "../../src/cli/terminal/style.ts";
-import { VirtualClock } from "../../src/testing/virtual-clock.ts";
-import { HeadlessScreen } from "./terminal-screen.ts";
+import { askFirstRun, keyLines } from "../../../../src/app/cli/chat/first-run.ts";
+import { KeyDecoder } from "../../../../src/app/cli/chat/keys.ts";
+import { chooseStyle } from "../../../../src/app/cli/terminal/style.ts";
+import { VirtualClock } from "../../../../src/testing/world.ts";
+import { HeadlessScreen } from "../../../support/app/cli/terminal-screen.ts";
 
 const STYLE = chooseStyle({ color: "never", isAscii: false, isTerminal: true, env: {} });
 

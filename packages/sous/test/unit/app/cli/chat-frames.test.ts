@@ -1,13 +1,13 @@
 /** What a chat draws and what it leaves in the scrollback, for terminals of several sizes: pictures to compare with. */
 
 import { suite, test } from "node:test";
-import { type ChatScene, chatFrame, isLongQuestion } from "../../src/cli/chat/chat-view.ts";
-import { edit, emptyEditor, insert, withText } from "../../src/cli/chat/editor.ts";
-import type { KeyName } from "../../src/cli/chat/keys.ts";
-import { Transcript } from "../../src/cli/chat/transcript.ts";
-import { chooseStyle } from "../../src/cli/terminal/style.ts";
-import { assertGolden } from "./golden.ts";
-import { everyEnding, START, Story, sixOfTenThousand, threeChildren } from "./sample-events.ts";
+import { type ChatScene, chatFrame, isLongQuestion } from "../../../../src/app/cli/chat/chat-view.ts";
+import { edit, emptyEditor, insert, withText } from "../../../../src/app/cli/chat/editor.ts";
+import type { KeyName } from "../../../../src/app/cli/chat/keys.ts";
+import { Transcript } from "../../../../src/app/cli/chat/transcript.ts";
+import { chooseStyle } from "../../../../src/app/cli/terminal/style.ts";
+import { assertGolden } from "../../../support/app/cli/golden.ts";
+import { everyEnding, START, Story, sixOfTenThousand, threeChildren } from "../../../support/app/cli/sample-events.ts";
 
 const STYLE = chooseStyle({ color: "never", isAscii: false, isTerminal: true, env: {} });
 const SIZES = [

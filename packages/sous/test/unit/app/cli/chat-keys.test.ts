@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { editorLines } from "../../src/cli/chat/chat-view.ts";
-import { type Editor, edit, emptyEditor, submitted } from "../../src/cli/chat/editor.ts";
-import { type Key, KeyDecoder, type KeyName } from "../../src/cli/chat/keys.ts";
-import { PromptLine } from "../../src/cli/chat/prompt-line.ts";
-import { displayWidth } from "../../src/cli/terminal/text.ts";
+import { editorLines } from "../../../../src/app/cli/chat/chat-view.ts";
+import { type Editor, edit, emptyEditor, submitted } from "../../../../src/app/cli/chat/editor.ts";
+import { type Key, KeyDecoder, type KeyName } from "../../../../src/app/cli/chat/keys.ts";
+import { PromptLine } from "../../../../src/app/cli/chat/prompt-line.ts";
+import { displayWidth } from "../../../../src/app/cli/terminal/text.ts";
 
 const key = (name: KeyName): Key => ({ type: "key", name });
 const text = (typed: string): Key => ({ type: "text", text: typed });
@@ -83,7 +83,7 @@ function after(start: Editor, ...keys: readonly Key[]): string {
 suite("the line that is typed", () => {
   const start = edit(emptyEditor(), text("one two 漢字")) ?? emptyEditor();
 
-  test("is moved in and cut by words, to its ends and by what people see as a character", () => {
+  test("the typed line is moved in and cut by words, to its ends and by what people see as a character", () => {
     assert.equal(after(start, key("left")), "one two 漢|字");
     assert.equal(after(start, key("home"), key("right")), "o|ne two 漢字");
     assert.equal(after(start, key("home"), key("word-right")), "one| two 漢字");
@@ -95,7 +95,7 @@ suite("the line that is typed", () => {
     assert.equal(after(emptyEditor(), text("a👩‍🚀b"), key("home"), key("delete"), key("delete")), "|b");
   });
 
-  test("may have several lines, between which the arrows move", () => {
+  test("the typed line may have several lines, between which the arrows move", () => {
     const lines = [text("first"), key("new-line"), text("second"), key("new-line"), text("x")];
     assert.equal(after(emptyEditor(), ...lines, key("up")), "first\ns|econd\nx");
     assert.equal(after(emptyEditor(), ...lines, key("up"), key("end"), key("up")), "first|\nsecond\nx");
@@ -107,11 +107,11 @@ suite("the line that is typed", () => {
     assert.equal(after(emptyEditor(), ...gap, key("up"), key("down")), "first\n\n|x");
   });
 
-  test("takes control characters of a paste for nothing, and keeps its lines and tabs", () => {
+  test("the typed line drops control characters of a paste, and keeps its lines and tabs", () => {
     assert.equal(after(emptyEditor(), { type: "paste", text: "a\r\n\tb\u001b[2J\u0000\u009bc" }), "a\n\tb[2Jc|");
   });
 
-  test("goes back to earlier lines and forward to what was being typed", () => {
+  test("the arrows go back to earlier lines and forward to what was being typed", () => {
     const used = submitted(edit(submitted(edit(emptyEditor(), text("older")) ?? start), text("newer")) ?? start);
     assert.equal(after(used, text("dra"), key("up")), "newer|");
     assert.equal(after(used, text("dra"), key("up"), key("up"), key("up")), "older|");
@@ -138,7 +138,7 @@ suite("the line that is typed", () => {
 suite("the line on the screen", () => {
   const view = { prompt: "> ", columns: 20, maxLines: 4 };
 
-  test("is wrapped, and the cursor is where the next character goes", () => {
+  test("the line on the screen is wrapped, and the cursor is where the next character goes", () => {
     assert.deepEqual(editorLines({ text: "hello", cursor: 5 }, view), {
       lines: ["> hello"],
       cursor: { row: 0, column: 7 },
@@ -154,7 +154,7 @@ suite("the line on the screen", () => {
     });
   });
 
-  test("never takes more lines or columns than it may, and always shows the cursor", () => {
+  test("the line on the screen never takes more lines or columns than it may, and always shows the cursor", () => {
     const long = `${"word 漢字 ".repeat(3)}\n`.repeat(30) + "x".repeat(50_000);
     for (let cursor = 0; cursor <= long.length; cursor += 997) {
       const { lines, cursor: at } = editorLines({ text: long, cursor }, view);

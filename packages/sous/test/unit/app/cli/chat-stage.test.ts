@@ -4,15 +4,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { suite, test } from "node:test";
 import * as z from "zod";
-import { DELEGATION_TOOLS } from "../../src/cli/chat/facts.ts";
-import { agent } from "../../src/core/agent.ts";
-import { textOf } from "../../src/core/message.ts";
-import { type Tool, tool } from "../../src/core/tool.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { after, calls, hangs, says, streams, uses } from "../../src/testing/steps.ts";
-import { VirtualClock } from "../../src/testing/virtual-clock.ts";
-import { openStage, type Stage, steady } from "./chat-stage.ts";
-import { assertGolden } from "./golden.ts";
+import { DELEGATION_TOOLS } from "../../../../src/app/cli/chat/facts.ts";
+import { agent } from "../../../../src/core/agent.ts";
+import { textOf } from "../../../../src/core/message.ts";
+import { type Tool, tool } from "../../../../src/core/tool.ts";
+import { openMemoryStore } from "../../../../src/storage/store/memory.ts";
+import { after, calls, hangs, says, streams, uses } from "../../../../src/testing/steps.ts";
+import { VirtualClock } from "../../../../src/testing/world.ts";
+import { openStage, type Stage, steady } from "../../../support/app/cli/chat-stage.ts";
+import { assertGolden } from "../../../support/app/cli/golden.ts";
 
 /** A tool that asks first, and notes what it was allowed to do. */
 function terminal(ran: string[]): Tool<{ command: string }> {

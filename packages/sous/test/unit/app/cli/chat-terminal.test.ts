@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { PassThrough } from "node:stream";
 import { test } from "node:test";
-import type { Key } from "../../src/cli/chat/keys.ts";
-import { openTerminal } from "../../src/cli/chat/terminal.ts";
-import { systemClock } from "../../src/host.ts";
-import { VirtualClock } from "../../src/testing/virtual-clock.ts";
+import type { Key } from "../../../../src/app/cli/chat/keys.ts";
+import { openTerminal } from "../../../../src/app/cli/chat/terminal.ts";
+import { systemClock } from "../../../../src/machine/host.ts";
+import { VirtualClock } from "../../../../src/testing/world.ts";
 
 test("K1: a terminal that is given back twice is changed once, and nothing listens to it or to signals", () => {
   const modes: boolean[] = [];

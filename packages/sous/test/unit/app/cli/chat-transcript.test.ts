@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { Transcript } from "../../src/cli/chat/transcript.ts";
-import { chooseStyle } from "../../src/cli/terminal/style.ts";
-import { Story } from "./sample-events.ts";
+import { Transcript } from "../../../../src/app/cli/chat/transcript.ts";
+import { chooseStyle } from "../../../../src/app/cli/terminal/style.ts";
+import { Story } from "../../../support/app/cli/sample-events.ts";
 
 const LIVE = chooseStyle({ color: "never", isAscii: false, isTerminal: true, env: {} });
 

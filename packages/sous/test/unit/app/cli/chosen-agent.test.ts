@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { messageOf } from "../../src/core/errors.ts";
-import { agentFile, agentStage, calls, DONE } from "./agent-stage.ts";
+import { messageOf } from "../../../../src/core/errors.ts";
+import { agentFile, agentStage, calls, DONE } from "../../../support/app/cli/agent-stage.ts";
 
 const FILES = {
   "config/sous/agents/reviewer.md": agentFile("reviewer", "tools: [read_file, grep]\nmax_turns: 7"),

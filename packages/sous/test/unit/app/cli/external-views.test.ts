@@ -1,24 +1,24 @@
-/** What an agent outside does is shown as the activity of its run: in the tree, as lines, in a stored run and in exports. */
+/** What an external agent does is shown as the activity of its run: in the tree, as lines, in a stored run and in exports. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { readRun, showLines } from "../../src/cli/replay/show-lines.ts";
-import { chooseStyle } from "../../src/cli/terminal/style.ts";
-import { plainLine } from "../../src/cli/view/plain-lines.ts";
-import { RunTree } from "../../src/cli/view/run-tree.ts";
-import { foldRecording } from "../../src/replay/recording.ts";
-import { stepsOf } from "../../src/replay/run-steps.ts";
-import { exportTree } from "../../src/store/export/tree.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { outsideTree } from "../outside-tree.ts";
+import { readRun, showLines } from "../../../../src/app/cli/replay/show-lines.ts";
+import { chooseStyle } from "../../../../src/app/cli/terminal/style.ts";
+import { plainLine } from "../../../../src/app/cli/view/plain-lines.ts";
+import { RunTree } from "../../../../src/app/cli/view/run-tree.ts";
+import { foldRecording } from "../../../../src/storage/replay/recording.ts";
+import { stepsOf } from "../../../../src/storage/replay/run-steps.ts";
+import { exportTree } from "../../../../src/storage/store/export/tree.ts";
+import { openMemoryStore } from "../../../../src/storage/store/memory.ts";
+import { externalTree } from "../../../support/external-tree.ts";
 
 const style = chooseStyle({ color: "never", isAscii: false, isTerminal: false, env: {} });
 
-suite("D5: what an agent outside does", () => {
-  test("is the activity of its run, with its result, and no tool call of ours", () => {
+suite("D5: what an external agent does", () => {
+  test("a call of an external agent is the activity of its run, with its result, and no tool call of ours", () => {
     const tree = new RunTree("→");
     const seen: string[] = [];
-    for (const event of outsideTree().events) {
+    for (const event of externalTree().events) {
       tree.apply(event);
       const node = tree.get("claude");
       if (node !== undefined && event.runId === "claude") seen.push(node.activity + node.result);
@@ -39,9 +39,9 @@ suite("D5: what an agent outside does", () => {
     assert.equal(tree.get("claude")?.toolCount, 0);
   });
 
-  test("is told in lines", () => {
+  test("a call of an external agent is told in plain lines", () => {
     const tree = new RunTree("→");
-    const lines = outsideTree().events.flatMap((event) => {
+    const lines = externalTree().events.flatMap((event) => {
       tree.apply(event);
       return event.runId === "claude" ? (plainLine(event, tree, style) ?? []) : [];
     });
@@ -54,9 +54,9 @@ suite("D5: what an agent outside does", () => {
     ]);
   });
 
-  test("is shown with the stored run", async () => {
+  test("calls of an external agent are shown with the stored run", async () => {
     const store = openMemoryStore();
-    await store.append("lead", outsideTree().events);
+    await store.append("lead", externalTree().events);
     const record = await store.run("claude");
     assert.ok(record !== undefined);
     const shown = readRun(record, await store.read("lead", { runId: "claude" }), 0);
@@ -71,9 +71,9 @@ suite("D5: what an agent outside does", () => {
     ]);
   });
 
-  test("is in exports, with consent and result", async () => {
+  test("calls of an external agent are in exports, with consent and result", async () => {
     const store = openMemoryStore();
-    await store.append("lead", outsideTree().events);
+    await store.append("lead", externalTree().events);
     const page = await exportTree(store, "lead", "md");
     assert.match(page, /Opened the session session-1 of Claude Code\./);
     assert.match(page, /→ `Bash: npm test` ✗ \*\*failed\*\*/);
@@ -81,11 +81,11 @@ suite("D5: what an agent outside does", () => {
     const html = await exportTree(store, "lead", "html");
     assert.match(html, /<code>Bash: npm test<\/code> <span class="state">✗ failed/);
     assert.match(html, /allowed by a person/);
-    assert.deepEqual(JSON.parse(await exportTree(store, "lead", "json")).events.length, outsideTree().events.length);
+    assert.deepEqual(JSON.parse(await exportTree(store, "lead", "json")).events.length, externalTree().events.length);
   });
 
-  test("is a step that a comparison of two runs shows", () => {
-    const run = foldRecording(outsideTree().events)?.runs.get("claude");
+  test("a comparison of two runs shows a call of an external agent as a step", () => {
+    const run = foldRecording(externalTree().events)?.runs.get("claude");
     assert.ok(run !== undefined);
     const tools = stepsOf([run], (path) => path).filter(({ kind }) => kind === "tool");
     assert.deepEqual(tools, [

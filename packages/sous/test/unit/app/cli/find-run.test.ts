@@ -2,14 +2,14 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { CommandError } from "../../src/cli/exit-codes.ts";
-import { changeTo, shellWord, shortFolder, thisFolder } from "../../src/cli/files/paths.ts";
-import { eventsOf, isThere } from "../../src/cli/stored/database.ts";
-import { findRun, folderNote, type RunSearch } from "../../src/cli/stored/find-run.ts";
-import { listConversations } from "../../src/cli/stored/list-conversations.ts";
-import { NO_OWNER, type Store } from "../../src/core/store.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { sampleTree } from "../../src/testing/sample-tree.ts";
+import { CommandError } from "../../../../src/app/cli/exit-codes.ts";
+import { changeTo, shellWord, shortFolder, thisFolder } from "../../../../src/app/cli/files/paths.ts";
+import { eventsOf, isThere } from "../../../../src/app/cli/stored/database.ts";
+import { findRun, folderNote, type RunSearch } from "../../../../src/app/cli/stored/find-run.ts";
+import { listConversations } from "../../../../src/app/cli/stored/list-conversations.ts";
+import { NO_OWNER, type Store } from "../../../../src/core/store.ts";
+import { openMemoryStore } from "../../../../src/storage/store/memory.ts";
+import { sampleTree } from "../../../../src/testing/sample-tree.ts";
 
 const IDS = {
   done: "01K2F8AAAA0000000000000001",

@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { guardPaths } from "../../src/cli/application/guards.ts";
-import { temporaryTree } from "../tools/temporary-tree.ts";
+import { guardPaths } from "../../../../src/app/cli/application/guards.ts";
+import { temporaryTree } from "../../../support/app/tools/temporary-tree.ts";
 
 test("B5.1: of the command that gives the key only the words that are files are guarded", async () => {
   await using tree = await temporaryTree({ "work/key.sh": "echo key\n", "work/show/": "" });

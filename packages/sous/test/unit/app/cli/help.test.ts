@@ -4,14 +4,14 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { EXIT, EXIT_CODE_TABLE } from "../../src/cli/exit-codes.ts";
-import type { CommandEntry, OptionEntry } from "../../src/cli/table/entry.ts";
-import { COMMAND_TABLE, helpOn } from "../../src/cli/table/help.ts";
-import { sourceFolder } from "../source-files.ts";
-import { assertGolden } from "./golden.ts";
+import { EXIT, EXIT_CODE_TABLE } from "../../../../src/app/cli/exit-codes.ts";
+import type { CommandEntry, OptionEntry } from "../../../../src/app/cli/table/entry.ts";
+import { COMMAND_TABLE, helpOn } from "../../../../src/app/cli/table/help.ts";
+import { assertGolden } from "../../../support/app/cli/golden.ts";
+import { sourceFolder } from "../../../support/source-files.ts";
 
-const SNAPSHOTS = join(import.meta.dirname, "../snapshots");
-const CLI = join(sourceFolder, "cli");
+const SNAPSHOTS = join(import.meta.dirname, "../../../snapshots");
+const CLI = join(sourceFolder, "app/cli");
 
 suite("--help is as it was promised; UPDATE_SNAPSHOTS=1 writes the snapshot again", () => {
   for (const name of [undefined, ...COMMAND_TABLE.map((entry) => entry.name)]) {
@@ -89,10 +89,10 @@ async function kindOf({ name }: CommandEntry, option: string): Promise<"switch" 
 
 async function complaintOf(name: string, parameters: readonly string[]): Promise<string> {
   try {
-    const { readRunRequest } = await import("../../src/cli/run/request.ts");
+    const { readRunRequest } = await import("../../../../src/app/cli/run/request.ts");
     // It is the only one that catches its own mistakes, to tell them in the format that was asked for.
     if (name === "run") readRunRequest(parameters);
-    else await (await import(`../../src/cli/commands/${name}.ts`))[name](parameters);
+    else await (await import(`../../../../src/app/cli/commands/${name}.ts`))[name](parameters);
   } catch (error) {
     return String(error);
   }

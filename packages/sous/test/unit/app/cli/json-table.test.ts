@@ -3,9 +3,15 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, suite, test } from "node:test";
-import { ERROR_JSON, INIT_JSON, type JsonField, LINE_JSON, RESULT_JSON } from "../../src/cli/table/json-table.ts";
-import { runInProcess } from "./in-process.ts";
-import { scriptFolder } from "./run-process.ts";
+import {
+  ERROR_JSON,
+  INIT_JSON,
+  type JsonField,
+  LINE_JSON,
+  RESULT_JSON,
+} from "../../../../src/app/cli/table/json-table.ts";
+import { runInProcess } from "../../../support/app/cli/in-process.ts";
+import { scriptFolder } from "../../../support/app/cli/run-process.ts";
 
 const child = { tool: "subagent", input: { label: "scout", task_prompt: "Look." } };
 const place = scriptFolder({

@@ -9,8 +9,8 @@ import {
   limitsBefore,
   shortTokens,
   waitWords,
-} from "../../src/cli/view/limit-lines.ts";
-import type { LimitState } from "../../src/core/limits.ts";
+} from "../../../../src/app/cli/view/limit-lines.ts";
+import type { LimitState } from "../../../../src/core/limits.ts";
 
 const TOKENS: LimitState = { of: "tree", unit: "tokens", limit: 10_000, spent: 3900, reserved: 4800 };
 
@@ -22,7 +22,7 @@ suite("a limit is one line", () => {
       "money of all children: $0.2500 spent, $0.5000 reserved, $0.2500 left of $1.0000",
     ],
     [
-      { of: "children", unit: "seconds", limit: 60, spent: 12.34, reserved: 0 },
+      { of: "children", unit: "durationMs", limit: 60_000, spent: 12_340, reserved: 0 },
       "time of all children: 12s used, 48s left of 1m00s",
     ],
     [{ of: "children", unit: "executions", limit: 5, spent: 2, reserved: 0 }, "children started: 2, 3 left of 5"],
@@ -41,9 +41,9 @@ suite("a limit is one line", () => {
 
 test("before a run nothing is used, and what is not limited is not told", () => {
   assert.deepEqual(limitsBefore(), []);
-  assert.deepEqual(limitsBefore({ tokens: 100, seconds: undefined }, { executions: 2, seconds: 60 }), [
+  assert.deepEqual(limitsBefore({ tokens: 100, durationMs: undefined }, { executions: 2, durationMs: 60_000 }), [
     { of: "tree", unit: "tokens", limit: 100, spent: 0, reserved: 0 },
-    { of: "children", unit: "seconds", limit: 60, spent: 0, reserved: 0 },
+    { of: "children", unit: "durationMs", limit: 60_000, spent: 0, reserved: 0 },
     { of: "children", unit: "executions", limit: 2, spent: 0, reserved: 0 },
   ]);
 });

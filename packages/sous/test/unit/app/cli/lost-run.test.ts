@@ -3,21 +3,21 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { suite, test } from "node:test";
-import { thisFolder } from "../../src/cli/files/paths.ts";
-import { listLines } from "../../src/cli/replay/list.ts";
-import { alone } from "../../src/cli/stored/list-conversations.ts";
-import { runJson } from "../../src/cli/stored/run-json.ts";
-import { chooseStyle } from "../../src/cli/terminal/style.ts";
-import { RunTree } from "../../src/cli/view/run-tree.ts";
-import { treeLines } from "../../src/cli/view/tree-lines.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { openSqliteStore } from "../../src/store/sqlite/store.ts";
-import { sampleTree } from "../../src/testing/sample-tree.ts";
-import { inProcess } from "./in-process.ts";
-import { dataFolder } from "./sous-process.ts";
+import { thisFolder } from "../../../../src/app/cli/files/paths.ts";
+import { listLines } from "../../../../src/app/cli/replay/list.ts";
+import { alone } from "../../../../src/app/cli/stored/list-conversations.ts";
+import { runJson } from "../../../../src/app/cli/stored/run-json.ts";
+import { chooseStyle } from "../../../../src/app/cli/terminal/style.ts";
+import { RunTree } from "../../../../src/app/cli/view/run-tree.ts";
+import { treeLines } from "../../../../src/app/cli/view/tree-lines.ts";
+import { openMemoryStore } from "../../../../src/storage/store/memory.ts";
+import { openSqliteStore } from "../../../../src/storage/store/sqlite/store.ts";
+import { sampleTree } from "../../../../src/testing/sample-tree.ts";
+import { inProcess } from "../../../support/app/cli/in-process.ts";
+import { dataFolder } from "../../../support/app/cli/sous-process.ts";
 
 suite("C2: a run that is not stored to its end", () => {
-  test("is shown as such, and is neither resumed by its id nor as the last one", async () => {
+  test("a run that is not stored to its end is shown as such, and is neither resumed by its id nor as the last one", async () => {
     await using folder = await dataFolder();
     await begin(folder.file, "01LOST", Date.UTC(2026, 0, 2));
     writeFileSync(`${folder.file}-lost-01LOST`, "The disk was full.");

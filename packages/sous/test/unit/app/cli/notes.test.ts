@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { branchOf } from "../../src/config/git-branch.ts";
-import { temporaryTree } from "../tools/temporary-tree.ts";
-import { agentFile, agentStage, calls, DONE } from "./agent-stage.ts";
+import { branchOf } from "../../../../src/app/config/git-branch.ts";
+import { agentFile, agentStage, calls, DONE } from "../../../support/app/cli/agent-stage.ts";
+import { temporaryTree } from "../../../support/app/tools/temporary-tree.ts";
 
 const notesOf = async (files: Record<string, string>, ...options: string[]): Promise<string> => {
   await using here = await agentStage(files);

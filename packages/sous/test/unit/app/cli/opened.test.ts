@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { Opened } from "../../src/cli/application/opened.ts";
+import { Opened } from "../../../../src/app/cli/application/opened.ts";
 
 suite("opened parts", () => {
-  test("are closed one after the other, the last first, and once", async () => {
+  test("opened parts are closed one after the other, the last first, and once", async () => {
     const closed: string[] = [];
     const opened = new Opened();
     opened.use({ [Symbol.asyncDispose]: async () => void closed.push("store") });
@@ -20,7 +20,7 @@ suite("opened parts", () => {
     assert.deepEqual(closed, ["server", "line", "store"]);
   });
 
-  test("are all closed when one cannot be, and that is heard", async () => {
+  test("all opened parts are closed when one cannot be, and its error is thrown", async () => {
     const closed: string[] = [];
     const failure = new Error("no");
     const opened = new Opened();
@@ -35,7 +35,7 @@ suite("opened parts", () => {
     assert.deepEqual(closed, ["first"]);
   });
 
-  test("stay open when they were handed over", async () => {
+  test("opened parts stay open when they were handed over", async () => {
     const closed: string[] = [];
     const opened = new Opened();
     opened.defer(() => void closed.push("part"));

@@ -2,14 +2,14 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { CommandError } from "../../src/cli/exit-codes.ts";
-import { databaseFile } from "../../src/cli/files/paths.ts";
-import { findRun } from "../../src/cli/stored/find-run.ts";
-import type { CommandEntry } from "../../src/cli/table/entry.ts";
-import { readOptions, refusePositionals } from "../../src/cli/table/options.ts";
-import { nearest } from "../../src/core/nearest.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { IDS, keepSampleRuns } from "./kept-runs.ts";
+import { CommandError } from "../../../../src/app/cli/exit-codes.ts";
+import { databaseFile } from "../../../../src/app/cli/files/paths.ts";
+import { findRun } from "../../../../src/app/cli/stored/find-run.ts";
+import type { CommandEntry } from "../../../../src/app/cli/table/entry.ts";
+import { readOptions, refusePositionals } from "../../../../src/app/cli/table/options.ts";
+import { nearest } from "../../../../src/core/nearest.ts";
+import { openMemoryStore } from "../../../../src/storage/store/memory.ts";
+import { IDS, keepSampleRuns } from "../../../support/app/cli/kept-runs.ts";
 
 /** What a command would print, and end with. */
 function complaint(work: () => unknown): [exitCode: number, message: string] {
@@ -49,7 +49,7 @@ suite("options", () => {
   } as const satisfies CommandEntry;
   const read = (...parameters: string[]) => readOptions(entry, parameters);
 
-  test("are read long and short, with their value behind them or joined to them", () => {
+  test("options are read long and short, with their value behind them or joined to them", () => {
     assert.deepEqual({ ...read("-l", "--limit=3", "-i", "abc", "word").values }, { list: true, limit: 3, id: "abc" });
     assert.deepEqual(read("-li", "abc", "word").positionals, ["word"]);
     assert.deepEqual({ ...read().values }, { list: false, limit: 10 });
@@ -148,7 +148,7 @@ test("the nearest name is one that could have been meant, or none", () => {
 });
 
 suite("the database is", () => {
-  test("where the flag says, then the variable, then below the folder for data, never in the home directory itself", () => {
+  test("the database is where the flag says, then the variable, then below the folder for data, never in the home directory itself", () => {
     const home = { HOME: "/home/ann" };
     const found = [
       databaseFile("/tmp/x.db", { ...home, SOUS_DB_PATH: "/tmp/y.db" }),
@@ -172,7 +172,7 @@ suite("the database is", () => {
     ]);
   });
 
-  test("nowhere without a home, and that is said", () => {
+  test("without a home there is no database, and that is said", () => {
     const sentence = "HOME is not set, so the folder for runs is not known: set XDG_DATA_HOME, or give --db-path FILE";
     for (const env of [{}, { HOME: "" }, { HOME: "here" }])
       assert.deepEqual(
@@ -196,7 +196,7 @@ suite("a run is found by", async () => {
     }
   };
 
-  test("its id, the beginning of it, in small letters too, and `last` for the newest root", async () => {
+  test("a run is found by its id, the beginning of it, in small letters too, and `last` for the newest root", async () => {
     assert.equal(await found(IDS.scout), IDS.scout);
     assert.equal(await found(IDS.scout.toLowerCase()), IDS.scout);
     assert.equal(await found("01K2F9"), IDS.hostile);
@@ -204,7 +204,7 @@ suite("a run is found by", async () => {
     assert.equal(await found("last"), IDS.broken);
   });
 
-  test("nothing else, and what is wrong is said with what to do", async () => {
+  test("a run is found by nothing else, and what is wrong is said with what to do", async () => {
     const list = "sous replay --list shows all.";
     assert.equal(await found("01K2"), `Unknown run 01K2. Give at least 6 characters of its id. ${list}`);
     assert.equal(await found("01K2ZZZZ"), `Unknown run 01K2ZZZZ. ${list}`);

@@ -5,12 +5,12 @@ import { existsSync } from "node:fs";
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import type { StoredEvent } from "../../src/core/event.ts";
-import { NO_OWNER } from "../../src/core/store.ts";
-import { openSqliteStore } from "../../src/store/sqlite/store.ts";
-import { checkHistory } from "../../src/testing/checker.ts";
-import { runInProcess } from "./in-process.ts";
-import { scriptFolder } from "./run-process.ts";
+import type { StoredEvent } from "../../../../src/core/event.ts";
+import { NO_OWNER } from "../../../../src/core/store.ts";
+import { openSqliteStore } from "../../../../src/storage/store/sqlite/store.ts";
+import { checkHistory } from "../../../../src/testing/checker.ts";
+import { runInProcess } from "../../../support/app/cli/in-process.ts";
+import { scriptFolder } from "../../../support/app/cli/run-process.ts";
 
 const script = {
   sous: [{ calls: [{ tool: "write_file", input: { path: "one.txt", content: "done" } }] }, { text: "Written." }],

@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, suite, test } from "node:test";
-import { runInProcess } from "./in-process.ts";
-import { scriptFolder } from "./run-process.ts";
+import { runInProcess } from "../../../support/app/cli/in-process.ts";
+import { scriptFolder } from "../../../support/app/cli/run-process.ts";
 
 const write = (path: string) => ({ tool: "write_file", input: { path, content: "done" } });
 const place = scriptFolder({
@@ -32,14 +32,22 @@ async function park(script: string) {
 }
 
 suite("G7: a question that sous run --park left open", () => {
-  test("is shown with the command that answers it, by the run and by sous replay", async () => {
+  test("an open question is shown with the command that answers it, by the run and by sous replay", async () => {
     const { id, ids, stderr } = await park("one");
     assert.match(stderr, /1 question waits for an answer:/);
     assert.match(stderr, new RegExp(`Answer: sous resume ${id} --approve ${ids[0]} --db-path`));
     const tree = await sous("replay", "--tree", "--id", id);
     assert.match(tree.stdout, new RegExp(`sous resume ${id} --approve ${ids[0]}`));
     const list = await sous("replay", "--list");
-    assert.match(list.stdout, /1 open question/);
+    assert.match(list.stdout, /! .*\n {2}waiting for an answer · 1 open question · /);
+    assert.match(tree.stdout, /^sous {2}! waiting for an answer /);
+    const { runs } = JSON.parse((await sous("replay", "--list", "--status", "waiting", "--json")).stdout);
+    assert.deepEqual(
+      runs.map((run: { id: string; status: string }) => [run.id, run.status]),
+      [[id, "waiting"]],
+    );
+    assert.deepEqual(JSON.parse((await sous("replay", "--list", "--status", "interrupted", "--json")).stdout).runs, []);
+    assert.match((await sous("stats")).stdout, /1 waiting for an answer/);
     const shown = await sous("replay", "--id", id, "--json");
     assert.deepEqual(
       JSON.parse(shown.stdout).questions.map((each: { id: string }) => each.id),
@@ -47,14 +55,15 @@ suite("G7: a question that sous run --park left open", () => {
     );
   });
 
-  test("is approved by sous resume", async () => {
-    const { id, ids, cwd } = await park("one");
-    const resumed = await sous("resume", id, "--quiet", "--approve", ids[0] ?? "");
+  test("sous resume --approve answers an open question", async () => {
+    const { ids, cwd } = await park("one");
+    // Without an id it is the newest run that waits.
+    const resumed = await sous("resume", "--quiet", "--approve", ids[0] ?? "");
     assert.deepEqual([resumed.code, resumed.stdout], [0, "Written.\n"], resumed.stderr);
     assert.equal(await readFile(join(cwd, "one.txt"), "utf8"), "done");
   });
 
-  test("stays open when only another one was answered, and can be denied with a reason", async () => {
+  test("a question stays open when only another one was answered, and can be denied with a reason", async () => {
     const { id, ids } = await park("two");
     const first = await sous("resume", id, "--quiet", "--json", "--deny", `${ids[0]}=not on a Friday`);
     assert.deepEqual(
@@ -66,7 +75,7 @@ suite("G7: a question that sous run --park left open", () => {
     assert.deepEqual([second.code, second.stdout], [0, "Both asked.\n"], second.stderr);
   });
 
-  test("is answered once, and only by its id", async () => {
+  test("an open question is answered once, and only by its id", async () => {
     const { id, ids } = await park("one");
     const wrong = await sous("resume", id, "--quiet", "--approve", "99999");
     assert.match(wrong.stderr, /No open question has the id "99999"\. Open:\n {2}\d+ {2}sous wants to use write_file/);

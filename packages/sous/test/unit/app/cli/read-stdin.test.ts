@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { getEventListeners } from "node:events";
 import { PassThrough, Readable } from "node:stream";
 import { test } from "node:test";
-import { MAX_STDIN_BYTES, readStdin } from "../../src/cli/run/task.ts";
-import { catchInterrupts, openUnlessStopped } from "../../src/cli/terminal/interrupts.ts";
+import { MAX_STDIN_BYTES, readStdin } from "../../../../src/app/cli/run/request.ts";
+import { catchInterrupts, openUnlessStopped } from "../../../../src/app/cli/terminal/interrupts.ts";
 
 test("J1: when standard input was read or refused, its pipe is closed and nothing listens or waits any longer", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });

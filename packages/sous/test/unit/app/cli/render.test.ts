@@ -1,14 +1,21 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { startRenderer } from "../../src/cli/run/watch.ts";
-import { chooseStyle, type Style } from "../../src/cli/terminal/style.ts";
-import { displayWidth } from "../../src/cli/terminal/text.ts";
-import { liveLines } from "../../src/cli/view/live-lines.ts";
-import { RunTree } from "../../src/cli/view/run-tree.ts";
-import { treeLines } from "../../src/cli/view/tree-lines.ts";
-import { VirtualClock } from "../../src/testing/virtual-clock.ts";
-import { assertGolden } from "./golden.ts";
-import { everyEnding, START, Story, sixOfTenThousand, TEN_THOUSAND, threeChildren } from "./sample-events.ts";
+import { startRenderer } from "../../../../src/app/cli/run/watch.ts";
+import { chooseStyle, type Style } from "../../../../src/app/cli/terminal/style.ts";
+import { displayWidth } from "../../../../src/app/cli/terminal/text.ts";
+import { liveLines } from "../../../../src/app/cli/view/live-lines.ts";
+import { RunTree } from "../../../../src/app/cli/view/run-tree.ts";
+import { treeLines } from "../../../../src/app/cli/view/tree-lines.ts";
+import { VirtualClock } from "../../../../src/testing/world.ts";
+import { assertGolden } from "../../../support/app/cli/golden.ts";
+import {
+  everyEnding,
+  START,
+  Story,
+  sixOfTenThousand,
+  TEN_THOUSAND,
+  threeChildren,
+} from "../../../support/app/cli/sample-events.ts";
 import { ToyTerminal } from "./toy-terminal.ts";
 
 const LIVE = chooseStyle({ color: "never", isAscii: false, isTerminal: true, env: {} });
@@ -45,7 +52,7 @@ suite("the live region", () => {
     });
   }
 
-  test("is never wider or higher than it may be, whatever the terminal", () => {
+  test("the live region is never wider or higher than it may be, whatever the terminal", () => {
     for (const tell of [threeChildren, everyEnding, sixOfTenThousand]) {
       const tree = treeOf(tell, LIVE);
       for (let columns = 20; columns <= 130; columns++) {
@@ -67,7 +74,7 @@ suite("the live region", () => {
     assert.match(first ?? "", / 7\.0s$/);
   });
 
-  test("says what a child says, and that it is silent", () => {
+  test("the live region shows what a child says, and that it is silent", () => {
     const tree = new RunTree("→");
     const story = new Story((event) => tree.apply(event));
     const activity = (): string => `${tree.roots[0]?.activity}${tree.roots[0]?.result}`;
@@ -152,32 +159,32 @@ suite("a child that waits to start", () => {
   const labels = (tree: RunTree): string[] =>
     (tree.roots[0]?.children ?? []).map(({ label, status }) => `${label} ${status}`);
 
-  test("is a row until it runs, and then runs in the same row with a clock of its own", () => {
+  test("a child that waits to start has a row, and then runs in the same row with a clock of its own", () => {
     const tree = new RunTree("→");
     const story = new Story((event) => tree.apply(event));
     story.starts("lead", 0, "Look");
     story.limit("lead/one", 1, "budget-wait", TEN_THOUSAND);
     story.limit("lead/two", 1, "budget-wait", TEN_THOUSAND);
-    assert.deepEqual(labels(tree), ["one waiting", "two waiting"]);
+    assert.deepEqual(labels(tree), ["one queued", "two queued"]);
     story.starts("lead/one", 9, "The first");
-    assert.deepEqual(labels(tree), ["one running", "two waiting"]);
+    assert.deepEqual(labels(tree), ["one running", "two queued"]);
     assert.equal(tree.get("lead/one")?.startedAt, START + 9000);
     assert.equal(tree.get("lead/one")?.waitsFor, undefined);
   });
 
-  test("vanishes when it is refused, and when its parent ends without it", () => {
+  test("a child that waits to start vanishes when it is refused, and when its parent ends without it", () => {
     const tree = new RunTree("→");
     const story = new Story((event) => tree.apply(event));
     story.starts("lead", 0, "Look");
     for (const label of ["one", "two"]) story.limit(`lead/${label}`, 1, "budget-wait", TEN_THOUSAND);
     const refusal = { type: "spawn-refused", errorType: "quota", message: "Token limit exceeded" } as const;
     story.tell("lead", 2, { ...refusal, label: "one", childPath: "lead/one" });
-    assert.deepEqual(labels(tree), ["two waiting"]);
+    assert.deepEqual(labels(tree), ["two queued"]);
     story.ends("lead", 3, { text: "Done." });
     assert.deepEqual(labels(tree), []);
   });
 
-  test("tells how its limit stands now, where that is known", () => {
+  test("a child that waits to start tells how its limit stands now, where that is known", () => {
     const now = { ...TEN_THOUSAND, spent: 7000, reserved: 1000 };
     const view = { now: START, columns: 119, maxLines: 24, frame: 0, style: LIVE };
     const tree = treeOf(sixOfTenThousand, LIVE);
@@ -229,7 +236,7 @@ suite("the finished tree", () => {
 });
 
 suite("the renderer", () => {
-  test("writes plain lines without an escape byte where there is no terminal", () => {
+  test("the renderer writes plain lines without an escape byte where there is no terminal", () => {
     for (const [name, tell] of [
       ["three-children-plain.txt", threeChildren],
       ["every-ending-plain.txt", everyEnding],
@@ -244,7 +251,7 @@ suite("the renderer", () => {
     }
   });
 
-  test("draws over its last frame and leaves nothing behind", () => {
+  test("the renderer draws over its last frame and leaves nothing behind", () => {
     const terminal = new ToyTerminal(100, 30);
     const clock = new VirtualClock(START + 72_000);
     terminal.write("before\n");
@@ -289,7 +296,7 @@ suite("the renderer", () => {
     assert.match(terminal.screen(), /^lead {2}most of a limit is spent: tokens of all children: 600 spent/);
   });
 
-  test("asks the run that it follows how its limits stand", () => {
+  test("the renderer asks the run that it follows how its limits stand", () => {
     const terminal = new ToyTerminal(120, 30);
     const clock = new VirtualClock(START + 72_000);
     using renderer = startRenderer(terminal, LIVE, clock);
@@ -300,7 +307,7 @@ suite("the renderer", () => {
     assert.doesNotMatch(terminal.screen(), /600 spent/);
   });
 
-  test("works on the first line of the screen too, where nothing may be erased as a whole", () => {
+  test("the renderer works on the first line of the screen too, where nothing may be erased as a whole", () => {
     const terminal = new ToyTerminal(100, 30);
     const clock = new VirtualClock(START + 72_000);
     using renderer = startRenderer(terminal, LIVE, clock);
@@ -311,7 +318,7 @@ suite("the renderer", () => {
     assert.equal(terminal.screen(), "");
   });
 
-  test("draws at most 15 frames a second, however much happens", () => {
+  test("the renderer draws at most 15 frames a second, however much happens", () => {
     const terminal = new ToyTerminal(100, 30);
     const clock = new VirtualClock(START);
     using renderer = startRenderer(terminal, LIVE, clock);

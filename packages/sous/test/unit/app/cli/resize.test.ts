@@ -2,9 +2,15 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { type Frame, LiveScreen, reflowOf, rowsAboveCursor, wrappedRows } from "../../src/cli/terminal/live-screen.ts";
-import { VirtualClock } from "../../src/testing/virtual-clock.ts";
-import { HeadlessScreen } from "./terminal-screen.ts";
+import {
+  type Frame,
+  LiveScreen,
+  reflowOf,
+  rowsAboveCursor,
+  wrappedRows,
+} from "../../../../src/app/cli/terminal/live-screen.ts";
+import { VirtualClock } from "../../../../src/testing/world.ts";
+import { HeadlessScreen } from "../../../support/app/cli/terminal-screen.ts";
 
 type Scene = { work: number; typed: string; hint?: string; text?: string };
 

@@ -2,18 +2,18 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Continuation, chooseRun, continueRun } from "../../src/cli/commands/resume.ts";
-import { watchRun } from "../../src/cli/run/watch.ts";
-import { agent } from "../../src/core/agent.ts";
-import type { RunStart } from "../../src/core/event.ts";
-import type { RunResult } from "../../src/core/runtime.ts";
-import { NO_OWNER } from "../../src/core/store.ts";
-import { systemHost } from "../../src/host.ts";
-import { createRuntime } from "../../src/runtime.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { sampleTree } from "../../src/testing/sample-tree.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { hangs, type Step, says } from "../../src/testing/steps.ts";
+import { type Continuation, chooseRun, continueRun } from "../../../../src/app/cli/commands/resume.ts";
+import { watchRun } from "../../../../src/app/cli/run/watch.ts";
+import { agent } from "../../../../src/core/agent.ts";
+import type { RunStart } from "../../../../src/core/event.ts";
+import type { RunResult } from "../../../../src/core/runtime.ts";
+import { NO_OWNER } from "../../../../src/core/store.ts";
+import { systemHost } from "../../../../src/machine/host.ts";
+import { createRuntime } from "../../../../src/runtime.ts";
+import { openMemoryStore } from "../../../../src/storage/store/memory.ts";
+import { sampleTree } from "../../../../src/testing/sample-tree.ts";
+import { scriptedModel } from "../../../../src/testing/scripted-model.ts";
+import { hangs, type Step, says } from "../../../../src/testing/steps.ts";
 
 const ID = "01K2H0AAAA0000000000000001";
 const AS_IT_WAS: Continuation = {

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { noteText } from "../../src/cli/application/nested-notes.ts";
-import { folderFacts, folderNotes } from "../../src/cli/application/notes.ts";
-import { rootPrompt } from "../../src/cli/application/root.ts";
-import { assertGolden } from "./golden.ts";
+import { noteText } from "../../../../src/app/cli/application/nested-notes.ts";
+import { folderFacts, folderNotes } from "../../../../src/app/cli/application/notes.ts";
+import { rootPrompt } from "../../../../src/app/cli/application/root.ts";
+import { assertGolden } from "../../../support/app/cli/golden.ts";
 
 const NOON = new Date(2026, 10, 16, 12).getTime();
 
@@ -21,7 +21,7 @@ test("what the agents of the command line are told is as it was promised; UPDATE
     "the end of a result in such a folder": noteText({ path: "packages/web/AGENTS.md", text: "Use tabs." }),
   };
   const lines = Object.entries(texts).flatMap(([who, text]) => [`--- ${who}`, "", text, ""]);
-  assertGolden("root-prompt.txt", lines, join(import.meta.dirname, "../snapshots"));
+  assertGolden("root-prompt.txt", lines, join(import.meta.dirname, "../../../snapshots"));
 });
 
 test("the facts of a place are the same all day, and a folder cannot pass for a paragraph", () => {

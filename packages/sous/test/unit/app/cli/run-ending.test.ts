@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { exitCodeFor } from "../../src/cli/report-error.ts";
-import { type EndingFacts, endingSentence, raiseOf } from "../../src/cli/run/ending.ts";
-import { BudgetExceeded } from "../../src/core/errors.ts";
-import { ConfigurationError, type Problem } from "../../src/core/problem.ts";
-import { withoutRun } from "../../src/core/runtime.ts";
+import { exitCodeFor } from "../../../../src/app/cli/report-error.ts";
+import { type EndingFacts, endingSentence, raiseOf } from "../../../../src/app/cli/run/ending.ts";
+import { ConfigurationError, type Problem } from "../../../../src/app/config/problem.ts";
+import { BudgetExceeded } from "../../../../src/core/errors.ts";
+import { withoutRun } from "../../../../src/core/runtime.ts";
 
 const FACTS: EndingFacts = {
   stoppedBy: undefined,
@@ -13,14 +13,14 @@ const FACTS: EndingFacts = {
 };
 
 test("a limit that bit says what there is of an answer, and which option allows more", () => {
-  const ended = (limit: "tokens" | "costUsd" | "seconds", used: number, text: string): string | undefined => {
-    const { message } = new BudgetExceeded(limit, used, 1);
-    const status = limit === "seconds" ? "timeout" : "budget_exceeded";
-    const type = limit === "seconds" ? "timeout" : "quota";
+  const ended = (limit: "tokens" | "costUsd" | "durationMs", used: number, text: string): string | undefined => {
+    const { message } = new BudgetExceeded(limit, used, limit === "durationMs" ? 1000 : 1);
+    const status = limit === "durationMs" ? "timeout" : "budget_exceeded";
+    const type = limit === "durationMs" ? "timeout" : "quota";
     return endingSentence({ ...withoutRun("failed", { type, message }), status, text }, FACTS);
   };
   assert.deepEqual(
-    [ended("tokens", 2, ""), ended("costUsd", 2, "Half"), ended("seconds", 1.003, "Half")],
+    [ended("tokens", 2, ""), ended("costUsd", 2, "Half"), ended("durationMs", 1003, "Half")],
     [
       "error: Token limit exceeded: 2/1. No answer was given. --max-tokens-total allows more.",
       "error: Cost limit exceeded: $2.0000/$1.0000. The answer may not be complete. --budget allows more.",
@@ -49,14 +49,14 @@ test("a stored run that reached a limit is continued by a whole command, with an
     "--budget allows more. Continue this run: sous resume 01KA --add-budget 0.049 --db-path 'my runs.db' --config c.yaml",
   );
   assert.equal(
-    ended(new BudgetExceeded("seconds", 300, 300).message, {}),
+    ended(new BudgetExceeded("durationMs", 300_000, 300_000).message, {}),
     "--timeout allows more. Continue this run: sous resume 01KA --timeout 300s",
   );
   assert.equal(ended("Execution limit reached: 2/2", {}), "");
 });
 
 test("what is added rounds up and is never nothing", () => {
-  const added = (limit: "tokens" | "costUsd" | "seconds", used: number, allowed: number): string | undefined =>
+  const added = (limit: "tokens" | "costUsd" | "durationMs", used: number, allowed: number): string | undefined =>
     raiseOf(new BudgetExceeded(limit, used, allowed).message)?.added;
   assert.deepEqual(
     [added("tokens", 3, 1), added("tokens", 999, 999), added("tokens", 1_234_567, 1_000_000)],

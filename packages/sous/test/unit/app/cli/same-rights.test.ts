@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { agentFile, agentStage, calls, DONE } from "./agent-stage.ts";
+import { agentFile, agentStage, calls, DONE } from "../../../support/app/cli/agent-stage.ts";
 
 const CALLS = [
   calls("read_file", { path: "secret.txt" }),

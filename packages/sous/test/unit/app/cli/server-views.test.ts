@@ -2,14 +2,14 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { checkedLines } from "../../src/cli/mcp/checked-lines.ts";
-import { chooseStyle } from "../../src/cli/terminal/style.ts";
-import { displayWidth } from "../../src/cli/terminal/text.ts";
-import { describeOutput, describeProgress } from "../../src/cli/view/plain-lines.ts";
-import { listedServerLines } from "../../src/cli/view/server-lines.ts";
-import type { McpServer } from "../../src/core/configuration.ts";
-import { dataMark } from "../../src/core/mcp-names.ts";
-import type { CheckedMcpServer, CheckedMcpTool } from "../../src/mcp/open.ts";
+import { checkedLines } from "../../../../src/app/cli/mcp/servers.ts";
+import { chooseStyle } from "../../../../src/app/cli/terminal/style.ts";
+import { displayWidth } from "../../../../src/app/cli/terminal/text.ts";
+import { describeOutput, describeProgress } from "../../../../src/app/cli/view/plain-lines.ts";
+import { listedServerLines } from "../../../../src/app/cli/view/server-lines.ts";
+import type { CheckedMcpServer, CheckedMcpTool } from "../../../../src/bridges/mcp/open.ts";
+import type { McpServer } from "../../../../src/core/configuration.ts";
+import { dataMark } from "../../../../src/core/mcp-names.ts";
 
 const STYLE = chooseStyle({ color: "never", isAscii: false, isTerminal: true, env: {} });
 const at = (columns: number, isTerminal = true) => ({ style: STYLE, columns, isTerminal });

@@ -2,16 +2,15 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { readStats } from "../../src/cli/stats/read-stats.ts";
-import { statsLines } from "../../src/cli/stats/stats-lines.ts";
-import { type Grouping, Stats } from "../../src/cli/stats/sums.ts";
-import { barText } from "../../src/cli/stats/table.ts";
-import { chooseStyle } from "../../src/cli/terminal/style.ts";
-import { displayWidth, inert } from "../../src/cli/terminal/text.ts";
-import type { Tally } from "../../src/core/totals.ts";
-import { assertGolden } from "./golden.ts";
-import { HOSTILE_LABEL } from "./kept-runs.ts";
-import { DAY_MS, FIRST_DAY, refusal, runTally, sampleMonth, tokens } from "./sample-tallies.ts";
+import { statsLines } from "../../../../src/app/cli/stats/stats-lines.ts";
+import { type Grouping, readStats, Stats } from "../../../../src/app/cli/stats/sums.ts";
+import { barText } from "../../../../src/app/cli/stats/table.ts";
+import { chooseStyle } from "../../../../src/app/cli/terminal/style.ts";
+import { displayWidth, inert } from "../../../../src/app/cli/terminal/text.ts";
+import type { Tally } from "../../../../src/core/totals.ts";
+import { assertGolden } from "../../../support/app/cli/golden.ts";
+import { HOSTILE_LABEL } from "../../../support/app/cli/kept-runs.ts";
+import { DAY_MS, FIRST_DAY, refusal, runTally, sampleMonth, tokens } from "../../../support/app/cli/sample-tallies.ts";
 
 process.env.HOME = "/home/kim";
 

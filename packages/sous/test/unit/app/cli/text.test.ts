@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import fc from "fast-check";
-import { chooseStyle, statusWords } from "../../src/cli/terminal/style.ts";
+import { chooseStyle, statusWords } from "../../../../src/app/cli/terminal/style.ts";
 import {
   cost,
   cutToWidth,
@@ -14,8 +14,8 @@ import {
   plural,
   tokens,
   wrapToWidth,
-} from "../../src/cli/terminal/text.ts";
-import { describeInput, describeOutput } from "../../src/cli/view/plain-lines.ts";
+} from "../../../../src/app/cli/terminal/text.ts";
+import { describeInput, describeOutput } from "../../../../src/app/cli/view/plain-lines.ts";
 
 suite("B3.1: text from outside is inert", () => {
   const cases: [what: string, given: string, shown: string][] = [
@@ -195,7 +195,14 @@ test("how a run stands is told in words that people use", () => {
   const words = (status: Parameters<typeof statusWords>[0]["status"], stopReason?: string) =>
     statusWords({ status, stopReason });
   assert.deepEqual(
-    [words("waiting"), words("incomplete"), words("incomplete", "consent"), words("timeout"), words("completed")],
-    ["waits to start", "out of turns", "lacked approval", "timed out", "completed"],
+    [
+      words("queued"),
+      words("waiting"),
+      words("incomplete"),
+      words("incomplete", "consent"),
+      words("timeout"),
+      words("completed"),
+    ],
+    ["queued", "waiting for an answer", "out of turns", "lacked approval", "timed out", "completed"],
   );
 });

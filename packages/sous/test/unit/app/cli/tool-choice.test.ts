@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { messageOf } from "../../src/core/errors.ts";
-import { agentFile, agentStage, calls, DONE } from "./agent-stage.ts";
+import { messageOf } from "../../../../src/core/errors.ts";
+import { agentFile, agentStage, calls, DONE } from "../../../support/app/cli/agent-stage.ts";
 
 const FILES = {
   "config/sous/agents/scout.md": agentFile("scout", "tools: [read_file, terminal]\ndelegate: true"),
@@ -148,9 +148,9 @@ test("B1.3: on resume the options take away, and give nothing back", async () =>
 
 suite("the tools for children name the agents that can be called", () => {
   test("the name and the first sentence, within 8 KB, in the first of the tools", async () => {
-    const { agent } = await import("../../src/core/agent.ts");
-    const { DelegationTools } = await import("../../src/subagents/delegation-tools.ts");
-    const { DEFAULT_LIMITS } = await import("../../src/core/limits.ts");
+    const { agent } = await import("../../../../src/core/agent.ts");
+    const { DelegationTools } = await import("../../../../src/runtime/subagents/delegation-tools.ts");
+    const { DEFAULT_LIMITS } = await import("../../../../src/core/words/limits.ts");
     const tools = new DelegationTools(DEFAULT_LIMITS, () => 0);
     const offered = (count: number, deny: string[] = []) => {
       const callable = Array.from({ length: count }, (_, index) =>

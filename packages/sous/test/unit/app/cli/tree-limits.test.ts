@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { UnpricedModel } from "../../src/core/errors.ts";
-import { agentStage, DONE } from "./agent-stage.ts";
-import { inProcess } from "./in-process.ts";
+import { UnpricedModel } from "../../../../src/core/errors.ts";
+import { agentStage, DONE } from "../../../support/app/cli/agent-stage.ts";
+import { inProcess } from "../../../support/app/cli/in-process.ts";
 
 const configured = (line: string) => agentStage({ "config/sous/config.yaml": `agent: { ${line} }\n` });
 const USAGE = [{ text: "Done.", usage: { input: 100, output: 10 } }];

@@ -2,19 +2,25 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { diffLines } from "../../src/cli/replay/diff.ts";
-import { listLines } from "../../src/cli/replay/list.ts";
-import { type MessageView, messageLines, readRun, showLines, textLines } from "../../src/cli/replay/show-lines.ts";
-import { alone } from "../../src/cli/stored/list-conversations.ts";
-import { chooseStyle, type Style } from "../../src/cli/terminal/style.ts";
-import { displayWidth } from "../../src/cli/terminal/text.ts";
-import { RunTree } from "../../src/cli/view/run-tree.ts";
-import { treeLines } from "../../src/cli/view/tree-lines.ts";
-import type { Store } from "../../src/core/store.ts";
-import { type DiffRow, diffRuns } from "../../src/replay/diff-runs.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { assertGolden } from "./golden.ts";
-import { IDS, keepSampleRuns, keepSecondTry } from "./kept-runs.ts";
+import { diffLines } from "../../../../src/app/cli/replay/diff.ts";
+import { listLines } from "../../../../src/app/cli/replay/list.ts";
+import {
+  type MessageView,
+  messageLines,
+  readRun,
+  showLines,
+  textLines,
+} from "../../../../src/app/cli/replay/show-lines.ts";
+import { alone } from "../../../../src/app/cli/stored/list-conversations.ts";
+import { chooseStyle, type Style } from "../../../../src/app/cli/terminal/style.ts";
+import { displayWidth } from "../../../../src/app/cli/terminal/text.ts";
+import { RunTree } from "../../../../src/app/cli/view/run-tree.ts";
+import { treeLines } from "../../../../src/app/cli/view/tree-lines.ts";
+import type { Store } from "../../../../src/core/store.ts";
+import { type DiffRow, diffRuns } from "../../../../src/storage/replay/diff-runs.ts";
+import { openMemoryStore } from "../../../../src/storage/store/memory.ts";
+import { assertGolden } from "../../../support/app/cli/golden.ts";
+import { IDS, keepSampleRuns, keepSecondTry } from "../../../support/app/cli/kept-runs.ts";
 
 const PLAIN = chooseStyle({ color: "never", isAscii: false, isTerminal: true, env: {} });
 const ASCII = chooseStyle({ color: "never", isAscii: true, isTerminal: true, env: {} });
@@ -52,7 +58,7 @@ suite("the list", () => {
     );
   }
 
-  test("is never wider than it may be, and has no escape byte of its own", async () => {
+  test("the list is never wider than it may be, and has no escape byte of its own", async () => {
     const records = await store.list();
     for (let columns = 20; columns <= 130; columns++) {
       for (const line of listLines(records.map(alone), { columns, style: PLAIN }, undefined)) {
@@ -79,7 +85,7 @@ suite("one run", () => {
     test(name, async () => assertGolden(name, await shownRun(store, id, view)));
   }
 
-  test("is never wider than it may be", async () => {
+  test("a shown run is never wider than it may be", async () => {
     for (const id of [IDS.lead, IDS.scout, IDS.reader, IDS.hostile]) {
       for (let columns = 39; columns <= 130; columns++) {
         for (const line of await shownRun(store, id, { style: PLAIN, columns, isFull: columns % 2 === 0 })) {
@@ -89,7 +95,7 @@ suite("one run", () => {
     }
   });
 
-  test("nothing of it reaches a terminal as more than text, at any width", async () => {
+  test("nothing of a shown run reaches a terminal as more than text, at any width", async () => {
     for (let columns = 30; columns <= 130; columns += 7) {
       for (const line of await shownRun(store, IDS.hostile, { style: PLAIN, columns, isFull: true })) {
         // biome-ignore lint/suspicious/noControlCharactersInRegex: what must not be there.
@@ -184,7 +190,7 @@ suite("a long text", () => {
     return kept;
   };
 
-  test("is cut after twelve lines or 600 characters, and not for a rest shorter than the note", () => {
+  test("a long text is cut after twelve lines or 600 characters, and not for a rest shorter than the note", () => {
     const line = `${"x".repeat(19)}\n`;
     assert.equal(cutAt(line.repeat(12)), undefined);
     assert.equal(cutAt(line.repeat(12) + "y".repeat(79)), undefined);
@@ -198,7 +204,7 @@ suite("a long text", () => {
     assert.equal(cutAt("\n".repeat(12) + "z".repeat(700)), 12);
   });
 
-  test("is broken to the room beside its indent, and to ten columns at least", () => {
+  test("a long text is broken to the room beside its indent, and to ten columns at least", () => {
     const broken = (columns: number, indent?: number) =>
       textLines("x".repeat(30), { style: PLAIN, columns, isFull: true }, indent).map((each) => each.length);
     assert.deepEqual(broken(24), [20, 10]);

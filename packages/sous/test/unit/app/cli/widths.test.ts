@@ -1,20 +1,20 @@
 /** Every view at widths where something of it is cut, wrapped or left out: pictures to compare with. */
 
 import { suite, test } from "node:test";
-import { diffLines } from "../../src/cli/replay/diff.ts";
-import { listLines } from "../../src/cli/replay/list.ts";
-import { readRun, showLines } from "../../src/cli/replay/show-lines.ts";
-import { alone } from "../../src/cli/stored/list-conversations.ts";
-import { chooseStyle } from "../../src/cli/terminal/style.ts";
-import { breakLine, cutToWidth, fitToWidth, joinToWidth, wrapToWidth } from "../../src/cli/terminal/text.ts";
-import { liveLines } from "../../src/cli/view/live-lines.ts";
-import { RunTree } from "../../src/cli/view/run-tree.ts";
-import { treeLines } from "../../src/cli/view/tree-lines.ts";
-import { diffRuns } from "../../src/replay/diff-runs.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { assertGolden } from "./golden.ts";
-import { IDS, keepSampleRuns, keepSecondTry } from "./kept-runs.ts";
-import { everyEnding, START, sixOfTenThousand, threeChildren } from "./sample-events.ts";
+import { diffLines } from "../../../../src/app/cli/replay/diff.ts";
+import { listLines } from "../../../../src/app/cli/replay/list.ts";
+import { readRun, showLines } from "../../../../src/app/cli/replay/show-lines.ts";
+import { alone } from "../../../../src/app/cli/stored/list-conversations.ts";
+import { chooseStyle } from "../../../../src/app/cli/terminal/style.ts";
+import { breakLine, cutToWidth, fitToWidth, joinToWidth, wrapToWidth } from "../../../../src/app/cli/terminal/text.ts";
+import { liveLines } from "../../../../src/app/cli/view/live-lines.ts";
+import { RunTree } from "../../../../src/app/cli/view/run-tree.ts";
+import { treeLines } from "../../../../src/app/cli/view/tree-lines.ts";
+import { diffRuns } from "../../../../src/storage/replay/diff-runs.ts";
+import { openMemoryStore } from "../../../../src/storage/store/memory.ts";
+import { assertGolden } from "../../../support/app/cli/golden.ts";
+import { IDS, keepSampleRuns, keepSecondTry } from "../../../support/app/cli/kept-runs.ts";
+import { everyEnding, START, sixOfTenThousand, threeChildren } from "../../../support/app/cli/sample-events.ts";
 
 process.env.TZ = "UTC";
 

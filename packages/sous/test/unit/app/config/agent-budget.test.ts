@@ -2,15 +2,15 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { AgentFile } from "../../src/config/agents/file.ts";
-import { readAgentFile } from "../../src/config/agents/read.ts";
-import { checkCallSize } from "../../src/config/agents/rights.ts";
-import { agent } from "../../src/core/agent.ts";
-import type { SousEvent } from "../../src/core/event.ts";
-import { METERED_OUTPUT } from "../../src/core/limits.ts";
-import { run } from "../../src/runtime.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { says } from "../../src/testing/steps.ts";
+import type { AgentFile } from "../../../../src/app/config/agents/file.ts";
+import { readAgentFile } from "../../../../src/app/config/agents/read.ts";
+import { checkCallSize } from "../../../../src/app/config/agents/rights.ts";
+import { agent } from "../../../../src/core/agent.ts";
+import type { SousEvent } from "../../../../src/core/event.ts";
+import { METERED_OUTPUT } from "../../../../src/core/limits.ts";
+import { run } from "../../../../src/runtime.ts";
+import { scriptedModel } from "../../../../src/testing/scripted-model.ts";
+import { says } from "../../../../src/testing/steps.ts";
 
 function fileWith(key: string): AgentFile {
   const text = `---\nname: scout\ndescription: Finds.\n${key}\n---\nFind.\n`;

@@ -4,12 +4,12 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import type { AgentDialect, ReadAgent } from "../../src/config/agents/file.ts";
-import { type AgentPlace, placeIn } from "../../src/config/agents/folders.ts";
-import { readAgentFile } from "../../src/config/agents/read.ts";
-import { toEffectiveRights } from "../../src/config/agents/rights.ts";
-import { OUR_TOOLS } from "../../src/config/agents/tools.ts";
-import { checkPattern } from "../../src/rights/rule-pattern.ts";
+import type { AgentDialect, ReadAgent } from "../../../../src/app/config/agents/file.ts";
+import { type AgentPlace, placeIn } from "../../../../src/app/config/agents/folders.ts";
+import { readAgentFile } from "../../../../src/app/config/agents/read.ts";
+import { toEffectiveRights } from "../../../../src/app/config/agents/rights.ts";
+import { OUR_TOOLS } from "../../../../src/app/config/agents/tools.ts";
+import { checkPattern } from "../../../../src/runtime/rights/rule-pattern.ts";
 import { type CorpusFile, corpus, LETTERS } from "./corpus.ts";
 import { mayHaveChildren, mostTools } from "./corpus-bound.ts";
 
@@ -120,7 +120,7 @@ test("the corpus has at least 200 files in bundles, every shape of the findings 
 });
 
 test("the bound finds a file that is read too widely", () => {
-  const folder = join(import.meta.dirname, "agent-files", "claude");
+  const folder = join(import.meta.dirname, "../../../support/app/config/agent-files", "claude");
   for (const name of readdirSync(folder).filter((each) => each.endsWith(".md"))) {
     const text = readFileSync(join(folder, name), "utf8");
     const { agent } = read({ dialect: "claude", path: name, text });

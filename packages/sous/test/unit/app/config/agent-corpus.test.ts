@@ -4,14 +4,14 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import type { AgentDialect, AgentScope } from "../../src/config/agents/file.ts";
-import { readAgentFile } from "../../src/config/agents/read.ts";
-import { toEffectiveRights } from "../../src/config/agents/rights.ts";
-import { OUR_TOOLS } from "../../src/config/agents/tools.ts";
-import { checkPattern } from "../../src/rights/rule-pattern.ts";
-import { pages } from "../docs/markdown-files.ts";
+import type { AgentDialect, AgentScope } from "../../../../src/app/config/agents/file.ts";
+import { readAgentFile } from "../../../../src/app/config/agents/read.ts";
+import { toEffectiveRights } from "../../../../src/app/config/agents/rights.ts";
+import { OUR_TOOLS } from "../../../../src/app/config/agents/tools.ts";
+import { checkPattern } from "../../../../src/runtime/rights/rule-pattern.ts";
+import { pages } from "../../../support/docs/markdown-files.ts";
 
-const folder = join(import.meta.dirname, "agent-files");
+const folder = join(import.meta.dirname, "../../../support/app/config/agent-files");
 const DIALECTS: readonly AgentDialect[] = ["sous", "claude", "gemini", "opencode"];
 
 /** What a file gives, in short: `tool: :line (what the line says)`. */

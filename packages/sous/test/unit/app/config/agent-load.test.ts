@@ -4,14 +4,14 @@ import assert from "node:assert/strict";
 import { symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { loadAgentFiles, readAgentsMd } from "../../src/config/agents/load.ts";
-import { readProject } from "../../src/config/trust/files.ts";
-import { temporaryTree } from "../tools/temporary-tree.ts";
+import { loadAgentFiles, readAgentsMd } from "../../../../src/app/config/agents/load.ts";
+import { readProject } from "../../../../src/app/config/trust/files.ts";
+import { temporaryTree } from "../../../support/app/tools/temporary-tree.ts";
 
 const file = (name: string, more = "") => `---\nname: ${name}\ndescription: Of ${name}.\n${more}---\nDo it.\n`;
 
 suite("agents of files", () => {
-  test("C1: are found in the folders of four programs, each in its own dialect", async () => {
+  test("C1: agents are found in the folders of four programs, each in its own dialect", async () => {
     await using project = await temporaryTree({
       ".sous/agents/a.md": file("a"),
       ".claude/agents/b.md": file("b", "maxTurns: 3\n"),
@@ -41,7 +41,7 @@ suite("agents of files", () => {
     );
   });
 
-  test("C1: without a name in the file are named for the file, and the name in a file wins in every dialect", async () => {
+  test("C1: an agent without a name is named for its file, and the name in a file wins in every dialect", async () => {
     const unnamed = "---\ndescription: Reads.\n---\nDo it.\n";
     await using project = await temporaryTree({
       ".sous/agents/one.md": unnamed,
@@ -67,7 +67,7 @@ suite("agents of files", () => {
     );
   });
 
-  test("B4.3: of the user win over those of a project, ours over those of others, and both files are named", async () => {
+  test("B4.3: agents of the user win over those of a project, ours over those of others, and both files are named", async () => {
     await using place = await temporaryTree({
       "user/agents/twin.md": file("twin", "tools: [read_file]\n"),
       "project/.sous/agents/twin.md": file("twin"),
@@ -153,7 +153,7 @@ suite("agents of files", () => {
     );
   });
 
-  test("are at most 500, and the first that is left out is named", async () => {
+  test("at most 500 agents are read, and the first that is left out is named", async () => {
     await using project = await temporaryTree(
       Object.fromEntries(
         Array.from({ length: 503 }, (_, index) => [`.sous/agents/a${1000 + index}.md`, file(`a${1000 + index}`)]),
@@ -169,21 +169,21 @@ suite("agents of files", () => {
 });
 
 suite("AGENTS.md", () => {
-  test("is read without what cannot be seen", async () => {
+  test("AGENTS.md is read without characters that cannot be seen", async () => {
     await using project = await temporaryTree({ "AGENTS.md": "Use\u200b tabs.\u202e\u001b[31m\r\nBe\tbrief.\n" });
     const { text, isCut } = readAgentsMd((await readProject(project.path)).files) ?? {};
     assert.equal(text, "Use tabs.[31m\nBe\tbrief.");
     assert.equal(isCut, false);
   });
 
-  test("is cut at 64 KB, between characters, and says so", async () => {
+  test("AGENTS.md is cut at 64 KB, between characters, and says so", async () => {
     await using project = await temporaryTree({ "AGENTS.md": "é".repeat(40_000) });
     const { text = "", isCut } = readAgentsMd((await readProject(project.path)).files) ?? {};
     assert.equal(isCut, true);
     assert.match(text, /^é{32768}\n\n\[.*left out.\]$/);
   });
 
-  test("may be a link to a file beside it, and not to one outside", async () => {
+  test("AGENTS.md may be a link to a file beside it, and not to one outside", async () => {
     await using place = await temporaryTree({ "secret.md": "secret", "inside/CLAUDE.md": "Be brief.", "outside/": "" });
     await symlink("CLAUDE.md", join(place.path, "inside/AGENTS.md"));
     await symlink("../secret.md", join(place.path, "outside/AGENTS.md"));
@@ -191,7 +191,7 @@ suite("AGENTS.md", () => {
     assert.equal(readAgentsMd((await readProject(join(place.path, "outside"))).files), undefined);
   });
 
-  test("that is not there, empty, binary or a folder is none", async () => {
+  test("a missing, empty or binary AGENTS.md, or a folder of that name, is none", async () => {
     for (const content of [undefined, " \n", "a\0b"]) {
       await using project = await temporaryTree(content === undefined ? {} : { "AGENTS.md": content });
       assert.equal(readAgentsMd((await readProject(project.path)).files), undefined);

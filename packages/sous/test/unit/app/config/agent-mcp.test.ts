@@ -2,14 +2,14 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { choiceAmong, toDefinition } from "../../src/config/agents/definition.ts";
-import type { AgentDialect, AgentFile, ReadAgent } from "../../src/config/agents/file.ts";
-import { concernsServer, denies, grants } from "../../src/config/agents/mcp-entries.ts";
-import { readAgentFile } from "../../src/config/agents/read.ts";
-import { toEffectiveRights } from "../../src/config/agents/rights.ts";
-import { OUR_TOOLS } from "../../src/config/agents/tools.ts";
-import { type Tool, tool } from "../../src/core/tool.ts";
-import { checkPattern } from "../../src/rights/rule-pattern.ts";
+import type { AgentDialect, AgentFile, ReadAgent } from "../../../../src/app/config/agents/file.ts";
+import { choiceAmong, toDefinition } from "../../../../src/app/config/agents/file.ts";
+import { concernsServer, denies, grants } from "../../../../src/app/config/agents/mcp-entries.ts";
+import { readAgentFile } from "../../../../src/app/config/agents/read.ts";
+import { toEffectiveRights } from "../../../../src/app/config/agents/rights.ts";
+import { OUR_TOOLS } from "../../../../src/app/config/agents/tools.ts";
+import { type Tool, tool } from "../../../../src/core/tool.ts";
+import { checkPattern } from "../../../../src/runtime/rights/rule-pattern.ts";
 
 const SERVERS = ["github", "my files", "db"];
 /** `fs/read` and `a.b` are real names; ours end with a hash of them. */
@@ -88,7 +88,7 @@ suite("C1: of the tools of servers an agent has what its file names", () => {
 });
 
 suite("C1: a server that is not configured", () => {
-  test("gives no tools, and never all: the warning names those there are, and the agent loads", () => {
+  test("a server that is not configured gives no tools, and never all: the warning names those there are, and the agent loads", () => {
     const { agent, problems } = read("claude", "tools: mcp__nowhere__get, mcp__gone");
     assert.deepEqual(agent === undefined ? undefined : has(agent), []);
     assert.deepEqual(
@@ -100,7 +100,7 @@ suite("C1: a server that is not configured", () => {
     );
   });
 
-  test("is told for names in mcpServers and for every dialect", () => {
+  test("a server that is not configured is told for names in mcpServers and for every dialect", () => {
     const rows: [dialect: AgentDialect, front: string][] = [
       ["claude", "mcpServers: [nowhere]"],
       ["sous", "tools: [read_file]\nmcp_servers: [nowhere]"],
@@ -114,7 +114,7 @@ suite("C1: a server that is not configured", () => {
     }
   });
 
-  test("is not told where it is not known which there are", () => {
+  test("no server is told as missing where it is not known which there are", () => {
     const { problems } = readAgentFile({
       file: "probe.md",
       text: "---\nname: probe\ndescription: Tries.\ntools: mcp__nowhere\n---\nGo.\n",
@@ -171,15 +171,19 @@ function fake(name: string): Tool {
 test("B4: the definition has the granted tools, and denies by name what is there now and by pattern what comes later", () => {
   const tools = TOOLS.map(fake);
   const file = load("claude", "tools: Read, mcp__github, mcp__db\ndisallowedTools: mcp__github__create_*");
-  const definition = toDefinition(file, { tools, delegates: false });
+  const definition = toDefinition(file, { tools, delegates: false, rules: undefined });
   assert.deepEqual(
     (definition.tools as readonly Tool[]).map(({ name }) => name),
     ["read_file", GET, CREATE, QUERY],
   );
   assert.deepEqual(definition.deny, ["mcp__github__create_*", CREATE]);
-  const later = toDefinition(file, { tools: [...tools, fake("mcp__github__create_repo")], delegates: false });
+  const later = toDefinition(file, {
+    tools: [...tools, fake("mcp__github__create_repo")],
+    delegates: false,
+    rules: undefined,
+  });
   assert.ok(later.deny?.includes("mcp__github__create_repo"));
-  const none = toDefinition(load("claude", "tools: mcp__gone"), { tools, delegates: false });
+  const none = toDefinition(load("claude", "tools: mcp__gone"), { tools, delegates: false, rules: undefined });
   assert.deepEqual(none.tools, []);
 });
 

@@ -2,11 +2,11 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { PRICES } from "../../src/budget/price-table.ts";
-import { MODEL_ALIASES } from "../../src/config/agents/fields.ts";
-import type { AgentDialect, AgentScope, ReadAgent } from "../../src/config/agents/file.ts";
-import { readAgentFile } from "../../src/config/agents/read.ts";
-import { checkPattern } from "../../src/rights/rule-pattern.ts";
+import { MODEL_ALIASES } from "../../../../src/app/config/agents/fields.ts";
+import type { AgentDialect, AgentScope, ReadAgent } from "../../../../src/app/config/agents/file.ts";
+import { readAgentFile } from "../../../../src/app/config/agents/read.ts";
+import { PRICES } from "../../../../src/runtime/budget/prices.ts";
+import { checkPattern } from "../../../../src/runtime/rights/rule-pattern.ts";
 
 const DIALECTS: readonly AgentDialect[] = ["sous", "claude", "gemini", "opencode"];
 
@@ -143,7 +143,7 @@ suite("other keys that are not understood are told, and the agent is loaded", ()
       });
     }
   }
-  test("with the key that was meant", () => {
+  test("the warning names the key that was meant", () => {
     assert.match(read("sous", "colour: blue").problems[0]?.fix ?? "", /color/);
     assert.match(read("sous", "maxTurns: 3").problems[0]?.fix ?? "", /max_turns/);
     assert.match(read("claude", "max_turns: 3").problems[0]?.fix ?? "", /maxTurns/);
@@ -214,7 +214,7 @@ suite("B4.6: front matter of strangers is refused quickly and with its line", ()
     for (const name of ["", " ", "<agent-name>", "{{name}}"]) assert.equal(named(name), undefined, name);
   });
 
-  test("names that the runtime needs get another one", () => {
+  test("an agent with a name that the runtime needs gets another one", () => {
     for (const name of [
       "spawn",
       "delegate",

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { agentTemplate } from "../../src/cli/commands/agent-template.ts";
-import { SOUS_KEYS } from "../../src/config/agents/dialects.ts";
+import { agentTemplate } from "../../../../src/app/cli/commands/agent-template.ts";
+import { DIALECT_KEYS } from "../../../../src/app/config/agents/dialects.ts";
 
 /** Taken from other programs: without effect here, or another word for a key that is shown. */
 const NOT_SHOWN = ["color", "mcpServers"];
@@ -12,11 +12,11 @@ const lines = agentTemplate("scout").split("\n");
 /** A key at the beginning of a line, or of one that is commented out. */
 const keys = lines.flatMap((line, index) => {
   const [, name] = /^(?:# )?([a-z_]+):(?: |$)/.exec(line) ?? [];
-  return name === undefined || !Object.hasOwn(SOUS_KEYS, name) ? [] : [{ name, above: lines[index - 1] ?? "" }];
+  return name === undefined || !Object.hasOwn(DIALECT_KEYS.sous, name) ? [] : [{ name, above: lines[index - 1] ?? "" }];
 });
 
 test("C1: the template has every key that an agent file may have, once", () => {
-  const known = Object.keys(SOUS_KEYS).filter((key) => !NOT_SHOWN.includes(key));
+  const known = Object.keys(DIALECT_KEYS.sous).filter((key) => !NOT_SHOWN.includes(key));
   assert.deepEqual(keys.map(({ name }) => name).sort(), known.sort());
 });
 

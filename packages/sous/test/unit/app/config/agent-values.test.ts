@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import type { AgentDialect, AgentScope, ReadAgent } from "../../src/config/agents/file.ts";
-import { readAgentFile } from "../../src/config/agents/read.ts";
-import { OUR_TOOLS } from "../../src/config/agents/tools.ts";
-import { checkPattern } from "../../src/rights/rule-pattern.ts";
+import type { AgentDialect, AgentScope, ReadAgent } from "../../../../src/app/config/agents/file.ts";
+import { readAgentFile } from "../../../../src/app/config/agents/read.ts";
+import { OUR_TOOLS } from "../../../../src/app/config/agents/tools.ts";
+import { checkPattern } from "../../../../src/runtime/rights/rule-pattern.ts";
 
 function readText(dialect: AgentDialect, text: string, scope: AgentScope = "project"): ReadAgent {
   return readAgentFile({ file: "agents/probe.md", text, dialect, scope, checkRule: checkPattern });
@@ -58,7 +58,7 @@ suite("model: external/NAME is an agent of agent_servers", () => {
     return readAgentFile({ file: "agents/probe.md", text, dialect: "sous", scope: "project", servers: known });
   };
 
-  test("by its name as it is configured, or by its short name", () => {
+  test("a model names an agent server by its configured name, or by its short name", () => {
     for (const model of ["external/Claude Code", "external/claude-code"])
       assert.equal(withModel(model).agent?.model, "external/claude-code");
     assert.equal(withModel("external/codex").agent?.model, "external/codex");
@@ -117,17 +117,17 @@ test("a rule that allows and is not understood is told, and the agent is loaded 
 });
 
 suite("a list of tools that are denied", () => {
-  test("may be a star for all of them", () => {
+  test("a list of denied tools may be a star for all of them", () => {
     const { agent } = read("sous", 'deny: "*"');
     assert.deepEqual(agent?.deny, [...OUR_TOOLS, "mcp__*"]);
   });
 
-  test("may name the tool for children, which then wins over the permission to have them", () => {
+  test("a list of denied tools may name the tool for children, which then wins over the permission to have them", () => {
     const { agent } = read("sous", "delegate: true\ndeny: [subagent]");
     assert.deepEqual([agent?.delegate, agent?.origins.fields.delegate], [false, { line: 4, text: "subagent" }]);
   });
 
-  test("with a path of more than three stars denies the folder before the first of them", () => {
+  test("a denied path of more than three stars denies the folder before the first of them", () => {
     const denied = (path: string) => rulesOf(read("claude", `disallowedTools: [Write(${path})]`));
     assert.deepEqual(denied("docs/a*b*c*d*e"), ["deny write_file(docs/**)"]);
     assert.deepEqual(denied("a*b*c*d*e"), ["deny write_file(**)"]);
@@ -143,7 +143,7 @@ test("a hook that can refuse children takes them away", () => {
 });
 
 suite("permissions of opencode for parts of what a tool does", () => {
-  test("that stand before a statement about every call are kept only when they restrict", () => {
+  test("permissions before a statement about every call are kept only when they restrict", () => {
     const closed = read("opencode", 'permission: { bash: { "git *": allow, "*": deny } }');
     assert.deepEqual([closed.agent?.deny, onlyOf(closed), rulesOf(closed)], [["terminal"], [], []]);
     const open = read("opencode", 'permission: { bash: { "rm *": deny, "mv *": ask, "*": allow } }', "user");
@@ -157,26 +157,26 @@ suite("permissions of opencode for parts of what a tool does", () => {
   });
 
   const NO_PATTERN = "fetch cannot be limited by a pattern here: it is left out";
-  test("that open a tool without patterns leave it denied, and say so", () => {
+  test("permissions that open a tool without patterns leave it denied, and say so", () => {
     const found = read("opencode", 'permission: { webfetch: { "*": deny, "https://a.example/*": allow } }');
     assert.deepEqual([found.agent?.deny, onlyOf(found)], [["fetch"], []]);
     assert.deepEqual(said(found), [`warning SOUS-A006 3:38 ${NO_PATTERN}`]);
     assert.deepEqual(said(read("opencode", "permission: { webfetch: deny }")), []);
   });
 
-  test("that deny a part of a tool without patterns deny all of it, and say so", () => {
+  test("permissions that deny a part of a tool without patterns deny all of it, and say so", () => {
     const found = read("opencode", 'permission: { webfetch: { "*": ask, "https://a.example/*": deny } }');
     assert.deepEqual([found.agent?.deny, rulesOf(found)], [["fetch"], ["ask fetch"]]);
     assert.deepEqual(found.agent?.origins.deny.fetch, { line: 3, text: "webfetch https://a.example/*: deny" });
     assert.deepEqual(said(found), [`warning SOUS-A006 3:37 ${NO_PATTERN}`]);
   });
 
-  test("that ask about a part of a tool without patterns ask about all of it", () => {
+  test("permissions that ask about a part of a tool without patterns ask about all of it", () => {
     const found = read("opencode", 'permission: { grep: { "*": allow, "secret*": ask } }');
     assert.deepEqual([found.agent?.deny, rulesOf(found), said(found)], [[], ["ask grep"], []]);
   });
 
-  test("for a tool that is not known are told, and the agent is loaded", () => {
+  test("permissions for an unknown tool are told, and the agent is loaded", () => {
     const found = read("opencode", "permission: { telescope: allow, submarine: deny }");
     assert.deepEqual([found.agent?.name, found.agent?.deny, rulesOf(found)], ["probe", [], []]);
     assert.deepEqual(said(found), [

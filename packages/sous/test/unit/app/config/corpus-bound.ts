@@ -3,7 +3,7 @@
  * tested. A line counts wherever it stands between the dashes and however it is indented: the bound is low rather than high.
  */
 
-import type { AgentDialect } from "../../src/config/agents/file.ts";
+import type { AgentDialect } from "../../../../src/app/config/agents/file.ts";
 
 const ALL = ["read_file", "list_files", "glob", "grep", "write_file", "edit_file", "terminal", "fetch"];
 const WRITES = ["write_file", "edit_file"];

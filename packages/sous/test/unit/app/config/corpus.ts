@@ -2,7 +2,7 @@
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { AgentDialect } from "../../src/config/agents/file.ts";
+import type { AgentDialect } from "../../../../src/app/config/agents/file.ts";
 
 export type CorpusFile = {
   readonly bundle: string;
@@ -30,7 +30,7 @@ export const LETTERS: Readonly<Record<string, string>> = {
   f: "fetch",
 };
 
-const FOLDER = join(import.meta.dirname, "corpus");
+const FOLDER = join(import.meta.dirname, "../../../support/app/config/corpus");
 const DIALECTS: readonly string[] = ["sous", "claude", "gemini", "opencode"];
 
 /** A bundle begins in the dialect of Claude Code; `@@@` changes it, `###` names a shape, `%%% path | expected | …` begins a file. */

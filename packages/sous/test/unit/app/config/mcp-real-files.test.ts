@@ -5,9 +5,9 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { basename } from "node:path";
 import { after, suite, test } from "node:test";
-import { readProject } from "../../src/config/trust/files.ts";
-import { reviewProject } from "../../src/config/trust/review.ts";
-import { ConfigurationFolder, type Given } from "./configuration-files.ts";
+import { readProject } from "../../../../src/app/config/trust/files.ts";
+import { reviewProject } from "../../../../src/app/config/trust/review.ts";
+import { ConfigurationFolder, type Given } from "../../../support/app/config/configuration-files.ts";
 
 const folder = new ConfigurationFolder();
 after(() => folder[Symbol.dispose]());

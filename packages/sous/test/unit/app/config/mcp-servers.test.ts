@@ -5,14 +5,15 @@ import assert from "node:assert/strict";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, suite, test } from "node:test";
-import { readConfiguration } from "../../src/cli/application/project.ts";
-import { explain } from "../../src/config/explain.ts";
-import { mcpServers } from "../../src/config/mcp-servers.ts";
-import { readProject } from "../../src/config/trust/files.ts";
-import { reviewProject } from "../../src/config/trust/review.ts";
-import type { McpServer } from "../../src/core/configuration.ts";
-import { ConfigurationError } from "../../src/core/problem.ts";
-import { ConfigurationFolder, type Given } from "./configuration-files.ts";
+import { readConfiguration } from "../../../../src/app/cli/application/project.ts";
+import { explain } from "../../../../src/app/config/explain.ts";
+import { mcpServers } from "../../../../src/app/config/mcp-servers.ts";
+import { ConfigurationError } from "../../../../src/app/config/problem.ts";
+import { readProject } from "../../../../src/app/config/trust/files.ts";
+import { reviewProject } from "../../../../src/app/config/trust/review.ts";
+import { jsonSchemaOf } from "../../../../src/app/config/value-type.ts";
+import type { McpServer } from "../../../../src/core/configuration.ts";
+import { ConfigurationFolder, type Given } from "../../../support/app/config/configuration-files.ts";
 
 const folder = new ConfigurationFolder();
 after(() => folder[Symbol.dispose]());
@@ -28,7 +29,7 @@ function started(server: McpServer | undefined): Extract<McpServer["transport"],
 }
 
 suite("B4.3: .mcp.json", () => {
-  test("gives the servers of the project, below mcpServers or servers, with comments, tabs and trailing commas", async () => {
+  test(".mcp.json gives the servers of the project, below mcpServers or servers, with comments, tabs and trailing commas", async () => {
     const text = `// ours
 {
 \t"mcpServers": { /* two */
@@ -84,7 +85,7 @@ suite("B4.3: .mcp.json", () => {
     ["an alias bomb", "a: &a [1]\nb: [*a, *zzz]", /none of its servers is used/],
   ];
   for (const [what, text, warning] of broken) {
-    test(`with ${what} is told and stops nothing`, async () => {
+    test(`a .mcp.json with ${what} is told and stops nothing`, async () => {
       const { configuration, warnings } = await folder.load({ user: "agent: { max_turns: 7 }\n", mcp: text });
       assert.deepEqual([configuration.mcpServers, configuration.agent.maxTurns], [{}, 7]);
       assert.equal(warnings.length, 1);
@@ -110,7 +111,7 @@ suite("B4.3: .mcp.json", () => {
     );
   });
 
-  test("has fields of other programs, which one warning names and which allow nothing", async () => {
+  test(".mcp.json has fields of other programs, which one warning names and which allow nothing", async () => {
     const fields = { alwaysAllow: ["a"], autoApprove: ["b"], trust: true, newField: 1 };
     const mcpServers = { one: { command: "x", ...fields }, two: { command: "y", autoApprove: ["c"] } };
     const { configuration, warnings } = await folder.load({ mcp: JSON.stringify({ mcpServers, inputs: [] }) });
@@ -127,7 +128,7 @@ suite("B4.3: .mcp.json", () => {
     ]);
   });
 
-  test("that is a link out of the project is not read", async () => {
+  test("a .mcp.json that is a link out of the project is not read", async () => {
     using inner = new ConfigurationFolder();
     const root = inner.file("repository");
     mkdirSync(join(root, ".sous"), { recursive: true });
@@ -168,11 +169,11 @@ test("numbers and truth values of env, headers and args are texts, and null is n
   assert.deepEqual(warnings, [
     '.mcp.json:4: the MCP server lost is not used: lost.env must be names with texts; give names with texts such as { "NAME": "text" }',
   ]);
-  const schema = JSON.stringify(mcpServers().jsonSchema);
+  const schema = JSON.stringify(jsonSchemaOf(mcpServers()));
   assert.match(schema, /"env":\{"type":"object","additionalProperties":\{"type":\["string","number","boolean"\]\}\}/);
 });
 
-test("B4.3: of thousands of servers in .mcp.json the first hundred are read, in no more time than these take", async () => {
+test("B4.3: the first hundred of thousands of servers in .mcp.json are read, in no more time than these take", async () => {
   const all = Object.fromEntries(Array.from({ length: 2400 }, (_, index) => [`s${index}`, { command: "x" }]));
   const { configuration, warnings } = await folder.load({ mcp: JSON.stringify({ mcpServers: all }) });
   assert.equal(Object.keys(configuration.mcpServers).length, 100);
@@ -220,7 +221,7 @@ suite("B4.3: variables", () => {
     });
   }
 
-  test("that are missing are named in one sentence each, and other servers work", async () => {
+  test("missing variables are named in one sentence each, and other servers work", async () => {
     const mcp = '{"mcpServers":{"a":{"url":"https://${TOKEN}.evil.example"},"b":{"command":"x"}}}';
     const user = "mcp_servers: { c: { url: https://x.example, headers: { Authorization: 'Bearer ${NOT_SET}' } } }\n";
     const { configuration, warnings } = await folder.load({ user, mcp, env });
@@ -235,7 +236,7 @@ suite("B4.3: variables", () => {
     ]);
   });
 
-  test("of no key reach an address of a project by any field", async () => {
+  test("no variable with a key reaches an address of a project by any field", async () => {
     const spread = "${TOKEN} ${TOKEN:-} ${env:TOKEN} $TOKEN ${TOKEN:-${TOKEN}} ${ TOKEN} ${token}";
     const remote = { url: `https://evil.example/${spread}`, headers: { A: spread } };
     const local = { command: spread, args: [spread], env: { A: spread }, cwd: spread };
@@ -244,7 +245,7 @@ suite("B4.3: variables", () => {
     assert.ok(!loaded.warnings.join().includes("t-123"));
   });
 
-  test("that load code do not reach a server", async () => {
+  test("variables that load code do not reach a server", async () => {
     const variables = { LD_PRELOAD: "./x.so", NODE_OPTIONS: "-r ./x", BASH_ENV: "x", PYTHONPATH: "x", PLAIN: "1" };
     const mcp = JSON.stringify({ mcpServers: { one: { command: "x", env: variables } } });
     const { configuration, warnings } = await folder.load({ mcp });

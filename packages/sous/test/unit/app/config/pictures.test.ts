@@ -3,15 +3,15 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, suite, test } from "node:test";
-import { explainLines, settingLines } from "../../src/cli/commands/config.ts";
-import { errorPicture } from "../../src/cli/report-error.ts";
-import { chooseStyle, type Style } from "../../src/cli/terminal/style.ts";
-import { explain, nearestSetting } from "../../src/config/explain.ts";
-import type { Problem } from "../../src/core/problem.ts";
-import { assertGolden } from "../cli/golden.ts";
-import { ConfigurationFolder, type Given } from "./configuration-files.ts";
+import { explainLines, settingLines } from "../../../../src/app/cli/commands/config.ts";
+import { errorPicture } from "../../../../src/app/cli/report-error.ts";
+import { chooseStyle, type Style } from "../../../../src/app/cli/terminal/style.ts";
+import { explain, nearestSetting } from "../../../../src/app/config/explain.ts";
+import type { Problem } from "../../../../src/app/config/problem.ts";
+import { assertGolden } from "../../../support/app/cli/golden.ts";
+import { ConfigurationFolder, type Given } from "../../../support/app/config/configuration-files.ts";
 
-const golden = join(import.meta.dirname, "golden");
+const golden = join(import.meta.dirname, "../../../support/app/config/golden");
 const folder = new ConfigurationFolder();
 after(() => folder[Symbol.dispose]());
 
@@ -27,7 +27,7 @@ async function contractProblem(): Promise<Problem> {
 }
 
 suite("E3: the picture of a mistake", () => {
-  test("is the one of the contract", async () => {
+  test("the picture is the one of the contract", async () => {
     assert.deepEqual(errorPicture(await contractProblem(), plain), [
       "error SOUS-C003  .sous/config.yaml:3:26",
       "   2 │ agent:",
@@ -37,7 +37,7 @@ suite("E3: the picture of a mistake", () => {
     ]);
   });
 
-  test("is the same in plain glyphs, and with colours around it", async () => {
+  test("the picture is the same in plain glyphs, and with colours around it", async () => {
     const problem = await contractProblem();
     const ascii = errorPicture(problem, styleOf("never", true));
     assert.match(ascii.join(""), /^[\x20-\x7e]*$/);
@@ -49,7 +49,7 @@ suite("E3: the picture of a mistake", () => {
     assert.deepEqual(without, errorPicture(problem, plain));
   });
 
-  test("is as it was promised for every kind of source; UPDATE_SNAPSHOTS=1 updates it", async () => {
+  test("the picture is as it was promised for every kind of source; UPDATE_SNAPSHOTS=1 updates it", async () => {
     const given: Given[] = [
       {
         user: "modle: a/b\nagent:\n  max_turns: 0\nprovider:\n  api_key: sk-ant-0123456789\n",
@@ -72,7 +72,7 @@ suite("E3: the picture of a mistake", () => {
     assertGolden("pictures.txt", pictures, golden);
   });
 
-  test("B4.6: does nothing to a terminal, whatever the file says", async () => {
+  test("B4.6: the picture does nothing to a terminal, whatever the file says", async () => {
     const hostile = ["a: \u001b]0;owned\u0007\u001b[2J", "\u202ea: 1\nb: [", "x\u009b31m: 1"];
     for (const user of hostile) {
       for (const problem of await folder.problems({ user })) {
@@ -90,7 +90,7 @@ suite("E1: config explain", () => {
     env: { SOUS_AGENT_MAX_TURNS: "30" },
   };
 
-  test("is as it was promised; UPDATE_SNAPSHOTS=1 updates it", async () => {
+  test("config explain is as it was promised; UPDATE_SNAPSHOTS=1 updates it", async () => {
     const loaded = await folder.load(given);
     const all = explain(loaded) ?? [];
     const lines: string[] = [];
@@ -104,7 +104,7 @@ suite("E1: config explain", () => {
     assertGolden("explain.txt", lines, golden);
   });
 
-  test("shows a time in the largest unit in which it is easy to read", async () => {
+  test("config explain shows a time in the largest unit in which it is easy to read", async () => {
     const shown = async (time: string) =>
       explain(await folder.load({ user: `provider: { timeout: ${time} }` }), "provider.timeout")?.[0]?.shown;
     const rows = Object.entries({
@@ -122,14 +122,14 @@ suite("E1: config explain", () => {
     for (const [time, expected] of rows) assert.equal(await shown(time), expected, time);
   });
 
-  test("says of a secret that it is set, and nothing of its value", async () => {
+  test("config explain says of a secret that it is set, and nothing of its value", async () => {
     const loaded = await folder.load(given);
     const [secret] = explain(loaded, "provider.api_key_command") ?? [];
     assert.equal(secret?.shown, "set");
     assert.ok(!JSON.stringify(explain(loaded)).includes("pass show key"));
   });
 
-  test("knows groups, and what was meant by a name that there is not", async () => {
+  test("config explain knows groups, and what was meant by an unknown name", async () => {
     const loaded = await folder.load({});
     assert.equal(explain(loaded, "agent.subagent")?.length, 13);
     assert.equal(explain(loaded, "agent.sub"), undefined);

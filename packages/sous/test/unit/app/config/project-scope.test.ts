@@ -4,10 +4,10 @@ import assert from "node:assert/strict";
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, suite, test } from "node:test";
-import { readConfiguration } from "../../src/cli/application/project.ts";
-import { ALL_SETTINGS } from "../../src/config/settings.ts";
-import { readProject } from "../../src/config/trust/files.ts";
-import { ConfigurationFolder } from "./configuration-files.ts";
+import { readConfiguration } from "../../../../src/app/cli/application/project.ts";
+import { ALL_SETTINGS } from "../../../../src/app/config/settings.ts";
+import { readProject } from "../../../../src/app/config/trust/files.ts";
+import { ConfigurationFolder } from "../../../support/app/config/configuration-files.ts";
 
 const folder = new ConfigurationFolder();
 after(() => folder[Symbol.dispose]());
@@ -176,9 +176,9 @@ mcp_servers: { theirs: { command: x } }
   });
   assert.equal(configuration.model, "anthropic/claude-haiku-4-5");
   assert.equal(configuration.agent.maxTurns, 20);
-  const { maxDepth, maxTotalCost, maxTotalTokens, onFull } = configuration.agent.subagent;
-  assert.deepEqual([maxDepth, maxTotalCost, maxTotalTokens, onFull], [1, 0.5, 1000, "refuse"]);
-  assert.equal(configuration.tools.terminal.timeoutMs, 10_000);
+  const { maxDepth, children, onFull } = configuration.agent.limits;
+  assert.deepEqual([maxDepth, children.costUsd, children.tokens, onFull], [1, 0.5, 1000, "refuse"]);
+  assert.equal(configuration.tools.terminal.timeout, 10);
   // Only those of the project say where their paths begin.
   const rules = configuration.permissions.map(({ root, ...rule }) => ({ ...rule, hasRoot: root !== undefined }));
   assert.deepEqual(rules, [

@@ -3,12 +3,13 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, suite, test } from "node:test";
-import { configurationSchema } from "../../src/config/explain.ts";
-import { ALL_SETTINGS, variableOf } from "../../src/config/settings.ts";
-import type { AgentServer, Configuration, McpServer } from "../../src/core/configuration.ts";
-import { assertGolden } from "../cli/golden.ts";
-import { ConfigurationFolder } from "./configuration-files.ts";
-import { DEFAULT_CONFIGURATION } from "./default-configuration.ts";
+import type { AgentServer, Configuration } from "../../../../src/app/config/configuration.ts";
+import { configurationSchema } from "../../../../src/app/config/explain.ts";
+import { ALL_SETTINGS, variableOf } from "../../../../src/app/config/settings.ts";
+import type { McpServer } from "../../../../src/core/configuration.ts";
+import { assertGolden } from "../../../support/app/cli/golden.ts";
+import { ConfigurationFolder } from "../../../support/app/config/configuration-files.ts";
+import { DEFAULT_CONFIGURATION } from "../../../support/app/config/default-configuration.ts";
 
 const folder = new ConfigurationFolder();
 after(() => folder[Symbol.dispose]());
@@ -117,7 +118,7 @@ const TABLE: Record<string, Row> = {
       ["5m", 300_000],
     ],
     bad: times,
-    read: ({ provider }) => provider.timeoutMs,
+    read: ({ provider }) => provider.timeout * 1000,
   },
   "provider.call_timeout": {
     good: [
@@ -125,7 +126,7 @@ const TABLE: Record<string, Row> = {
       ["30", 30_000],
     ],
     bad: times,
-    read: ({ provider }) => provider.callTimeoutMs,
+    read: ({ provider }) => provider.callTimeout * 1000,
   },
   "provider.max_retries": { good: [["0", 0]], bad: wholes(0, 20), read: ({ provider }) => provider.maxRetries },
   "provider.max_concurrent_calls": {
@@ -143,20 +144,20 @@ const TABLE: Record<string, Row> = {
       ["0", /must be greater than 0/],
       ["2 EUR", /must be an amount/],
     ],
-    read: ({ agent }) => agent.budget,
+    read: ({ agent }) => agent.budget.costUsd,
   },
   "agent.max_tokens_total": {
     good: [["200000", 200_000]],
     bad: wholes(1, undefined),
-    read: ({ agent }) => agent.maxTokensTotal,
+    read: ({ agent }) => agent.budget.tokens,
   },
   "agent.timeout": {
     good: [
-      ["90", 90],
-      ["2m", 120],
+      ["90", 90_000],
+      ["2m", 120_000],
     ],
     bad: times,
-    read: ({ agent }) => agent.timeout,
+    read: ({ agent }) => agent.budget.durationMs,
   },
   "agent.conversation.max_tokens": {
     good: [["5000", 5000]],
@@ -186,17 +187,17 @@ const TABLE: Record<string, Row> = {
       ["10", 10],
     ],
     bad: wholes(1, 10, /must be at most 10 \(allowed: 1–10\)/),
-    read: ({ agent }) => agent.subagent.maxDepth,
+    read: ({ agent }) => agent.limits.maxDepth,
   },
   "agent.subagent.default_max_turns": {
     good: [["1000", 1000]],
     bad: wholes(1, 1000),
-    read: ({ agent }) => agent.subagent.defaultMaxTurns,
+    read: ({ agent }) => agent.limits.defaultMaxTurns,
   },
   "agent.subagent.output_max_size": {
     good: [["1024", 1024]],
     bad: wholes(1024, undefined),
-    read: ({ agent }) => agent.subagent.outputMaxSize,
+    read: ({ agent }) => agent.limits.outputMaxSize,
   },
   "agent.subagent.telemetry_enabled": {
     good: [["false", false]],
@@ -222,20 +223,20 @@ const TABLE: Record<string, Row> = {
       ["0", 0],
     ],
     bad: wholes(0, undefined),
-    read: ({ agent }) => agent.subagent.maxExecutions,
+    read: ({ agent }) => agent.limits.children.executions,
   },
   "agent.subagent.max_total_tokens": {
     good: [["1", 1]],
     bad: wholes(1, undefined),
-    read: ({ agent }) => agent.subagent.maxTotalTokens,
+    read: ({ agent }) => agent.limits.children.tokens,
   },
   "agent.subagent.max_total_time": {
     good: [
-      ["90", 90],
-      ["2m", 120],
+      ["90", 90_000],
+      ["2m", 120_000],
     ],
     bad: times,
-    read: ({ agent }) => agent.subagent.maxTotalTime,
+    read: ({ agent }) => agent.limits.children.durationMs,
   },
   "agent.subagent.max_total_cost": {
     good: [
@@ -248,24 +249,24 @@ const TABLE: Record<string, Row> = {
       ["2 EUR", /must be an amount/],
       [".inf", /must be an amount/],
     ],
-    read: ({ agent }) => agent.subagent.maxTotalCost,
+    read: ({ agent }) => agent.limits.children.costUsd,
   },
   "agent.subagent.max_concurrent": {
     good: [["1", 1]],
     bad: wholes(1, 1000),
-    read: ({ agent }) => agent.subagent.maxConcurrent,
+    read: ({ agent }) => agent.limits.maxConcurrent,
   },
   "agent.subagent.on_full": {
     good: [["refuse", "refuse"]],
     bad: [["wait", /allowed: queue, refuse/]],
-    read: ({ agent }) => agent.subagent.onFull,
+    read: ({ agent }) => agent.limits.onFull,
   },
   "agent.subagent.summary": {
     good: [["never", "never"]],
     bad: [["true", /allowed: auto, always, never/]],
-    read: ({ agent }) => agent.subagent.summary,
+    read: ({ agent }) => agent.limits.summary,
   },
-  "tools.terminal.timeout": { good: [["30s", 30_000]], bad: times, read: ({ tools }) => tools.terminal.timeoutMs },
+  "tools.terminal.timeout": { good: [["30s", 30_000]], bad: times, read: ({ tools }) => tools.terminal.timeout * 1000 },
   "tools.terminal.inert_variables": {
     good: [["[APP_ENV, DATABASE_URL]", ["APP_ENV", "DATABASE_URL"]]],
     bad: [
@@ -489,7 +490,7 @@ const TABLE: Record<string, Row> = {
       ["0", 0],
     ],
     bad: wholes(0, 65_535),
-    read: ({ telemetry }) => telemetry.metricsPort,
+    read: ({ metrics }) => metrics.port,
   },
   "telemetry.otlp_endpoint": {
     good: [["http://127.0.0.1:4318", "http://127.0.0.1:4318"]],
@@ -499,7 +500,7 @@ const TABLE: Record<string, Row> = {
   "telemetry.capture_content": {
     good: [["true", true]],
     bad: flags,
-    read: ({ telemetry }) => telemetry.capturesContent,
+    read: ({ telemetry }) => telemetry.captureContent,
   },
 };
 
@@ -573,6 +574,6 @@ test("E2: nothing set is as the requirements say", async () => {
 });
 
 test("E1: the schema for editors is as it was promised; UPDATE_SNAPSHOTS=1 updates it", () => {
-  const snapshots = join(import.meta.dirname, "../snapshots");
+  const snapshots = join(import.meta.dirname, "../../../snapshots");
   assertGolden("config-schema.json", [JSON.stringify(configurationSchema(), undefined, 2)], snapshots);
 });

@@ -4,12 +4,12 @@ import assert from "node:assert/strict";
 import { chmod, lstat, mkdir, readFile, rename, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { suite, test } from "node:test";
-import { hashesOf, projectRoot, readProject } from "../../src/config/trust/files.ts";
-import { changeTrustRecords, readTrustRecords } from "../../src/config/trust/record.ts";
-import { reviewProject } from "../../src/config/trust/review.ts";
-import { type ProjectTrust, revoke, trust, trustOf, writeTrusted } from "../../src/config/trust/trust.ts";
-import { UserError } from "../../src/core/errors.ts";
-import { type TemporaryTree, temporaryTree } from "../tools/temporary-tree.ts";
+import { hashesOf, projectRoot, readProject } from "../../../../src/app/config/trust/files.ts";
+import { changeTrustRecords, readTrustRecords } from "../../../../src/app/config/trust/record.ts";
+import { reviewProject } from "../../../../src/app/config/trust/review.ts";
+import { type ProjectTrust, revoke, trust, trustOf, writeTrusted } from "../../../../src/app/config/trust/trust.ts";
+import { UserError } from "../../../../src/core/errors.ts";
+import { type TemporaryTree, temporaryTree } from "../../../support/app/tools/temporary-tree.ts";
 
 const AT = new Date(0);
 
@@ -43,7 +43,7 @@ async function stateIn(cwd: string, { stateFolder }: Stage): Promise<ProjectTrus
 }
 
 suite("B4.2: trust", () => {
-  test("is for the project as it is: given, found from any folder of it, taken back", async () => {
+  test("trust is for the project as it is: given, found from any folder of it, taken back", async () => {
     await using here = await stage();
     const before = await trustOf({ cwd: here.root, stateFolder: here.stateFolder });
     assert.deepEqual(before, {
@@ -72,7 +72,7 @@ suite("B4.2: trust", () => {
     assert.equal(await revoke({ cwd: here.root, stateFolder: here.stateFolder }), false);
   });
 
-  test("ends with one changed byte of any file that has an effect", async () => {
+  test("trust ends with one changed byte of any file that has an effect", async () => {
     await using here = await stage();
     await give(here);
     for (const file of Object.keys(PROJECT).filter((name) => !/\.git\/|cassettes|src\//.test(name))) {
@@ -128,7 +128,7 @@ suite("B4.2: trust", () => {
     }
   });
 
-  test("ends when what a link inside the project leads to changes", async () => {
+  test("trust ends when the file behind a link inside the project changes", async () => {
     await using here = await stage({ "project/.git/HEAD": "", "project/CLAUDE.md": "Be brief.\n" });
     await symlink("CLAUDE.md", join(here.root, "AGENTS.md"));
     await give(here);
@@ -151,7 +151,7 @@ suite("B4.2: trust", () => {
     assert.equal(await stateIn(here.root, here), "trusted");
   });
 
-  test("is given to what was shown, not to what the files are by then", async () => {
+  test("trust is given to what was shown, not to what the files are by then", async () => {
     await using here = await stage();
     const shown = await readProject(here.root);
     await writeFile(join(here.root, ".mcp.json"), '{"mcpServers":{"one":{"command":"sh"}}}');
@@ -184,7 +184,7 @@ suite("B4.2: trust", () => {
     }
   });
 
-  test("is for the real path: a link to a trusted folder is trusted, a link that turns elsewhere is not", async () => {
+  test("trust is for the real path: a link to a trusted folder is trusted, a link that turns elsewhere is not", async () => {
     await using here = await stage({ ...PROJECT, "evil/.git/HEAD": "", "evil/AGENTS.md": "Be brief.\n" });
     const link = join(here.path, "link");
     await symlink(here.root, link);
@@ -196,7 +196,7 @@ suite("B4.2: trust", () => {
     assert.equal(await stateIn(link, here), "unknown");
   });
 
-  test("of a folder with a name that only looks like the trusted one is none", async () => {
+  test("a folder with a name that only looks like the trusted one is not trusted", async () => {
     await using here = await stage({ ...PROJECT, "project-evil/.git/HEAD": "", "project-evil/AGENTS.md": "x" });
     await give(here);
     assert.equal(await stateIn(join(here.path, "project-evil"), here), "unknown");
@@ -204,7 +204,7 @@ suite("B4.2: trust", () => {
 });
 
 suite("B8.1: the file of trust", () => {
-  test("and its folder are private, whatever they were before", async () => {
+  test("the file of trust and its folder are private, whatever they were before", async () => {
     await using here = await stage();
     await mkdir(here.stateFolder, { mode: 0o777 });
     await chmod(here.stateFolder, 0o777);
@@ -217,7 +217,7 @@ suite("B8.1: the file of trust", () => {
     ]);
   });
 
-  test("that is a link is neither believed nor written", async () => {
+  test("a file of trust that is a link is neither believed nor written", async () => {
     await using here = await stage();
     await give(here);
     const trustJson = join(here.stateFolder, "trust.json");
@@ -233,21 +233,21 @@ suite("B8.1: the file of trust", () => {
     assert.ok((await lstat(trustJson)).isSymbolicLink());
   });
 
-  test("in a folder that is a link is not written", async () => {
+  test("a file of trust in a folder that is a link is not written", async () => {
     await using here = await stage({ ...PROJECT, "elsewhere/": "" });
     await symlink(join(here.path, "elsewhere"), here.stateFolder);
     await assert.rejects(give(here), UserError);
     assert.equal(await lstat(join(here.path, "elsewhere/trust.json")).catch(() => "none"), "none");
   });
 
-  test("that others can write is not believed", async () => {
+  test("a file of trust that others can write is not believed", async () => {
     await using here = await stage();
     await give(here);
     await chmod(join(here.stateFolder, "trust.json"), 0o666);
     assert.equal(await stateIn(here.root, here), "unknown");
   });
 
-  test("that is damaged trusts nothing, and says so", async () => {
+  test("a damaged file of trust trusts nothing, and says so", async () => {
     await using here = await stage();
     await give(here);
     for (const text of [
@@ -327,7 +327,7 @@ test("a lock that a process left behind is taken away at once, and none is left 
   await assert.rejects(lstat(lock), { code: "ENOENT" });
 });
 
-test("where a folder is gone or is a file, there is nothing to trust", async () => {
+test("there is nothing to trust where a folder is gone or is a file", async () => {
   await using here = await stage();
   const gone = join(here.root, "src/gone/..", "gone");
   assert.equal(await projectRoot(gone), here.root);
@@ -375,7 +375,7 @@ test("a server of a project that is not a map is shown without a command, beside
   );
 });
 
-test("of a folder of another program only its agents belong to a project, and of ours everything", async () => {
+test("only the agents in the folder of another program belong to a project, and everything in ours", async () => {
   await using here = await stage({
     "project/.claude/agents/scout.md": "Look.",
     "project/.claude/settings.local.json": "{}",

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { readYaml } from "../../src/config/yaml/document.ts";
+import { readYaml } from "../../../../src/app/config/yaml/document.ts";
 
 const options = { file: "config.yaml", maxBytes: 1_000_000 };
 
@@ -84,7 +84,7 @@ test("B4.6: each limit that is passed is told once, at the first place", () => {
   );
 });
 
-test("B4.6: of many problems the first twenty are told", () => {
+test("B4.6: the first twenty of many problems are told", () => {
   const { problems } = readYaml(`a: 1\n${"a: 2\n".repeat(30)}`, options);
   assert.deepEqual(
     problems.map(({ line }) => line),
@@ -198,7 +198,7 @@ test("B4.6: whatever it is given, it answers and does not throw", () => {
   }
 });
 
-test("E1: of a long name a message repeats the beginning, and all of a name that just fits", () => {
+test("E1: a message repeats the beginning of a long name, and all of a name that just fits", () => {
   const messages = (text: string) => readYaml(text, options).problems.map(({ message }) => message);
   const long = "abcdefghij".repeat(10);
   assert.deepEqual(messages(`${long}: 1\n${long}: 2\n`), [`the key "${long.slice(0, 80)}" is there twice`]);

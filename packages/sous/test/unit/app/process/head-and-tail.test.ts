@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import fc from "fast-check";
-import { HeadAndTail } from "../../src/process/output.ts";
+import { HeadAndTail } from "../../../../src/app/process/output.ts";
 
 suite("B3.1: output is kept within its bounds", () => {
   test("all of it while it fits, and head and tail with a count when it does not", () => {

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { LineSplitter } from "../../src/process/line-reader.ts";
+import { LineSplitter } from "../../../../src/app/process/line-reader.ts";
 
 function split(maxLineBytes: number, ...chunks: (string | Buffer)[]): { lines: string[]; dropped: number } {
   const splitter = new LineSplitter(maxLineBytes);

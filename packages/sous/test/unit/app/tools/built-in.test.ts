@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { Programs } from "../../src/core/process.ts";
-import { compileSchema } from "../../src/schema/compile.ts";
-import { builtInTools } from "../../src/tools/built-in.ts";
-import { assertGolden } from "../cli/golden.ts";
+import { builtInTools } from "../../../../src/app/tools/built-in.ts";
+import type { Programs } from "../../../../src/core/process.ts";
+import { compileSchema } from "../../../../src/runtime/schema/compile.ts";
+import { assertGolden } from "../../../support/app/cli/golden.ts";
 
 const never = () => Promise.reject(new Error("nothing is started"));
 const programs: Programs = { run: never, start: never, talk: never, find: never, [Symbol.asyncDispose]: never };
@@ -38,5 +38,5 @@ test("what models read about the tools that act is as it was promised; UPDATE_SN
         return `# ${name}\n\n${description}\n\n${JSON.stringify(jsonSchema, undefined, 2)}\n`;
       }),
   );
-  assertGolden("built-in-tools.txt", sections, join(import.meta.dirname, "../snapshots"));
+  assertGolden("built-in-tools.txt", sections, join(import.meta.dirname, "../../../snapshots"));
 });

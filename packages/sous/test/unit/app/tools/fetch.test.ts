@@ -3,9 +3,9 @@ import { getEventListeners, once } from "node:events";
 import { getDefaultAutoSelectFamily, setDefaultAutoSelectFamily } from "node:net";
 import { suite, test } from "node:test";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
-import { hostMatches, hostOf, readFetchUrl } from "../../src/machine/address.ts";
-import { publicNetwork, redirected } from "../../src/tools/fetch-page.ts";
-import { fetchWith, pageServer, testNetwork } from "../attacks/page-server.ts";
+import { publicNetwork, redirected } from "../../../../src/app/tools/fetch-page.ts";
+import { hostMatches, hostOf, readFetchUrl } from "../../../../src/machine/address.ts";
+import { fetchWith, pageServer, testNetwork } from "../../../support/attacks/page-server.ts";
 
 type Answer = { type?: string; body: string | Uint8Array; status?: number; encoding?: string };
 

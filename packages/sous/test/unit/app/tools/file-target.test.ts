@@ -5,16 +5,16 @@ import { renameSync, symlinkSync } from "node:fs";
 import { chown, readdir, readFile, rename, rm, stat, symlink, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { type FileTarget, openTarget } from "../../src/tools/file-target.ts";
+import { type FileTarget, openTarget } from "../../../../src/app/tools/file-target.ts";
 import {
   openKnownFile,
   openWorkspace,
   type ProtectedPaths,
   protectPaths,
   readFolder,
-} from "../../src/tools/workspace.ts";
-import { answer, temporaryTree } from "./temporary-tree.ts";
-import { contentsOf, edit, write } from "./write-tools.ts";
+} from "../../../../src/app/tools/workspace.ts";
+import { answer, temporaryTree } from "../../../support/app/tools/temporary-tree.ts";
+import { contentsOf, edit, write } from "../../../support/app/tools/write-tools.ts";
 
 const CANARY = "the canary sings";
 const OUTSIDE = /leads outside the workspace/;
@@ -101,7 +101,7 @@ suite("B5.1: a folder that is swapped while a file is written", () => {
   }
 
   for (const name of ["old.txt", "new.txt"]) {
-    test(`B5.1: after it was opened, ${name} is not written elsewhere`, async () => {
+    test(`B5.1: a file is not written elsewhere after it was opened: ${name}`, async () => {
       await using place = await besideCanary();
       await using target = await openAs(place, `a/b/${name}`);
       await swap(place, "../outside");
@@ -109,7 +109,7 @@ suite("B5.1: a folder that is swapped while a file is written", () => {
       assert.deepEqual(await contentsOf(join(place.tree, "outside")), { b: "folder", "b/old.txt": CANARY });
       assert.deepEqual(await contentsOf(join(place.tree, "moved")), { b: "folder", "b/old.txt": "old\n" });
     });
-    test(`B5.1: where the system does not name open files ${name} is not written elsewhere either`, () =>
+    test(`B5.1: a file is not written elsewhere where the system does not name open files either: ${name}`, () =>
       withoutNamedHandles(async () => {
         await using place = await besideCanary();
         await using target = await openAs(place, `a/b/${name}`);

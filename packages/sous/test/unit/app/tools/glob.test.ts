@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { compileGlob } from "../../src/core/glob.ts";
-import { answer, call, temporaryTree } from "./temporary-tree.ts";
+import { compileGlob } from "../../../../src/core/glob.ts";
+import { answer, call, temporaryTree } from "../../../support/app/tools/temporary-tree.ts";
 
 suite("a glob pattern", () => {
   const cases: [pattern: string, matching: string[], other: string[]][] = [
@@ -44,7 +44,7 @@ suite("a glob pattern", () => {
     });
   }
 
-  test("takes no longer for a pattern made to be slow", () => {
+  test("a pattern that was made to be slow takes no longer", () => {
     const { matches } = compileGlob(`${"**/*a".repeat(60)}${"*a".repeat(200)}b`);
     assert.equal(matches(`${"a/".repeat(400)}${"a".repeat(4000)}`), false);
   });
@@ -53,7 +53,7 @@ suite("a glob pattern", () => {
     assert.throws(() => compileGlob("{a,b}".repeat(20)), /more than 256 patterns\. Use fewer\.$/);
   });
 
-  test("knows which folders need not be entered", () => {
+  test("a pattern knows which folders need not be entered", () => {
     const { mayMatchBelow } = compileGlob("{src,lib}/*/x/**/*.ts");
     const folders = [".", "src", "src/a", "src/a/x", "src/a/x/y", "test", "src/a/y", "lib"];
     assert.deepEqual(folders.filter(mayMatchBelow), [".", "src", "src/a", "src/a/x", "src/a/x/y", "lib"]);
@@ -61,7 +61,7 @@ suite("a glob pattern", () => {
 });
 
 suite("the glob tool", () => {
-  test("answers with sorted paths from the top, also when it looks in one folder", async () => {
+  test("glob answers with sorted paths from the top, also when it looks in one folder", async () => {
     await using tree = await temporaryTree({ "b.ts": "", "a/z.ts": "", "a/b/c.ts": "", "a.ts": "", "a/x.js": "" });
     assert.deepEqual(await call("glob", { pattern: "*.ts" }, tree.path), {
       success: true,
@@ -71,7 +71,7 @@ suite("the glob tool", () => {
     assert.equal(await answer("glob", { pattern: "b/*.ts", path: "a" }, tree.path), "a/b/c.ts");
   });
 
-  test("leaves out what .gitignore names, as git does", async () => {
+  test("glob leaves out what .gitignore names, as git does", async () => {
     await using tree = await temporaryTree({
       ".gitignore":
         "# a comment\n*.log\n!keep.log\n/top.txt\nbuild/\ndocs/*.html\n**/deep/*.tmp\nlogs/**\n\\#odd\ntrailing   \n!/a/\n",
@@ -136,7 +136,7 @@ suite("the glob tool", () => {
     assert.equal(await answer("glob", { pattern: "x.*", path: "a/b" }, tree.path), "a/b/c/x.txt");
   });
 
-  test("shows a bounded number of files and says so", async () => {
+  test("glob shows a bounded number of files and says so", async () => {
     const files = Object.fromEntries(
       Array.from({ length: 1005 }, (_, index) => [`f${String(index).padStart(4, "0")}`, ""]),
     );

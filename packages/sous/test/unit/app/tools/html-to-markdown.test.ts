@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { blockBuilder } from "../../src/tools/markdown-builder.ts";
-import { htmlToMarkdown } from "../../src/tools/page-text.ts";
-import { pausesFor } from "../../src/tools/pauses.ts";
+import { blockBuilder } from "../../../../src/app/tools/markdown-builder.ts";
+import { htmlToMarkdown } from "../../../../src/app/tools/page-text.ts";
+import { pausesFor } from "../../../../src/app/tools/pauses.ts";
 
 const pauses = pausesFor(new AbortController().signal);
 

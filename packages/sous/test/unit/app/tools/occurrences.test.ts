@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { occurrencesOf } from "../../src/tools/edit-nearest.ts";
+import { occurrencesOf } from "../../../../src/app/tools/edit-nearest.ts";
 
 test("occurrencesOf finds what indexOf finds at every place, for short and for long texts", () => {
   const letters = fc.string({ unit: fc.constantFrom("a", "b"), maxLength: 12 });

@@ -2,14 +2,14 @@
 
 import { join } from "node:path";
 import { test } from "node:test";
-import { ToolFailure } from "../../src/core/errors.ts";
-import { compileGlob } from "../../src/core/glob.ts";
-import { htmlToMarkdown } from "../../src/tools/page-text.ts";
-import { pausesFor } from "../../src/tools/pauses.ts";
-import { NO_RULES } from "../../src/tools/walk.ts";
-import { assertGolden } from "../cli/golden.ts";
-import { answer, temporaryTree } from "./temporary-tree.ts";
-import { edit, write } from "./write-tools.ts";
+import { htmlToMarkdown } from "../../../../src/app/tools/page-text.ts";
+import { pausesFor } from "../../../../src/app/tools/pauses.ts";
+import { NO_RULES } from "../../../../src/app/tools/walk.ts";
+import { ToolFailure } from "../../../../src/core/errors.ts";
+import { compileGlob } from "../../../../src/core/glob.ts";
+import { assertGolden } from "../../../support/app/cli/golden.ts";
+import { answer, temporaryTree } from "../../../support/app/tools/temporary-tree.ts";
+import { edit, write } from "../../../support/app/tools/write-tools.ts";
 
 const pauses = pausesFor(new AbortController().signal);
 

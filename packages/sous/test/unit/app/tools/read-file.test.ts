@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { open, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { answer, call, temporaryTree, toolNamed } from "./temporary-tree.ts";
+import { answer, call, temporaryTree, toolNamed } from "../../../support/app/tools/temporary-tree.ts";
 
 test("a file is shown with its line numbers, whatever its line endings", async () => {
   await using tree = await temporaryTree({ "a.txt": "\ufeffone\r\ntwo\n\nvier — 漢😀" });

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { test } from "node:test";
-import { compileSchema } from "../../src/schema/compile.ts";
-import { readOnlyTools } from "../../src/tools/read-only.ts";
-import { assertGolden } from "../cli/golden.ts";
+import { readOnlyTools } from "../../../../src/app/tools/read-only.ts";
+import { compileSchema } from "../../../../src/runtime/schema/compile.ts";
+import { assertGolden } from "../../../support/app/cli/golden.ts";
 
 test("what models read about the tools that look is as it was promised; UPDATE_SNAPSHOTS=1 updates it", async () => {
   const sections = await Promise.all(
@@ -11,5 +11,5 @@ test("what models read about the tools that look is as it was promised; UPDATE_S
       return `# ${name}\n\n${description}\n\n${JSON.stringify(jsonSchema, undefined, 2)}\n`;
     }),
   );
-  assertGolden("read-only-tools.txt", sections, join(import.meta.dirname, "../snapshots"));
+  assertGolden("read-only-tools.txt", sections, join(import.meta.dirname, "../../../snapshots"));
 });

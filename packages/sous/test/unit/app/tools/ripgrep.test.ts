@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { ToolFailure } from "../../src/core/errors.ts";
-import type { ProgramRequest, ProgramResult, Programs } from "../../src/core/process.ts";
-import { grepTool } from "../../src/tools/grep.ts";
-import { temporaryTree } from "./temporary-tree.ts";
-import { answerOf } from "./write-tools.ts";
+import { grepTool } from "../../../../src/app/tools/grep.ts";
+import { ToolFailure } from "../../../../src/core/errors.ts";
+import type { ProgramRequest, ProgramResult, Programs } from "../../../../src/core/process.ts";
+import { temporaryTree } from "../../../support/app/tools/temporary-tree.ts";
+import { answerOf } from "../../../support/app/tools/write-tools.ts";
 
 type Answer = Partial<Omit<ProgramResult, "output">> & { output?: string; droppedBytes?: number };
 
@@ -32,7 +32,7 @@ const FILES = { "a.txt": "needle\n", "b.txt": "needle\n", "sub/c.txt": "needle\n
 const ALL = "a.txt:1:needle\nb.txt:1:needle\nsub/c.txt:1:needle";
 
 suite("H6: grep with ripgrep", () => {
-  test("H6: reads the files that ripgrep names, and decides itself what matches in them", async () => {
+  test("H6: grep reads the files that ripgrep names, and decides itself what matches in them", async () => {
     await using tree = await temporaryTree({ ...FILES, "sub/lines.txt": "need le\n" });
     const named = ["a.txt", "sub/c.txt", "sub/lines.txt", "gone.txt", "../d.txt"];
     const { programs } = programsWith({ output: named.map((name) => `${tree.path}/${name}\0`).join("") });

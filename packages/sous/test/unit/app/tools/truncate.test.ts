@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { truncateLine } from "../../src/tools/line-scan.ts";
+import { truncateLine } from "../../../../src/app/tools/line-scan.ts";
 
 test("a line is cut in place", () => {
   assert.equal(truncateLine("über", 5), "über");

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { chmod, readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { writeFileTool } from "../../src/tools/write-file.ts";
-import { contextIn, temporaryTree } from "./temporary-tree.ts";
-import { contentsOf, edit, write } from "./write-tools.ts";
+import { writeFileTool } from "../../../../src/app/tools/edit-file.ts";
+import { contextIn, temporaryTree } from "../../../support/app/tools/temporary-tree.ts";
+import { contentsOf, edit, write } from "../../../support/app/tools/write-tools.ts";
 
 suite("H6: write_file", () => {
-  test("H6: makes a file and the folders on the way, and says what it holds", async () => {
+  test("H6: write_file makes a file and the folders on the way, and says what it holds", async () => {
     await using tree = await temporaryTree();
     const content = "one\ntwo é";
     assert.equal(await write({ path: "a/b/new.txt", content }, tree.path), "Created a/b/new.txt: 2 lines, 10 bytes.");
@@ -30,7 +30,7 @@ suite("H6: write_file", () => {
     assert.equal(made?.mode, plain?.mode);
   });
 
-  test("H6: refuses too much and half characters, and changes nothing", async () => {
+  test("H6: write_file refuses too much and half characters, and changes nothing", async () => {
     await using tree = await temporaryTree({ a: "old" });
     assert.match(await write({ path: "a", content: "x".repeat(5 * 1024 * 1024 + 1) }, tree.path), /^failed: .*at most/);
     assert.match(await write({ path: "a", content: "\ud83d" }, tree.path), /^failed: .*half of a character/);
@@ -78,7 +78,7 @@ suite("H6: edit_file", () => {
 
   const NOT_SHOWN = "[the rest of the change is not shown]";
 
-  test("H6: of one large change the beginning is shown, and that there is more", async () => {
+  test("H6: edit_file shows the beginning of one large change, and that there is more", async () => {
     const line = (letter: string): string => `${letter.repeat(99)}\n`;
     await using tree = await temporaryTree({ a: line("a").repeat(60), small: line("a").repeat(40) });
     const shown = await edit({ path: "a", old: line("a").repeat(60), new: line("b").repeat(60) }, tree.path);
@@ -88,7 +88,7 @@ suite("H6: edit_file", () => {
     assert.ok(!whole.includes(NOT_SHOWN) && whole.endsWith(`+${"b".repeat(99)}`));
   });
 
-  test("H6: of many changes those that fit are shown whole, and that there are more", async () => {
+  test("H6: edit_file shows those of many changes that fit whole, and that there are more", async () => {
     await using tree = await temporaryTree({ a: `x\n${"-\n".repeat(9)}`.repeat(400) });
     const shown = (await edit({ path: "a", old: "x", new: "y", all: true }, tree.path)).split("\n");
     assert.equal(shown[0], "Edited a in 400 places.");
@@ -109,7 +109,7 @@ suite("H6: edit_file", () => {
     assert.equal(await readFile(join(tree.path, "many"), "utf8"), "y".repeat(2001));
   });
 
-  test("H6: names the lines when there is more than one place, also when they overlap", async () => {
+  test("H6: edit_file names the lines when there is more than one place, also when they overlap", async () => {
     await using tree = await temporaryTree({ a: "x\n\nx x\n", b: "aaa" });
     assert.match(
       await edit({ path: "a", old: "x", new: "y" }, tree.path),
@@ -125,7 +125,7 @@ suite("H6: edit_file", () => {
     assert.match(await edit({ path: "b", old: "\nx", new: "\ny" }, tree.path), /already there, at line 2: perhaps/);
   });
 
-  test("H6: of many places the first twenty are named, and the others counted", async () => {
+  test("H6: edit_file names the first twenty of many places, and counts the others", async () => {
     await using tree = await temporaryTree({ twenty: "x\n".repeat(20), more: "x\n".repeat(23) });
     const lines = Array.from({ length: 20 }, (_, index) => index + 1).join(", ");
     const said = async (path: string) => (await edit({ path, old: "x", new: "y" }, tree.path)).split(". ")[0];
@@ -133,7 +133,7 @@ suite("H6: edit_file", () => {
     assert.equal(await said("more"), `failed: The old text occurs 23 times in more, at the lines ${lines} and 3 more`);
   });
 
-  test("H6: with all, places that overlap the one before stay", async () => {
+  test("H6: places that overlap the one before stay when all is set", async () => {
     await using tree = await temporaryTree({ a: "aaa aa" });
     assert.match(await edit({ path: "a", old: "aa", new: "b", all: true }, tree.path), /^Edited a in 2 places\./);
     assert.deepEqual(await contentsOf(tree.path), { a: "ba b" });
@@ -225,7 +225,7 @@ suite("H6: edit_file", () => {
   });
 
   for (const [what, file, old, says] of near) {
-    test(`H6: says what is near when the old text is not there: ${what}`, async () => {
+    test(`H6: edit_file says what is near when the old text is not there: ${what}`, async () => {
       await using tree = await temporaryTree({ a: file });
       assert.match(await edit({ path: "a", old, new: "" }, tree.path), says);
       assert.deepEqual(await contentsOf(tree.path), { a: file });

@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { currentMode, modelRequest, modeRequest, skipsQuestions } from "../../src/acp/choices.ts";
-import { sessionState } from "../../src/acp/schema.ts";
-import { UserError } from "../../src/core/errors.ts";
+import { currentMode, modelRequest, modeRequest, skipsQuestions } from "../../../../src/bridges/acp/choices.ts";
+import { sessionState } from "../../../../src/bridges/acp/schema.ts";
+import { UserError } from "../../../../src/core/errors.ts";
 
 const options = sessionState.parse({
   configOptions: [

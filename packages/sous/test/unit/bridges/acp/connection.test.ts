@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { AgentConnection } from "../../src/acp/connection.ts";
-import { ToolFailure } from "../../src/core/errors.ts";
-import type { ProgramOutput, ProgramResult, TalkingProgram } from "../../src/core/process.ts";
-import { systemClock } from "../../src/host.ts";
+import { AgentConnection } from "../../../../src/bridges/acp/connection.ts";
+import { ToolFailure } from "../../../../src/core/errors.ts";
+import type { ProgramOutput, ProgramResult, TalkingProgram } from "../../../../src/core/process.ts";
+import { systemClock } from "../../../../src/machine/host.ts";
 
 const NOTHING: ProgramOutput = { head: "", tail: "", droppedBytes: 0 };
 

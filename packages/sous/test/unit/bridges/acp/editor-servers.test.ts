@@ -2,12 +2,12 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { editorServers } from "../../src/acp/editor-servers.ts";
+import { editorServers } from "../../../../src/bridges/acp/editor-servers.ts";
 
 const FILES = { name: "files", command: "/usr/bin/files", args: ["--root", "."], env: [{ name: "KEY", value: "1" }] };
 
 suite("the MCP servers of an editor", () => {
-  test("are read as those of the person's own configuration", () => {
+  test("servers of an editor are read as those of the person's own configuration", () => {
     const headers = [{ name: "Authorization", value: "Bearer x" }];
     const { servers, problems } = editorServers([
       FILES,
@@ -27,7 +27,7 @@ suite("the MCP servers of an editor", () => {
       assert.deepEqual([scope, isDisabled, startTimeoutMs, callTimeoutMs], ["user", false, 30_000, 120_000]);
   });
 
-  test("are left out one by one, each with a reason", () => {
+  test("wrong servers of an editor are left out one by one, each with a reason", () => {
     const wrong: readonly [given: unknown, words: RegExp][] = [
       [7, /^An MCP server of the editor is not used: /],
       [{ ...FILES, name: "" }, /^An MCP server of the editor is not used: its name is empty/],
@@ -57,7 +57,7 @@ suite("the MCP servers of an editor", () => {
     }
   });
 
-  test("have names that tools can tell apart, and there are not endlessly many", () => {
+  test("servers of an editor have names that tools can tell apart, and their number is bounded", () => {
     const twice = editorServers([FILES, { ...FILES, name: "my files" }, { ...FILES, name: "my_files" }]);
     assert.deepEqual(
       twice.servers.map(({ name }) => name),

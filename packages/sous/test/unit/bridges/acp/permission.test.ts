@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { actionsOf } from "../../src/acp/permission.ts";
-import { toolCall } from "../../src/acp/schema.ts";
+import { actionsOf } from "../../../../src/bridges/acp/permission.ts";
+import { toolCall } from "../../../../src/bridges/acp/schema.ts";
 
 function actions(data: object) {
   return actionsOf({ callId: "x", data: toolCall.parse({ toolCallId: "t", ...data }) }).map(({ toolName, input }) => [

@@ -3,9 +3,9 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import type { SessionUpdate } from "@agentclientprotocol/sdk";
-import { UpdateMap } from "../../src/acp/serve-map.ts";
-import type { SousEvent } from "../../src/core/event.ts";
-import { Story } from "../cli/sample-events.ts";
+import { UpdateMap } from "../../../../src/bridges/acp/serve-map.ts";
+import type { SousEvent } from "../../../../src/core/event.ts";
+import { Story } from "../../../support/app/cli/sample-events.ts";
 
 const CWD = "/shop";
 
@@ -18,7 +18,7 @@ function updatesOf(story: Story, map = new UpdateMap(CWD)): SessionUpdate[] {
   return story.events.flatMap((event) => map.updates(withWindow(event)));
 }
 
-const outsideCall = {
+const externalCall = {
   type: "outside-call",
   callId: "7",
   name: "Bash",
@@ -66,10 +66,10 @@ suite("events as updates of a session", () => {
     );
   });
 
-  test("what an agent outside does is shown below the path of its child", () => {
+  test("what an external agent does is shown below the path of its child", () => {
     const story = new Story();
-    story.tell("sous/claude", 1, { ...outsideCall, phase: "start", title: "ls -la" });
-    story.tell("sous/claude", 2, { ...outsideCall, phase: "end", title: "ls -la", output: "pay.ts", isError: true });
+    story.tell("sous/claude", 1, { ...externalCall, phase: "start", title: "ls -la" });
+    story.tell("sous/claude", 2, { ...externalCall, phase: "end", title: "ls -la", output: "pay.ts", isError: true });
     const [start, end] = updatesOf(story);
     assert.deepEqual(start, {
       sessionUpdate: "tool_call",

@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
 import type { SessionUpdate } from "@agentclientprotocol/sdk";
-import { UpdateQueue } from "../../src/acp/serve-updates.ts";
-import { VirtualClock } from "../../src/testing/virtual-clock.ts";
+import { UpdateQueue } from "../../../../src/bridges/acp/serve-updates.ts";
+import { VirtualClock } from "../../../../src/testing/world.ts";
 
 type Sent = { at: number; update: SessionUpdate };
 
@@ -34,7 +34,7 @@ const change = (toolCallId: string, status: "in_progress" | "completed"): Sessio
 });
 
 suite("the updates of a session", () => {
-  test("are at most ten in any second, in order", async () => {
+  test("at most ten updates are sent in any second, in order", async () => {
     const { clock, queue, sent } = stage();
     const calls = Array.from({ length: 25 }, (_, index) => `call ${index}`);
     for (const id of calls) queue.add(call(id));
@@ -61,7 +61,7 @@ suite("the updates of a session", () => {
     );
   });
 
-  test("are all sent before a question or an answer, which waits two seconds at most", async () => {
+  test("all updates are sent before a question or an answer, which waits two seconds at most", async () => {
     const { clock, queue, sent } = stage();
     for (let index = 0; index < 100; index++) queue.add(call(`call ${index}`));
     let isDrained = false;

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { SessionCost, usageOf, usageOfContext } from "../../src/acp/usage.ts";
+import { SessionCost, usageOf, usageOfContext } from "../../../../src/bridges/acp/usage.ts";
 
 function tokensOf(answer: { usage?: unknown; _meta?: unknown }, agentName?: string) {
   const found = usageOf({ stopReason: "end_turn", ...answer }, agentName);

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { describeChange, WHOLE } from "../../src/mcp/diff.ts";
-import type { McpDefinition } from "../../src/mcp/pins.ts";
+import { describeChange, WHOLE } from "../../../../src/bridges/mcp/diff.ts";
+import type { McpDefinition } from "../../../../src/bridges/mcp/pins.ts";
 
 function definition(description: string, inputSchema: object = {}): McpDefinition {
   return { name: "echo", description, inputSchema: { type: "object", ...inputSchema }, sha256: description };

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, before, test } from "node:test";
-import { mcpTools } from "../../src/mcp-client.ts";
+import { mcpTools } from "../../../../src/mcp-client.ts";
 
 const HTML = { "content-type": "text/html" };
 const ANSWERS: Readonly<Record<string, [status: number, body: string, headers: Record<string, string>]>> = {

@@ -3,8 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import type { JSONRPCMessage } from "@modelcontextprotocol/server";
-import { LineTransport } from "../../src/mcp/serve-lines.ts";
+import { LineTransport } from "../../../../src/bridges/mcp/serve.ts";
 
 test("nothing further is read while 4 MiB of answers wait for the client, and everything once it reads", async () => {
   const COUNT = 200;
@@ -18,7 +17,6 @@ test("nothing further is read while 4 MiB of answers wait for the client, and ev
     write: () => reads.promise,
     maxLineBytes: 1000,
     warn: () => {},
-    isMessage: (value): value is JSONRPCMessage => value !== undefined,
   });
   let asked = 0;
   const answer = { jsonrpc: "2.0", id: 1, result: { text: "x".repeat(100_000) } };

@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { setImmediate } from "node:timers/promises";
-import { ServedProgress } from "../../src/mcp/serve-progress.ts";
-import { VirtualClock } from "../../src/testing/virtual-clock.ts";
+import { ServedProgress } from "../../../../src/bridges/mcp/serve-calls.ts";
+import { VirtualClock } from "../../../../src/testing/world.ts";
 
 type Sent = { readonly at: number; readonly progress: number; readonly message: string };
 
@@ -27,7 +27,7 @@ function stage(take: () => Promise<void> = async () => {}) {
 }
 
 suite("progress of a call", () => {
-  test("is at most four lines a second, with the last line of each quarter, and its number rises", async () => {
+  test("progress is at most four lines a second, with the last line of each quarter, and its number rises", async () => {
     const { sent, progress, fire, clock } = stage();
     progress.show("a");
     await fire();
@@ -43,7 +43,7 @@ suite("progress of a call", () => {
     ]);
   });
 
-  test("is repeated when nothing changes, so that a client keeps waiting, and ends with the call", async () => {
+  test("progress is repeated when nothing changes, so that a client keeps waiting, and ends with the call", async () => {
     const { sent, progress, fire } = stage();
     progress.show("silent");
     progress.show("silent");

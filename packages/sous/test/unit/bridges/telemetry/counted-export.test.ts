@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ReadableSpan, SpanExporter } from "@opentelemetry/sdk-trace";
-import { countedProcessor, countedSpanExporter, SpanCounts } from "../../src/telemetry/counted-export.ts";
+import { countedProcessor, countedSpanExporter, SpanCounts } from "../../../../src/bridges/telemetry/counted-export.ts";
 
 type Done = Parameters<SpanExporter["export"]>[1];
 type Failure = Error & { code?: unknown };

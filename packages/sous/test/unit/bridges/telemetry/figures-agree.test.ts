@@ -2,17 +2,17 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { agent } from "../../src/core/agent.ts";
-import type { HookCall } from "../../src/core/approval.ts";
-import type { SousEvent } from "../../src/core/event.ts";
-import type { ModelRequest, ToolDefinition } from "../../src/core/model.ts";
-import type { ToolResult } from "../../src/core/tool.ts";
-import { run } from "../../src/runtime.ts";
-import type { NamedAgentResult } from "../../src/subagents/named-agent.ts";
-import { createLifecycleLog } from "../../src/telemetry/log.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { calls, says, uses } from "../../src/testing/steps.ts";
-import { inParallel, parallelOutput, runTree, type TreeTrial } from "../requirements/run-tree.ts";
+import { createLifecycleLog } from "../../../../src/bridges/telemetry/log.ts";
+import { agent } from "../../../../src/core/agent.ts";
+import type { HookCall } from "../../../../src/core/approval.ts";
+import type { SousEvent } from "../../../../src/core/event.ts";
+import type { ModelRequest, ToolDefinition } from "../../../../src/core/model.ts";
+import type { ToolResult } from "../../../../src/core/tool.ts";
+import type { NamedAgentResult } from "../../../../src/runtime/subagents/named-agent.ts";
+import { run } from "../../../../src/runtime.ts";
+import { scriptedModel } from "../../../../src/testing/scripted-model.ts";
+import { calls, says, uses } from "../../../../src/testing/steps.ts";
+import { inParallel, parallelOutput, runTree, type TreeTrial } from "../../../support/requirements/run-tree.ts";
 
 /** A child with a child: 100 and 120 of its own, 1,000 and 2,000 below. */
 const nested = {

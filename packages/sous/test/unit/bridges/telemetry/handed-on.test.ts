@@ -1,23 +1,23 @@
-/** F2: the trace of a tree reaches the agents outside that work for it, also after a restart. */
+/** F2: the trace of a tree reaches the external agents that work for it, also after a restart. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import type { Host } from "../../src/core/clock.ts";
-import type { StoredEvent } from "../../src/core/event.ts";
-import { NO_OWNER } from "../../src/core/store.ts";
-import { spanIdOf, type TraceContext, traceIdOf } from "../../src/core/trace-context.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { calls, says } from "../../src/testing/steps.ts";
-import { ALLOW, fakeClient, registryWith } from "../requirements/embedding.ts";
-import { openStage } from "../requirements/support.ts";
-import { resultsOf } from "../resume/crash-points.ts";
+import type { Host } from "../../../../src/core/clock.ts";
+import type { StoredEvent } from "../../../../src/core/event.ts";
+import { NO_OWNER } from "../../../../src/core/store.ts";
+import { spanIdOf, type TraceContext, traceIdOf } from "../../../../src/core/trace-context.ts";
+import { openMemoryStore } from "../../../../src/storage/store/memory.ts";
+import { calls, says } from "../../../../src/testing/steps.ts";
+import { ALLOW, fakeClient, registryWith } from "../../../support/requirements/embedding.ts";
+import { openStage } from "../../../support/requirements/support.ts";
+import { resultsOf } from "../../../support/runtime/tree/restore/crash-points.ts";
 
 const TRACE_ID = "4bf92f3577b34da6a3ce929d0e0e4736";
 const TRACEPARENT = `00-${TRACE_ID}-00f067aa0ba902b7-01`;
 
 type Handed = { events: StoredEvent[]; traces: (TraceContext | undefined)[] };
 
-/** A lead that hands a task to an agent outside; `kept` is what an earlier process has stored. */
+/** A lead that hands a task to an external agent; `kept` is what an earlier process has stored. */
 async function handed(host: Partial<Host>, kept: readonly StoredEvent[] = []): Promise<Handed> {
   const traces: (TraceContext | undefined)[] = [];
   const client = fakeClient(async (_prompt, { request }) => {
@@ -50,13 +50,13 @@ async function handed(host: Partial<Host>, kept: readonly StoredEvent[] = []): P
   return { events, traces };
 }
 
-/** The ids of the root and of the run of the agent outside. */
+/** The ids of the root and of the run of the external agent. */
 function idsOf(events: readonly StoredEvent[]): { root: string; outside: string } {
   const find = (depth: number) => events.find((event) => event.depth === depth)?.runId ?? assert.fail("no such run");
   return { root: find(0), outside: find(1) };
 }
 
-suite("F2: an agent outside is handed", () => {
+suite("F2: an external agent is handed", () => {
   test("F2: nothing without a trace", async () => {
     const { traces, events } = await handed({ environment: {} });
     assert.deepEqual(traces, [undefined]);

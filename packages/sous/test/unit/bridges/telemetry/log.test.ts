@@ -2,15 +2,14 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { agent } from "../../src/core/agent.ts";
-import { ModelError, UserError } from "../../src/core/errors.ts";
-import type { RunOptions } from "../../src/core/runtime.ts";
-import { run } from "../../src/runtime.ts";
-import { createLifecycleLog, type LifecycleLogOptions } from "../../src/telemetry/log.ts";
-import type { Script } from "../../src/testing/script.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { after, calls, type Step, says, uses } from "../../src/testing/steps.ts";
-import { outsideTree } from "../outside-tree.ts";
+import { createLifecycleLog, type LifecycleLogOptions } from "../../../../src/bridges/telemetry/log.ts";
+import { agent } from "../../../../src/core/agent.ts";
+import { ModelError, UserError } from "../../../../src/core/errors.ts";
+import type { RunOptions } from "../../../../src/core/runtime.ts";
+import { run } from "../../../../src/runtime.ts";
+import { scriptedModel } from "../../../../src/testing/scripted-model.ts";
+import { after, calls, type Script, type Step, says, uses } from "../../../../src/testing/steps.ts";
+import { externalTree } from "../../../support/external-tree.ts";
 
 type Logged = { lines: string[]; entries: Record<string, unknown>[] };
 
@@ -50,11 +49,11 @@ function fails(message: string): Step {
 
 const child = (label: string, more: object = {}) => ({ label, task_prompt: `Do ${label}.`, ...more });
 
-test("F1: the session of an agent outside is logged, and with debug what it does by itself", () => {
+test("F1: the session of an external agent is logged, and with debug what it does by itself", () => {
   const linesAt = (level: "info" | "debug") => {
     const lines: string[] = [];
     const log = createLifecycleLog({ level, write: (line) => lines.push(line) });
-    for (const event of outsideTree().events) log.onEvent(event);
+    for (const event of externalTree().events) log.onEvent(event);
     return lines.map((line) => JSON.parse(line)).filter(({ event }) => /session|outside/.test(event));
   };
   const session = {

@@ -9,9 +9,9 @@ import {
   MeterProvider,
   PeriodicExportingMetricReader,
 } from "@opentelemetry/sdk-metrics";
-import type { StoredEvent } from "../../src/core/event.ts";
-import { meterRuns } from "../../src/otel.ts";
-import { sampleTree } from "../../src/testing/sample-tree.ts";
+import type { StoredEvent } from "../../../../src/core/event.ts";
+import { meterRuns } from "../../../../src/otel.ts";
+import { sampleTree } from "../../../../src/testing/sample-tree.ts";
 
 function measured() {
   const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);

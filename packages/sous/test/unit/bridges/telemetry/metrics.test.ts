@@ -2,19 +2,19 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { ModelError } from "../../src/core/errors.ts";
-import type { SousEvent } from "../../src/core/event.ts";
-import { DEFAULT_LIMITS } from "../../src/core/limits.ts";
-import { noUsage, type Usage } from "../../src/core/usage.ts";
-import { measureRuns } from "../../src/telemetry/metrics.ts";
-import { createRegistry } from "../../src/telemetry/registry.ts";
-import { measureStore } from "../../src/telemetry/totals-metrics.ts";
-import { sampleTree } from "../../src/testing/sample-tree.ts";
-import { after, calls, says, uses } from "../../src/testing/steps.ts";
-import { outsideTree } from "../outside-tree.ts";
-import { inParallel, runTree } from "../requirements/run-tree.ts";
-import { goOn, live, type Scenario } from "../resume/crash-points.ts";
-import { samplesOf, storedPart, sumsOf } from "./metric-text.ts";
+import { measureRuns } from "../../../../src/bridges/telemetry/metrics.ts";
+import { createRegistry } from "../../../../src/bridges/telemetry/registry.ts";
+import { measureStore } from "../../../../src/bridges/telemetry/totals-metrics.ts";
+import { ModelError } from "../../../../src/core/errors.ts";
+import type { SousEvent } from "../../../../src/core/event.ts";
+import { noUsage, type Usage } from "../../../../src/core/usage.ts";
+import { DEFAULT_LIMITS } from "../../../../src/core/words/limits.ts";
+import { sampleTree } from "../../../../src/testing/sample-tree.ts";
+import { after, calls, says, uses } from "../../../../src/testing/steps.ts";
+import { samplesOf, storedPart, sumsOf } from "../../../support/bridges/telemetry/metric-text.ts";
+import { externalTree } from "../../../support/external-tree.ts";
+import { inParallel, runTree } from "../../../support/requirements/run-tree.ts";
+import { goOn, live, type Scenario } from "../../../support/runtime/tree/restore/crash-points.ts";
 
 function measured(events: Iterable<SousEvent>): string {
   const registry = createRegistry();
@@ -176,8 +176,8 @@ suite("F3: a call of a model", () => {
     assert.deepEqual(sumsOf(called("google/gemini-3", "answer", true), "tokenUsage"), {});
   });
 
-  test("F3: an agent outside is invoked, not chatted with", () => {
-    const text = measured(outsideTree().events);
+  test("F3: an external agent is invoked, not chatted with", () => {
+    const text = measured(externalTree().events);
     assert.deepEqual(sumsOf(text, "tokenUsage"), {});
     assert.deepEqual(
       Object.keys(sumsOf(text, "operationDuration")).filter((series) => series.includes("external")),
@@ -285,7 +285,7 @@ const ENDINGS: Record<string, Parameters<typeof runTree>[0]> = {
   },
   "out of time": {
     script: { lead: [inParallel([child("a")]), says("Done.")], "lead/*": [[after(60_000), says("Late.")]] },
-    run: { budget: { seconds: 1 } },
+    run: { budget: { durationMs: 1000 } },
   },
   "refused for their depth": {
     script: {

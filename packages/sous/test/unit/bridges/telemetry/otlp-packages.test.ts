@@ -5,9 +5,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { UserError } from "../../src/core/errors.ts";
-import { installCommand, withOtlpPackages } from "../../src/telemetry/otlp-packages.ts";
-import { readOtlpSettings } from "../../src/telemetry/otlp-settings.ts";
+import { installCommand, withOtlpPackages } from "../../../../src/bridges/telemetry/otlp.ts";
+import { readOtlpSettings } from "../../../../src/bridges/telemetry/otlp-settings.ts";
+import { UserError } from "../../../../src/core/errors.ts";
 
 const settings = readOtlpSettings({ endpoint: "http://127.0.0.1:4318", variables: {}, warn: assert.fail });
 assert.ok(settings !== undefined);
@@ -44,7 +44,7 @@ suite("the packages of OTLP", () => {
     );
   });
 
-  test("are installed globally where sous is, and else in the project that has sous", () => {
+  test("the packages of OTLP are installed globally where sous is, and else in the project that has sous", () => {
     const folder = mkdtempSync(join(tmpdir(), "sous-installed-"));
     try {
       const file = join(folder, "node_modules/sous/dist/chunks/otlp.js");
@@ -52,7 +52,7 @@ suite("the packages of OTLP", () => {
       assert.equal(installCommand(["x"], file), "npm install --global x");
       writeFileSync(join(folder, "package.json"), "{}");
       assert.equal(installCommand(["x"], file), "npm install x");
-      assert.equal(installCommand(["x"], join(folder, "src/telemetry/otlp.ts")), "npm install x");
+      assert.equal(installCommand(["x"], join(folder, "src/bridges/telemetry/otlp.ts")), "npm install x");
     } finally {
       rmSync(folder, { recursive: true });
     }

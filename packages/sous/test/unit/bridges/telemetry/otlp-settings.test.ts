@@ -2,7 +2,11 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { OTEL_VARIABLES, type OtlpSettings, readOtlpSettings } from "../../src/telemetry/otlp-settings.ts";
+import {
+  OTEL_VARIABLES,
+  type OtlpSettings,
+  readOtlpSettings,
+} from "../../../../src/bridges/telemetry/otlp-settings.ts";
 
 const AT = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:4318" };
 
@@ -24,7 +28,7 @@ suite("F2: where traces and metrics go", () => {
     assert.deepEqual(read({ ...AT, OTEL_SDK_DISABLED: "TRUE" }, "http://own.example"), { warnings: [] });
   });
 
-  test("with the defaults of the specification", () => {
+  test("traces and metrics have the defaults of the specification", () => {
     assert.deepEqual(read(AT), {
       found: {
         traces: traces("http://127.0.0.1:4318/v1/traces"),
@@ -37,7 +41,7 @@ suite("F2: where traces and metrics go", () => {
     });
   });
 
-  test("to the setting of sous before any variable, whose own path is kept", () => {
+  test("the setting of sous goes before any variable, and its own path is kept", () => {
     const variables = { ...AT, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "http://other.example/x" };
     const { found } = read(variables, "https://own.example/otel/");
     assert.deepEqual(
@@ -51,12 +55,12 @@ suite("F2: where traces and metrics go", () => {
     assert.equal(found?.traces?.url, "http://a.example/otel/v1/traces?key=1");
   });
 
-  test("with the time that one signal may take before that of both", () => {
+  test("the time that one signal may take goes before that of both", () => {
     const { found } = read({ ...AT, OTEL_EXPORTER_OTLP_TIMEOUT: "7", OTEL_EXPORTER_OTLP_TRACES_TIMEOUT: "8" });
     assert.deepEqual([found?.traces?.timeoutMs, found?.metrics?.timeoutMs], [8, 7]);
   });
 
-  test("to the address of one signal as it is written, and the other stays off", () => {
+  test("the address of one signal is used as it is written, and the other signal stays off", () => {
     const { found } = read({ OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "http://127.0.0.1:9/spans" });
     assert.deepEqual([found?.traces?.url, found?.metrics], ["http://127.0.0.1:9/spans", undefined]);
   });
@@ -70,11 +74,11 @@ suite("F2: where traces and metrics go", () => {
     assert.deepEqual([found?.traces?.protocol, found?.metrics?.protocol], ["http/json", "http/protobuf"]);
   });
 
-  test("not at all when neither signal is wanted", () => {
+  test("nothing is sent when neither signal is wanted", () => {
     assert.deepEqual(read({ ...AT, OTEL_TRACES_EXPORTER: "none", OTEL_METRICS_EXPORTER: "none" }), { warnings: [] });
   });
 
-  test("in the batches and times that are given", () => {
+  test("spans are sent in the batches and times that are given", () => {
     const { found } = read({
       ...AT,
       OTEL_BSP_SCHEDULE_DELAY: "10",

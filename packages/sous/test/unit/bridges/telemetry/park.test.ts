@@ -2,14 +2,14 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import type { SousEvent } from "../../src/core/event.ts";
-import type { ModelRequest } from "../../src/core/model.ts";
-import { createLifecycleLog } from "../../src/telemetry/log.ts";
-import { measureRuns } from "../../src/telemetry/metrics.ts";
-import { createRegistry } from "../../src/telemetry/registry.ts";
-import { calls, says } from "../../src/testing/steps.ts";
-import { openTown, resultsIn } from "../resume/parking.ts";
-import { samplesOf } from "./metric-text.ts";
+import { createLifecycleLog } from "../../../../src/bridges/telemetry/log.ts";
+import { measureRuns } from "../../../../src/bridges/telemetry/metrics.ts";
+import { createRegistry } from "../../../../src/bridges/telemetry/registry.ts";
+import type { SousEvent } from "../../../../src/core/event.ts";
+import type { ModelRequest } from "../../../../src/core/model.ts";
+import { calls, says } from "../../../../src/testing/steps.ts";
+import { samplesOf } from "../../../support/bridges/telemetry/metric-text.ts";
+import { openTown, resultsIn } from "../../../support/runtime/tree/restore/parking.ts";
 
 function measured(events: Iterable<SousEvent>): string {
   const registry = createRegistry();
@@ -27,7 +27,7 @@ suite("F3: a tree that stops for a later answer", () => {
     "lead/a": (request: ModelRequest) => (resultsIn(request, "pay").length === 0 ? calls("pay") : says("Paid.")),
   };
 
-  test("is not active afterwards, and its end is counted where it ends", async () => {
+  test("a parked tree is not active, and its end is counted where it ends", async () => {
     const town = openTown({ script });
     const first = await town.process().run({ budget: { tokens: 100_000 } });
     const before = measured(first.events);
@@ -43,7 +43,7 @@ suite("F3: a tree that stops for a later answer", () => {
     });
   });
 
-  test("is named in the log, once for each child", async () => {
+  test("a parked tree is named in the log, once for each child", async () => {
     const { events } = await openTown({ script }).process().run();
     const lines: string[] = [];
     const log = createLifecycleLog({ write: (line) => void lines.push(line) });

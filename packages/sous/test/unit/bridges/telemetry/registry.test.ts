@@ -2,10 +2,16 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { MAX_LABEL_VALUES } from "../../src/telemetry/label-cap.ts";
-import { METRICS, type MetricName, prometheusName, providerName, requestModel } from "../../src/telemetry/names.ts";
-import { createRegistry } from "../../src/telemetry/registry.ts";
-import { readMetricText, samplesOf } from "./metric-text.ts";
+import { MAX_LABEL_VALUES } from "../../../../src/bridges/telemetry/label-cap.ts";
+import {
+  METRICS,
+  type MetricName,
+  prometheusName,
+  providerName,
+  requestModel,
+} from "../../../../src/bridges/telemetry/names.ts";
+import { createRegistry } from "../../../../src/bridges/telemetry/registry.ts";
+import { readMetricText, samplesOf } from "../../../support/bridges/telemetry/metric-text.ts";
 
 const NAMES = Object.keys(METRICS) as MetricName[];
 

@@ -23,23 +23,38 @@ import {
   type ReadableSpan,
   TracerProvider,
 } from "@opentelemetry/sdk-trace";
-import type { EventListener, StoredBody, StoredEvent } from "../../src/core/event.ts";
-import type { Message } from "../../src/core/message.ts";
-import type { RunHandle } from "../../src/core/runtime.ts";
-import { parseTraceparent, spanIdOf, traceIdOf } from "../../src/core/trace-context.ts";
-import { noUsage } from "../../src/core/usage.ts";
-import { MAX_EVENTS } from "../../src/telemetry/open-span.ts";
-import { runIdGenerator } from "../../src/telemetry/run-ids.ts";
-import { MAX_CONTENT_BYTES } from "../../src/telemetry/span-content.ts";
-import { ATTRIBUTES, SPAN_EVENTS } from "../../src/telemetry/span-names.ts";
-import { traceRuns } from "../../src/telemetry/spans.ts";
-import { sampleTree } from "../../src/testing/sample-tree.ts";
-import type { Answer } from "../../src/testing/script.ts";
-import { after, calls, fails, hangs, refuses, says, stopsAtLength, uses } from "../../src/testing/steps.ts";
-import { assertGolden } from "../cli/golden.ts";
-import { outsideTree } from "../outside-tree.ts";
-import { openStage, type Stage, simpleTool } from "../requirements/support.ts";
-import { drawSpans, spansOf, type Traced, tracedProcess, traceProblems } from "./traced.ts";
+import { runIdGenerator } from "../../../../src/bridges/telemetry/run-ids.ts";
+import { MAX_CONTENT_BYTES } from "../../../../src/bridges/telemetry/span-content.ts";
+import { ATTRIBUTES, SPAN_EVENTS } from "../../../../src/bridges/telemetry/span-names.ts";
+import { traceRuns } from "../../../../src/bridges/telemetry/spans.ts";
+import { MAX_EVENTS } from "../../../../src/bridges/telemetry/traced-run.ts";
+import type { EventListener, StoredBody, StoredEvent } from "../../../../src/core/event.ts";
+import type { Message } from "../../../../src/core/message.ts";
+import type { RunHandle } from "../../../../src/core/runtime.ts";
+import { parseTraceparent, spanIdOf, traceIdOf } from "../../../../src/core/trace-context.ts";
+import { noUsage } from "../../../../src/core/usage.ts";
+import { sampleTree } from "../../../../src/testing/sample-tree.ts";
+import {
+  type Answer,
+  after,
+  calls,
+  fails,
+  hangs,
+  refuses,
+  says,
+  stopsAtLength,
+  uses,
+} from "../../../../src/testing/steps.ts";
+import { assertGolden } from "../../../support/app/cli/golden.ts";
+import {
+  drawSpans,
+  spansOf,
+  type Traced,
+  tracedProcess,
+  traceProblems,
+} from "../../../support/bridges/telemetry/traced.ts";
+import { externalTree } from "../../../support/external-tree.ts";
+import { openStage, type Stage, simpleTool } from "../../../support/requirements/support.ts";
 
 const GIVEN = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
@@ -107,7 +122,11 @@ suite("F2: the spans of a tree", () => {
     const traced = tracedProcess();
     const stage = await richRun(traced);
     assert.deepEqual(traceProblems(traced.spans, stored(stage)), []);
-    assertGolden("spans.txt", drawSpans(traced.spans).split("\n"), join(import.meta.dirname, "golden"));
+    assertGolden(
+      "spans.txt",
+      drawSpans(traced.spans).split("\n"),
+      join(import.meta.dirname, "../../../support/bridges/telemetry/golden"),
+    );
     const traces = new Set(traced.spans.map((span) => span.spanContext().traceId));
     assert.deepEqual([...traces], [traceIdOf(stage.events[0]?.runId ?? "")]);
   });
@@ -115,7 +134,7 @@ suite("F2: the spans of a tree", () => {
   test("F2: use no name that the table lacks, and no text of people or models unless content is captured", async () => {
     const seen = { off: tracedProcess(), on: tracedProcess({ captureContent: true, observationType: true }) };
     for (const traced of Object.values(seen)) await richRun(traced);
-    const tree = outsideTree();
+    const tree = externalTree();
     for (const event of tree.events) for (const { onEvent } of Object.values(seen)) onEvent(event);
     for (const span of [...seen.off.spans, ...seen.on.spans]) {
       for (const name of Object.keys(span.attributes)) assert.ok(Object.hasOwn(ATTRIBUTES, name), name);
@@ -152,9 +171,13 @@ suite("F2: the spans of a tree", () => {
     );
   });
 
-  test("F2: an agent outside is a client span, and what it does by itself lies under it", () => {
-    const { events } = outsideTree();
-    assertGolden("spans-outside.txt", drawSpans(spansOf(events)).split("\n"), join(import.meta.dirname, "golden"));
+  test("F2: an external agent is a client span, and what it does by itself lies under it", () => {
+    const { events } = externalTree();
+    assertGolden(
+      "spans-outside.txt",
+      drawSpans(spansOf(events)).split("\n"),
+      join(import.meta.dirname, "../../../support/bridges/telemetry/golden"),
+    );
     assert.deepEqual(traceProblems(spansOf(events), events), []);
   });
 
@@ -224,7 +247,11 @@ suite("F2: the spans of a tree", () => {
     );
     await hung.end(other);
     assert.deepEqual(traceProblems(traced.spans, [...stored(stage), ...stored(hung)]), []);
-    assertGolden("spans-cancelled.txt", drawSpans(traced.spans).split("\n"), join(import.meta.dirname, "golden"));
+    assertGolden(
+      "spans-cancelled.txt",
+      drawSpans(traced.spans).split("\n"),
+      join(import.meta.dirname, "../../../support/bridges/telemetry/golden"),
+    );
   });
 
   test("F2: tokens that only the end of a run knows are on its open turn, else on a span that says so", () => {
@@ -252,7 +279,7 @@ suite("F2: the spans of a tree", () => {
 });
 
 suite("F2: a tree that two processes worked on", () => {
-  const file = join(import.meta.dirname, "../golden/traced-1.json");
+  const file = join(import.meta.dirname, "../../../golden/traced-1.json");
   const journal: StoredEvent[] = JSON.parse(readFileSync(file, "utf8")).events;
   const restart = journal.findIndex(({ type }) => type === "resume");
   const lives = [journal.slice(0, restart), journal.slice(restart)];
@@ -265,7 +292,11 @@ suite("F2: a tree that two processes worked on", () => {
       new Set(spans.map((span) => span.spanContext().traceId)),
       new Set([parseTraceparent(GIVEN)?.traceId]),
     );
-    assertGolden("spans-resumed.txt", drawSpans(spans).split("\n"), join(import.meta.dirname, "golden"));
+    assertGolden(
+      "spans-resumed.txt",
+      drawSpans(spans).split("\n"),
+      join(import.meta.dirname, "../../../support/bridges/telemetry/golden"),
+    );
     const runs = (of: readonly ReadableSpan[]) => of.filter(({ name }) => name.startsWith("invoke_agent")).length;
     assert.deepEqual([runs(first), runs(second)], [0, 2]);
   });
@@ -364,7 +395,7 @@ suite("F2: any provider", () => {
   });
 
   test("F2: sous/otel can be required, as a program in CommonJS does", () => {
-    const { traceRuns: required } = createRequire(import.meta.url)("../../src/otel.ts");
+    const { traceRuns: required } = createRequire(import.meta.url)("../../../../src/otel.ts");
     assert.equal(required, traceRuns);
   });
 

@@ -2,14 +2,14 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Store } from "../../src/core/store.ts";
-import type { Tally, Totals } from "../../src/core/totals.ts";
-import { noUsage } from "../../src/core/usage.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { createRegistry } from "../../src/telemetry/registry.ts";
-import { measureStore } from "../../src/telemetry/totals-metrics.ts";
-import { sampleTree } from "../../src/testing/sample-tree.ts";
-import { samplesOf } from "./metric-text.ts";
+import { createRegistry } from "../../../../src/bridges/telemetry/registry.ts";
+import { measureStore } from "../../../../src/bridges/telemetry/totals-metrics.ts";
+import type { Store } from "../../../../src/core/store.ts";
+import type { Tally, Totals } from "../../../../src/core/totals.ts";
+import { noUsage } from "../../../../src/core/usage.ts";
+import { openMemoryStore } from "../../../../src/storage/store/memory.ts";
+import { sampleTree } from "../../../../src/testing/sample-tree.ts";
+import { samplesOf } from "../../../support/bridges/telemetry/metric-text.ts";
 
 const ENDED: Tally = {
   kind: "run",

@@ -2,12 +2,12 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { createDeadlines } from "../../src/budget/deadlines.ts";
-import type { Clock, Deadline } from "../../src/core/clock.ts";
-import { between, seededRandom } from "../../src/testing/world.ts";
+import type { Clock, Deadline } from "../../../../src/core/clock.ts";
+import { createDeadlines } from "../../../../src/runtime/budget/deadlines.ts";
+import { between, seededRandom } from "../../../../src/testing/world.ts";
 
 suite("deadlines", () => {
-  test("are called in the order they are due, equals in the order they were set, each once", () => {
+  test("deadlines are called in the order they are due, equals in the order they were set, each once", () => {
     const { clock, deadlines, due } = setUp();
     for (const [name, milliseconds] of [
       ["c", 300],
@@ -38,7 +38,7 @@ suite("deadlines", () => {
     assert.deepEqual([clock.timers.size, clock.set], [0, 1]);
   });
 
-  test("that were disposed are not called, nor called again by a second disposal", () => {
+  test("deadlines that were disposed are not called, nor called again by a second disposal", () => {
     const { clock, deadlines, due } = setUp();
     const dropped = deadlines.add(100, () => due.push("dropped"));
     const other = deadlines.add(100, () => due.push("other"));
@@ -50,7 +50,7 @@ suite("deadlines", () => {
     assert.deepEqual([dropped.remaining(), other.remaining()], [0, 0]);
   });
 
-  test("may be disposed by an earlier one in the same moment", () => {
+  test("deadlines may be disposed by an earlier one in the same moment", () => {
     const { clock, deadlines, due } = setUp();
     let second: Deadline | undefined;
     deadlines.add(100, () => second?.[Symbol.dispose]());
@@ -83,7 +83,7 @@ suite("deadlines", () => {
     assert.deepEqual([due, clock.timers.size], [["at 2100"], 0]);
   });
 
-  test("that are paused can be disposed", () => {
+  test("deadlines that are paused can be disposed", () => {
     const { clock, deadlines } = setUp();
     const deadline = deadlines.add(100, () => assert.fail("disposed"));
     deadline.pause();
@@ -93,7 +93,7 @@ suite("deadlines", () => {
     assert.equal(clock.timers.size, 0);
   });
 
-  test("over 2^31 milliseconds away are reached in steps a timer can take, and one for ever needs no timer", () => {
+  test("deadlines over 2^31 milliseconds away are reached in steps a timer can take, and one for ever needs no timer", () => {
     const { clock, deadlines, due } = setUp();
     deadlines.add(Number.POSITIVE_INFINITY, () => due.push("never"));
     assert.equal(clock.timers.size, 0);
@@ -104,7 +104,7 @@ suite("deadlines", () => {
     assert.deepEqual([due, clock.longest], [[`at ${2 ** 32}`], 2 ** 31 - 1]);
   });
 
-  test("of no time at all are called by the timer, not at once, and one that sets itself again does not spin", () => {
+  test("deadlines of no time at all are called by the timer, not at once, and one that sets itself again does not spin", () => {
     const { clock, deadlines, due } = setUp();
     const again = (): void => {
       due.push("again");
@@ -118,7 +118,7 @@ suite("deadlines", () => {
     assert.deepEqual(due, ["again", "again", "again"]);
   });
 
-  test("that throw do not stop the others", () => {
+  test("deadlines that throw do not stop the others", () => {
     const { clock, deadlines, due } = setUp();
     deadlines.add(100, () => {
       throw new Error("a fault of the callback");
@@ -139,7 +139,7 @@ suite("deadlines", () => {
   });
 
   for (const seed of [7, Math.floor(Math.random() * 2 ** 31)]) {
-    test(`are due exactly when a plain list says so, whatever is added, paused and removed (seed ${seed})`, () => {
+    test(`deadlines are due exactly when a plain list says so, whatever is added, paused and removed (seed ${seed})`, () => {
       const random = seededRandom(seed);
       const { clock, deadlines } = setUp();
       const live = new Map<Deadline, { left: number; paused: boolean }>();

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { runEightSiblings, type SiblingFigures } from "../figures/eight-siblings.ts";
+import { runEightSiblings, type SiblingFigures } from "../../../figures/eight-siblings.ts";
 
 const SEEDS = 100;
 

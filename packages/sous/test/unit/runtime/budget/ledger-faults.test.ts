@@ -2,9 +2,20 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { openLedger } from "../../src/budget/ledger.ts";
-import { importWithout, type Mutation } from "../mutation.ts";
-import { ask, lend, need, open, queue, spend, start, stateOf, tokens, waitToStart } from "./ledger-runs.ts";
+import { openLedger } from "../../../../src/runtime/budget/ledger.ts";
+import { importWithout, type Mutation } from "../../../support/mutation.ts";
+import {
+  ask,
+  lend,
+  need,
+  open,
+  queue,
+  spend,
+  start,
+  stateOf,
+  tokens,
+  waitToStart,
+} from "../../../support/runtime/budget/ledger-runs.ts";
 
 type Open = typeof openLedger;
 
@@ -110,7 +121,7 @@ suite("in the ledger", () => {
   for (const { rule, mutation, outcome, without, run } of CASES) {
     test(rule, async () => {
       assert.equal(await run(openLedger), outcome);
-      const url = import.meta.resolve("../../src/budget/ledger.ts");
+      const url = import.meta.resolve("../../../../src/runtime/budget/ledger.ts");
       const mutant = await importWithout<{ openLedger: Open }>(url, mutation);
       assert.equal(await run(mutant.openLedger), without);
     });

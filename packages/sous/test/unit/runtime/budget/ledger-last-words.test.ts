@@ -2,12 +2,23 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { ask, begin, exceeds, lend, need, open, queue, spend, stateOf, tokens } from "./ledger-runs.ts";
+import {
+  ask,
+  begin,
+  exceeds,
+  lend,
+  need,
+  open,
+  queue,
+  spend,
+  stateOf,
+  tokens,
+} from "../../../support/runtime/budget/ledger-runs.ts";
 
 const CLOSING = { closing: { enoughOutput: 500 } };
 
 suite("the reserve for last words", () => {
-  test("is kept from the first answer on, out of what that answer's lease gives back", () => {
+  test("the reserve for last words is kept from the first answer on, out of what that answer's lease gives back", () => {
     const account = open({ tokens: 10_000 });
     const { first, holding } = begin(account, "run", need(1_000));
     assert.deepEqual(account.left(), { tokens: 8_000 }, "none before the first answer");
@@ -17,14 +28,14 @@ suite("the reserve for last words", () => {
     assert.deepEqual(account.left(), { tokens: 8_800 });
   });
 
-  test("is what there is when the answer gives back too little, and never more", () => {
+  test("the reserve for last words is what there is when the answer gives back too little, and never more", () => {
     const account = open({ tokens: 10_000 });
     spend(begin(account, "run", need(1_000)).first, 1_900, tokens(700));
     assert.equal(account.holdings()[0]?.kept.tokens, 100);
     assert.deepEqual(account.left(), { tokens: 8_000 });
   });
 
-  test("grows with the next call in one step: both or neither", async () => {
+  test("the reserve for last words grows with the next call in one step: both or neither", async () => {
     const account = open({ tokens: 6_000 });
     const run = account.enter("run");
     spend(lend(run, need(1_000)), 1_900, tokens(700));
@@ -37,7 +48,7 @@ suite("the reserve for last words", () => {
     assert.deepEqual(account.left(), { tokens: 1_900 });
   });
 
-  test("does not shrink when a later answer would need less", () => {
+  test("the reserve for last words does not shrink when a later answer would need less", () => {
     const account = open({ tokens: 10_000 });
     const run = account.enter("run");
     spend(lend(run, need(1_000)), 1_200, tokens(700));
@@ -45,7 +56,7 @@ suite("the reserve for last words", () => {
     assert.equal(account.holdings()[0]?.kept.tokens, 700);
   });
 
-  test("pays for the last call when nothing else is free", () => {
+  test("the reserve for last words pays for the last call when nothing else is free", () => {
     const account = open({ tokens: 2_000 });
     const run = account.enter("run");
     spend(lend(run, need(500)), 800, tokens(700));
@@ -58,7 +69,7 @@ suite("the reserve for last words", () => {
     assert.deepEqual(account.left(), { tokens: 200 });
   });
 
-  test("pays for the last call also behind an older run that is short", async () => {
+  test("the reserve for last words pays for the last call also behind an older run that is short", async () => {
     const account = open({ tokens: 10_000 });
     const [older, younger] = [account.enter("older"), account.enter("younger")];
     for (const run of [older, younger]) spend(lend(run, need(100, { outputCap: 4_000 })), 2_000, tokens(2_000));
@@ -68,7 +79,7 @@ suite("the reserve for last words", () => {
     assert.equal(await stateOf(waiting), "waits");
   });
 
-  test("is not taken by a last call that costs more: that waits like any call for the rest", async () => {
+  test("the reserve for last words is not taken by a last call that costs more: that waits like any call for the rest", async () => {
     const account = open({ tokens: 5_000 });
     const [busy, run] = [account.enter("busy"), account.enter("run")];
     const lease = lend(busy, need(1_000));
@@ -80,7 +91,7 @@ suite("the reserve for last words", () => {
     assert.equal((await last).outputCap, 500);
   });
 
-  test("of a run that waits is not waited for while others move, and comes back when it ends", async () => {
+  test("the reserve for last words of a run that waits is not waited for while others move, and comes back when it ends", async () => {
     const account = open({ tokens: 5_000 });
     const [first, second] = [account.enter("first"), account.enter("second")];
     for (const run of [first, second]) spend(lend(run, need(100)), 500, tokens(600));
@@ -91,7 +102,7 @@ suite("the reserve for last words", () => {
     assert.equal((await waiting).outputCap, 650, "nothing is in flight any more");
   });
 
-  test("is none with stop: an answer keeps nothing that is not asked for", () => {
+  test("the reserve for last words is none with stop: an answer keeps nothing that is not asked for", () => {
     const account = open({ tokens: 5_000 });
     const run = account.enter("run");
     spend(lend(run, need(100)), 500);
@@ -99,7 +110,7 @@ suite("the reserve for last words", () => {
     assert.ok(!(ask(run, need(100)) instanceof Promise));
   });
 
-  test("is counted in money where money is limited", () => {
+  test("the reserve for last words is counted in money where money is limited", () => {
     const account = open({ costUsd: 1 });
     const run = account.enter("run");
     const price = { input: 3, output: 15 };

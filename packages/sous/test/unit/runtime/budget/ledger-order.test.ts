@@ -2,12 +2,23 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import type { LimitState } from "../../src/core/limits.ts";
-import { Scope } from "../../src/core/scope.ts";
-import { begin, exceeds, lend, need, open, queue, spend, stateOf, tokens, waitToStart } from "./ledger-runs.ts";
+import type { LimitState } from "../../../../src/core/limits.ts";
+import { Scope } from "../../../../src/core/scope.ts";
+import {
+  begin,
+  exceeds,
+  lend,
+  need,
+  open,
+  queue,
+  spend,
+  stateOf,
+  tokens,
+  waitToStart,
+} from "../../../support/runtime/budget/ledger-runs.ts";
 
 suite("a call that does not fit", () => {
-  test("does not hold up those who need nothing of the limit it waits for", async () => {
+  test("a call that does not fit does not hold up those who need nothing of the limit it waits for", async () => {
     const account = open({ tokens: 1_000_000, costUsd: 0.05 });
     const price = { input: 3, output: 15 };
     using _inFlight = lend(account.enter("dear"), need(1_000, { price, outputCap: 2_000 }));
@@ -16,7 +27,7 @@ suite("a call that does not fit", () => {
     assert.equal(await stateOf(waiting), "waits");
   });
 
-  test("waits for a call in flight and gets its full cap, not what is free sooner", async () => {
+  test("a call that does not fit waits for a call in flight and gets its full cap, not what is free sooner", async () => {
     const account = open({ tokens: 10_000 });
     const [one, two] = [lend(account.enter("one"), need(3_000)), lend(account.enter("two"), need(4_000))];
     const third = queue(account.enter("third"), need(2_500));
@@ -26,7 +37,7 @@ suite("a call that does not fit", () => {
     assert.equal((await third).outputCap, 1_000);
   });
 
-  test("is told once what it waits for, and its run shows it", async () => {
+  test("a call that does not fit is told once what it waits for, and its run shows it", async () => {
     const account = open({ tokens: 2_000 });
     const first = lend(account.enter("first"), need(500));
     const told: LimitState[] = [];
@@ -41,7 +52,7 @@ suite("a call that does not fit", () => {
     assert.equal(await stateOf(behind), "waits");
   });
 
-  test("gets what there is when nothing is in flight and the run that settled last has taken its next step", async () => {
+  test("a call that does not fit gets what there is when nothing is in flight and the run that settled last has taken its next step", async () => {
     const account = open({ tokens: 2_000 });
     const older = account.enter("older");
     const first = lend(older, need(400));
@@ -52,7 +63,7 @@ suite("a call that does not fit", () => {
     assert.equal((await waiting).outputCap, 800);
   });
 
-  test("does not get what the run that settled last asks for in its next step", async () => {
+  test("a call that does not fit does not get what the run that settled last asks for in its next step", async () => {
     const account = open({ tokens: 2_000 });
     const older = account.enter("older");
     const first = lend(older, need(400));
@@ -62,7 +73,7 @@ suite("a call that does not fit", () => {
     assert.equal(await stateOf(waiting), "waits");
   });
 
-  test("is refused at once when the limit could never pay for it, also behind others", async () => {
+  test("a call that does not fit is refused at once when the limit could never pay for it, also behind others", async () => {
     const account = open({ tokens: 10_000 });
     using _ = lend(account.enter("first"), need(5_000));
     assert.throws(() => lend(account.enter("second"), need(9_901)), exceeds("16001/10000", "asked 10001"));
@@ -70,7 +81,7 @@ suite("a call that does not fit", () => {
     assert.equal(await stateOf(third), "waits");
   });
 
-  test("is refused at once when only what the runs above it keep could pay for it", () => {
+  test("a call that does not fit is refused at once when only what the runs above it keep could pay for it", () => {
     const account = open({ tokens: 10_000 });
     const [parent, other] = [account.enter("parent"), account.enter("other")];
     for (const run of [parent, other]) spend(lend(run, need(100, { outputCap: 3_000 })), 1_000, tokens(2_000));
@@ -78,7 +89,7 @@ suite("a call that does not fit", () => {
     void waitToStart(account, "child", need(5_900), { above: parent });
   });
 
-  test("is given up when its scope aborts, and the next in line is served", async () => {
+  test("a call that does not fit is given up when its scope aborts, and the next in line is served", async () => {
     const account = open({ tokens: 1_000 });
     using _ = lend(account.enter("first"), need(300, { outputCap: 100 }));
     const scope = new Scope();
@@ -91,7 +102,7 @@ suite("a call that does not fit", () => {
     assert.throws(() => lend(account.enter("late"), need(1), { scope }), reason);
   });
 
-  test("leaves no listener on its scope, however it ends", async () => {
+  test("a call that does not fit leaves no listener on its scope, however it ends", async () => {
     const account = open({ tokens: 1_500 });
     const scope = new CountingScope();
     const [one, two, three] = [account.enter("one"), account.enter("two"), account.enter("three")];
@@ -109,7 +120,7 @@ suite("a call that does not fit", () => {
 });
 
 suite("the order on a limit", () => {
-  test("is that of the starts of runs, not that of their calls", async () => {
+  test("the order on a limit is that of the starts of runs, not that of their calls", async () => {
     const account = open({ tokens: 3_000 });
     const [oldest, middle, youngest] = [account.enter("oldest"), account.enter("middle"), account.enter("youngest")];
     const first = lend(middle, need(1_500));
@@ -120,7 +131,7 @@ suite("the order on a limit", () => {
     assert.equal(await stateOf(late), "granted");
   });
 
-  test("is not changed by a small call that would fit: no run overtakes where an earlier one is short", async () => {
+  test("the order on a limit is not changed by a small call that would fit: no run overtakes where an earlier one is short", async () => {
     const account = open({ tokens: 10_000 });
     using _ = lend(account.enter("busy"), need(6_000));
     const large = queue(account.enter("large"), need(5_000));
@@ -129,7 +140,7 @@ suite("the order on a limit", () => {
     assert.deepEqual([await stateOf(large), await stateOf(small), await stateOf(child)], ["waits", "waits", "waits"]);
   });
 
-  test("holds up only those who draw on the limit that is short", () => {
+  test("the order on a limit holds up only those who draw on the limit that is short", () => {
     const root = open({ tokens: 100_000 });
     const narrow = root.open({ tokens: 5_000 }, { path: "narrow", above: undefined });
     const other = root.open({ tokens: 50_000 }, { path: "other", above: undefined });
@@ -140,7 +151,7 @@ suite("the order on a limit", () => {
     lend(root.enter("root"), need(4_000));
   });
 
-  test("holds on a limit above also for one that waits for its own share first", async () => {
+  test("the order holds on a limit above also for a run that waits for its own share first", async () => {
     const root = open({ tokens: 10_000 });
     const narrow = root.open({ tokens: 5_000 }, { path: "narrow", above: undefined });
     const first = lend(narrow.enter("narrow/1"), need(3_500));
@@ -153,7 +164,7 @@ suite("the order on a limit", () => {
     assert.deepEqual([await stateOf(waiting), await stateOf(late)], ["granted", "granted"]);
   });
 
-  test("puts children that wait to start behind live runs, and among themselves by their calls", async () => {
+  test("the order on a limit puts children that wait to start behind live runs, and among themselves by their calls", async () => {
     const account = open({ tokens: 2_500 });
     const parent = account.enter("parent");
     const first = lend(parent, need(500));
@@ -167,7 +178,7 @@ suite("the order on a limit", () => {
 });
 
 suite("a lease that is given back for a larger one", () => {
-  test("is not had by a younger run in between", async () => {
+  test("a lease that is given back for a larger one is not had by a younger run in between", async () => {
     const account = open({ tokens: 3_000 });
     const older = account.enter("older");
     const small = lend(older, need(500));
@@ -178,7 +189,7 @@ suite("a lease that is given back for a larger one", () => {
     assert.equal(await stateOf(younger), "granted");
   });
 
-  test("leaves its run first in line where even that is too little now", async () => {
+  test("a lease that is given back for a larger one leaves its run first in line where even that is too little now", async () => {
     const account = open({ tokens: 4_000 });
     using other = lend(account.enter("other"), need(100));
     const older = account.enter("older");

@@ -2,15 +2,27 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { openLedger } from "../../src/budget/ledger.ts";
-import { Slots } from "../../src/budget/run-slots.ts";
-import { BudgetExceeded, ToolFailure } from "../../src/core/errors.ts";
-import { Scope } from "../../src/core/scope.ts";
-import { importWithout } from "../mutation.ts";
-import { begin, exceeds, lend, need, open, queue, spend, start, stateOf, tokens, waitToStart } from "./ledger-runs.ts";
+import { BudgetExceeded, ToolFailure } from "../../../../src/core/errors.ts";
+import { Scope } from "../../../../src/core/scope.ts";
+import { openLedger } from "../../../../src/runtime/budget/ledger.ts";
+import { Slots } from "../../../../src/runtime/budget/run-slots.ts";
+import { importWithout } from "../../../support/mutation.ts";
+import {
+  begin,
+  exceeds,
+  lend,
+  need,
+  open,
+  queue,
+  spend,
+  start,
+  stateOf,
+  tokens,
+  waitToStart,
+} from "../../../support/runtime/budget/ledger-runs.ts";
 
 suite("a child", () => {
-  test("starts with its slot and its first call paid", () => {
+  test("a child starts with its slot and its first call paid", () => {
     const account = open({ tokens: 5_000 }, 1);
     const { first, holding, slot } = begin(account, "child", need(1_000));
     assert.equal(first.outputCap, 1_000);
@@ -21,7 +33,7 @@ suite("a child", () => {
     begin(account, "next", need(1_000));
   });
 
-  test("that waits for a slot holds no budget", async () => {
+  test("a child that waits for a slot holds no budget", async () => {
     const account = open({ tokens: 5_000 }, 1);
     const running = begin(account, "running", need(500));
     const waiting = waitToStart(account, "waiting", need(500));
@@ -33,7 +45,7 @@ suite("a child", () => {
     assert.deepEqual(account.left(), { tokens: 2_900 });
   });
 
-  test("that waits for budget holds no slot", async () => {
+  test("a child that waits for budget holds no slot", async () => {
     const root = open({}, 1);
     const limited = root.open({ tokens: 2_000 }, { path: "limited", above: undefined });
     using _ = lend(limited.enter("busy"), need(900));
@@ -42,7 +54,7 @@ suite("a child", () => {
     assert.equal(await stateOf(waiting), "waits");
   });
 
-  test("that waits for budget is told so, one that waits for a slot is not", () => {
+  test("a child that waits for budget is told so, one that waits for a slot is not", () => {
     const account = open({ tokens: 3_000 }, 2);
     const told: string[] = [];
     begin(account, "one", need(900));
@@ -53,7 +65,7 @@ suite("a child", () => {
     assert.deepEqual(told, ["two"]);
   });
 
-  test("gets its full cap or waits, and less only when nothing is in flight", async () => {
+  test("a child gets its full cap or waits, and less only when nothing is in flight", async () => {
     const account = open({ tokens: 3_000 });
     const one = begin(account, "one", need(900));
     const two = waitToStart(account, "two", need(900));
@@ -63,7 +75,7 @@ suite("a child", () => {
     assert.equal((await two).first?.outputCap, 600);
   });
 
-  test("that could never be paid is refused at once, with no slot free and others before it", () => {
+  test("a child that could never be paid is refused at once, with no slot free and others before it", () => {
     const account = open({ tokens: 3_000 }, 1);
     begin(account, "one", need(900));
     void waitToStart(account, "two", need(900));
@@ -78,7 +90,7 @@ suite("a child", () => {
     assert.equal(isTold, true);
   });
 
-  test("that is stopped while it waits to start leaves nothing behind, and the next one starts", async () => {
+  test("a child that is stopped while it waits to start leaves nothing behind, and the next one starts", async () => {
     const account = open({ tokens: 5_000 }, 1);
     const running = begin(account, "running", need(500));
     const scope = new Scope();
@@ -97,7 +109,7 @@ suite("a child", () => {
     assert.throws(() => start(account, "late", need(500), { scope }), reason);
   });
 
-  test("without limits waits for a slot only, in its turn", async () => {
+  test("a child without limits waits for a slot only, in its turn", async () => {
     const account = open({}, 1);
     const first = begin(account, "first", need(500));
     const [second, third] = [waitToStart(account, "second", need(500)), waitToStart(account, "third", undefined)];
@@ -107,14 +119,14 @@ suite("a child", () => {
     assert.deepEqual([await stateOf(third), account.holdings()], ["granted", []]);
   });
 
-  test("that is resumed after a restart need not begin with a call", () => {
+  test("a child that is resumed after a restart need not begin with a call", () => {
     const account = open({ tokens: 100 });
     const { first } = begin(account, "resumed", undefined);
     assert.equal(first, undefined);
     assert.deepEqual(account.left(), { tokens: 100 });
   });
 
-  test("C8: is refused at once when no slot is free and the tree is told to refuse", () => {
+  test("C8: a child is refused at once when no slot is free and the tree is told to refuse", () => {
     const account = openLedger({ tokens: 9_000 }, { slots: new Slots(1, "refuse") });
     begin(account, "one", need(500));
     const sentence =
@@ -125,7 +137,7 @@ suite("a child", () => {
 });
 
 suite("a parent", () => {
-  test("waits for a child from the moment it stands in the line until the child has ended", async () => {
+  test("a parent waits for a child from the moment it stands in the line until the child has ended", async () => {
     const account = open({ tokens: 6_000 });
     const [parent, other] = [account.enter("parent"), account.enter("other")];
     spend(lend(other, need(100, { outputCap: 3_900 })), 1_000, tokens(2_000));
@@ -138,7 +150,7 @@ suite("a parent", () => {
     assert.equal(await stateOf(waiting), "granted");
   });
 
-  test("moves before its refused child leaves others alone with it, so that only the child is refused", async () => {
+  test("a parent moves before its refused child leaves others alone with it, so that only the child is refused", async () => {
     assert.equal(await stateOf(olderBesideAChild(openLedger)), "waits");
   });
 
@@ -147,12 +159,12 @@ suite("a parent", () => {
       guard: "queue-before-wait",
       replace: "if (callId !== undefined) holder.above?.wait(callId)[Symbol.dispose]();\nthis.#starters.push(waiter);",
     };
-    const url = import.meta.resolve("../../src/budget/ledger.ts");
-    const mutant = await importWithout<typeof import("../../src/budget/ledger.ts")>(url, mutation);
+    const url = import.meta.resolve("../../../../src/runtime/budget/ledger.ts");
+    const mutant = await importWithout<typeof import("../../../../src/runtime/budget/ledger.ts")>(url, mutation);
     assert.equal(await stateOf(olderBesideAChild(mutant.openLedger)), "refused");
   });
 
-  test("in the background does not wait for its child", async () => {
+  test("a parent does not wait for its child in the background", async () => {
     const account = open({ tokens: 6_000 });
     const [parent, other] = [account.enter("parent"), account.enter("other")];
     for (const run of [parent, other]) spend(lend(run, need(100, { outputCap: 2_500 })), 1_000, tokens(1_000));

@@ -2,18 +2,18 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { openLedger } from "../../src/budget/ledger.ts";
-import { Slots } from "../../src/budget/run-slots.ts";
-import { BudgetExceeded, UserError } from "../../src/core/errors.ts";
-import type { LimitState } from "../../src/core/limits.ts";
-import type { Price } from "../../src/core/usage.ts";
-import { begin, exceeds, lend, need, open, queue, spend, tokens } from "./ledger-runs.ts";
+import { BudgetExceeded, UserError } from "../../../../src/core/errors.ts";
+import type { LimitState } from "../../../../src/core/limits.ts";
+import type { Price } from "../../../../src/core/usage.ts";
+import { openLedger } from "../../../../src/runtime/budget/ledger.ts";
+import { Slots } from "../../../../src/runtime/budget/run-slots.ts";
+import { begin, exceeds, lend, need, open, queue, spend, tokens } from "../../../support/runtime/budget/ledger-runs.ts";
 
 const PRICE: Price = { input: 3, output: 15, cachedInput: 0.3, cacheWrite: 3.75 };
 
 suite("an account", () => {
-  test("without limits lends one shared lease at once and counts nothing", () => {
-    const account = open({ seconds: 60, executions: 3 });
+  test("an account without limits lends one shared lease at once and counts nothing", () => {
+    const account = open({ durationMs: 60_000, executions: 3 });
     const run = account.enter("run");
     const lease = lend(run, need(1_000_000));
     assert.equal(account.isMetered, false);
@@ -38,7 +38,7 @@ suite("an account", () => {
     assert.deepEqual(account.left(), { tokens: 8_800 });
   });
 
-  test("when nothing is in flight, lowers the output cap to what is left, down to the least and exactly at the limit", () => {
+  test("an account in which nothing is in flight lowers the output cap to what is left, down to the least and exactly at the limit", () => {
     const call = need(1_000, { outputCap: 4_096, minOutput: 512 });
     const account = open({ tokens: 2_000 });
     assert.equal(lend(account.enter("run"), call).outputCap, 1_000);
@@ -47,12 +47,12 @@ suite("an account", () => {
     assert.throws(() => lend(open({ tokens: 1_511 }).enter("run"), call), exceeds("1512/1511"));
   });
 
-  test("does not ask for more than the cap when the cap is below the least", () => {
+  test("an account does not ask for more than the cap when the cap is below the least", () => {
     const call = need(1_000, { outputCap: 100, minOutput: 512 });
     assert.equal(lend(open({ tokens: 1_100 }).enter("run"), call).outputCap, 100);
   });
 
-  test("counts what a call took beyond its reservation in full", () => {
+  test("an account counts what a call took beyond its reservation in full", () => {
     const account = open({ tokens: 1_000 });
     const run = account.enter("run");
     spend(lend(run, need(100, { outputCap: 100 })), 1_400);
@@ -60,7 +60,7 @@ suite("an account", () => {
     assert.throws(() => lend(run, need(10, { outputCap: 5, minOutput: 5 })), exceeds("1415/1000"));
   });
 
-  test("settles a lease once, and disposing it unsettled gives everything back", () => {
+  test("an account settles a lease once, and disposing it unsettled gives everything back", () => {
     const account = open({ tokens: 1_000 });
     const run = account.enter("run");
     const settled = lend(run, need(100, { outputCap: 200 }));
@@ -74,26 +74,26 @@ suite("an account", () => {
     assert.deepEqual(account.left(), { tokens: 950 });
   });
 
-  test("counts a usage that is not a number as all that was reserved", () => {
+  test("an account counts a usage that is not a number as all that was reserved", () => {
     const account = open({ tokens: 1_000 });
     spend(lend(account.enter("run"), need(100, { outputCap: 200 })), Number.NaN);
     assert.deepEqual(account.left(), { tokens: 700 });
   });
 
-  test("counts what was spent without a reservation", () => {
+  test("an account counts what was spent without a reservation", () => {
     const account = open({ tokens: 1_000, costUsd: 1 });
     account.charge({ tokens: 400, costUsd: 0.25 });
     assert.deepEqual(account.left(), { tokens: 600, costUsd: 0.75 });
   });
 
-  test("refuses a budget that is not a number from 0 up", () => {
+  test("an account refuses a budget that is not a number from 0 up", () => {
     assert.throws(() => open({ tokens: -1 }), new UserError("budget.tokens must be 0 or more; found -1"));
     assert.throws(() => open({ costUsd: Number.NaN }), new UserError("budget.costUsd must be 0 or more; found NaN"));
     assert.equal(open({ tokens: Number.POSITIVE_INFINITY }).isMetered, false);
     assert.throws(() => lend(open({ tokens: 0 }).enter("run"), need(1)), exceeds("101/0"));
   });
 
-  test("tells every limit from the top down with what is spent and reserved, and who holds what", () => {
+  test("an account tells every limit from the top down with what is spent and reserved, and who holds what", () => {
     const root = open({ tokens: 10_000, executions: 5 });
     const lead = root.open({ tokens: 5_000, costUsd: 1 }, { path: "lead", above: undefined });
     const run = lead.enter("lead");
@@ -115,7 +115,7 @@ suite("an account", () => {
     assert.deepEqual(root.holdings(), [{ path: "lead", inCall, kept, waitsFor: undefined }]);
   });
 
-  test("tells once for each limit that most of it is spent, with the run that came near it", () => {
+  test("an account tells once for each limit that most of it is spent, with the run that came near it", () => {
     const told: unknown[] = [];
     const onNear = ({ of, unit }: LimitState, path: string | undefined) => told.push([of, unit, path]);
     const account = openLedger({ tokens: 1_000 }, { slots: new Slots(1, "queue"), onNear });
@@ -129,14 +129,14 @@ suite("an account", () => {
 });
 
 suite("money", () => {
-  test("is reserved at the dearest tariff a prompt may meet, and the output is what it pays for", () => {
+  test("money is reserved at the dearest tariff a prompt may meet, and the output is what it pays for", () => {
     const account = open({ costUsd: 0.01 });
     // 1,000 tokens at $3.75 and 416 at $15 per million are 0.00999.
     assert.equal(lend(account.enter("run"), need(1_000, { outputCap: 4_096, price: PRICE })).outputCap, 416);
     assert.deepEqual(account.left(), { costUsd: 0.00001 });
   });
 
-  test("adds up exactly, whatever the fractions", () => {
+  test("money adds up exactly, whatever the fractions", () => {
     const account = open({ costUsd: 0.3 });
     const run = account.enter("run");
     for (let call = 0; call < 3; call++) {
@@ -145,7 +145,7 @@ suite("money", () => {
     assert.deepEqual(account.left(), { costUsd: 0 });
   });
 
-  test("is not overcharged by the noise of fractions exactly at the limit", () => {
+  test("money is not overcharged by the noise of fractions exactly at the limit", () => {
     // 0.07 × 1,000 is 70.00000000000001 in binary.
     const account = open({ costUsd: 0.007 });
     const call = need(100_000, { outputCap: 0, price: { input: 0.07, output: 1 } });
@@ -153,7 +153,7 @@ suite("money", () => {
     assert.deepEqual(account.left(), { costUsd: 0 });
   });
 
-  test("of an unknown price is not enforced, tokens are", () => {
+  test("a limit of money is not enforced for an unknown price, one of tokens is", () => {
     const account = open({ costUsd: 0.001, tokens: 5_000 });
     const run = account.enter("run");
     spend(lend(run, need(1_000, { outputCap: 500 })), 1_500);
@@ -163,7 +163,7 @@ suite("money", () => {
     assert.throws(() => lend(account.enter("other"), need(10_000)), exceeds("13100/5000"));
   });
 
-  test("that is spent refuses by its own sentence, with what is spent, reserved and asked", () => {
+  test("a limit of money refuses by its own sentence, with what is spent, reserved and asked", () => {
     const account = open({ costUsd: 0.5 });
     account.charge({ tokens: 0, costUsd: 0.4999 });
     assert.throws(
@@ -216,13 +216,13 @@ suite("a child's account", () => {
     root.open({ tokens: 8_400 }, below);
   });
 
-  test("without limits of its own is the account of its parent", () => {
+  test("a child's account without limits of its own is the account of its parent", () => {
     const root = open({ tokens: 10_000 });
     assert.equal(root.open({}, child), root);
-    assert.equal(root.open({ seconds: 5 }, child), root);
+    assert.equal(root.open({ durationMs: 5000 }, child), root);
   });
 
-  test("may be metered below one that is not, and its siblings are not", () => {
+  test("a child's account may be metered below one that is not, and its siblings are not", () => {
     const root = open({});
     const scout = root.open({ tokens: 1_000 }, child);
     assert.deepEqual([root.isMetered, scout.isMetered, root.open({}, child).isMetered], [false, true, false]);
@@ -242,7 +242,7 @@ suite("executions", () => {
     assert.throws(() => root.startExecution(), { message: "Execution limit reached: 5/5" });
   });
 
-  test("of a child that never started are taken back, here and above", () => {
+  test("executions of a child that never started are taken back, here and above", () => {
     const root = open({ executions: 1 });
     const lead = root.open({ executions: 1 }, { path: "lead", above: undefined });
     lead.startExecution();
@@ -250,7 +250,7 @@ suite("executions", () => {
     assert.deepEqual([root.left(), lead.left()], [{ executions: 1 }, { executions: 1 }]);
   });
 
-  test("are reserved while a child waits to start and spent once it has started", () => {
+  test("executions are reserved while a child waits to start and spent once it has started", () => {
     const root = open({ executions: 3 });
     root.startExecution();
     root.startExecution();
@@ -261,7 +261,7 @@ suite("executions", () => {
     assert.deepEqual(root.limits(), [{ of: "tree", unit: "executions", limit: 3, spent: 1, reserved: 0 }]);
   });
 
-  test("of a child that had started before a restart are counted, whatever is left", () => {
+  test("executions of a child that had started before a restart are counted, whatever is left", () => {
     const root = open({ executions: 1 });
     root.countExecution();
     root.countExecution();

@@ -2,9 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { PRICES, PRICES_AS_OF } from "../../src/budget/price-table.ts";
-import { priceOf } from "../../src/budget/prices.ts";
-import { costOf, noUsage } from "../../src/core/usage.ts";
+import { costOf, noUsage } from "../../../../src/core/usage.ts";
+import { PRICES, PRICES_AS_OF, priceOf } from "../../../../src/runtime/budget/prices.ts";
 
 test("a model is found by provider and name, with or without a version", () => {
   const sonnet = {

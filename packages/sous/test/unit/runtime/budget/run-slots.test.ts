@@ -2,13 +2,13 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { openLedger } from "../../src/budget/ledger.ts";
-import { Slots, wakeUp } from "../../src/budget/run-slots.ts";
-import { ToolFailure } from "../../src/core/errors.ts";
-import type { RunSlot } from "../../src/core/limits.ts";
-import { Scope } from "../../src/core/scope.ts";
-import { importWithout } from "../mutation.ts";
-import { begin, need, queue, spend, start, stateOf, tokens } from "./ledger-runs.ts";
+import { ToolFailure } from "../../../../src/core/errors.ts";
+import type { RunSlot } from "../../../../src/core/limits.ts";
+import { Scope } from "../../../../src/core/scope.ts";
+import { openLedger } from "../../../../src/runtime/budget/ledger.ts";
+import { Slots, wakeUp } from "../../../../src/runtime/budget/run-slots.ts";
+import { importWithout } from "../../../support/mutation.ts";
+import { begin, need, queue, spend, start, stateOf, tokens } from "../../../support/runtime/budget/ledger-runs.ts";
 
 const SCOPE = new Scope();
 
@@ -151,7 +151,7 @@ suite("run slots", () => {
 });
 
 suite("a run that waits for a slot", () => {
-  test("waits as the ledger sees it, so that another can be refused and give its slot up", async () => {
+  test("a run that waits for a slot waits as the ledger sees it, so that another can be refused and give its slot up", async () => {
     const { youngest, wake } = full(Slots);
     assert.equal(await stateOf(youngest), "waits", "the parent moves");
     const woken = wake();
@@ -159,7 +159,7 @@ suite("a run that waits for a slot", () => {
     assert.ok(woken instanceof Promise);
   });
 
-  test("moves while another of its calls runs", async () => {
+  test("a run that waits for a slot moves while another of its calls runs", async () => {
     const { youngest, parent, wake } = full(Slots);
     const tool = parent.runCall();
     using _ = parent.runCall();
@@ -170,8 +170,8 @@ suite("a run that waits for a slot", () => {
   });
 
   test("these tests notice a gate that does not say that a run waits for it", async () => {
-    const { Slots: Mutant } = await importWithout<typeof import("../../src/budget/run-slots.ts")>(
-      import.meta.resolve("../../src/budget/run-slots.ts"),
+    const { Slots: Mutant } = await importWithout<typeof import("../../../../src/runtime/budget/run-slots.ts")>(
+      import.meta.resolve("../../../../src/runtime/budget/run-slots.ts"),
       { guard: "wait-for-a-slot" },
     );
     const { youngest, wake } = full(Mutant);

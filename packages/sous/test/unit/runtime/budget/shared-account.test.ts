@@ -3,13 +3,13 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
-import { BudgetExceeded } from "../../src/core/errors.ts";
-import type { Holding, Lease } from "../../src/core/limits.ts";
-import { Scope } from "../../src/core/scope.ts";
+import { BudgetExceeded } from "../../../../src/core/errors.ts";
+import type { Holding, Lease } from "../../../../src/core/limits.ts";
+import { Scope } from "../../../../src/core/scope.ts";
 import { ask, child, keep, later, moment, NEVER, now, openProcesses, spent } from "./shared-trees.ts";
 
 suite("a tree that draws on a shared budget", () => {
-  test("takes from its own limit and from the purse, as much output as both can give", async () => {
+  test("a tree that draws on a shared budget takes from its own limit and from the books, as much output as both can give", async () => {
     const { here } = await openProcesses({ tokens: 1000 });
     const tree = here.tree({ tokens: 600 });
     using call = now(tree.enter("lead").reserve(ask(100, 10, 5000), NEVER));
@@ -21,7 +21,7 @@ suite("a tree that draws on a shared budget", () => {
     assert.deepEqual(await poor.shared.left(), { tokens: 0 });
   });
 
-  test("takes from both or from none", async () => {
+  test("a tree that draws on a shared budget takes from both or from none", async () => {
     const { here } = await openProcesses({ tokens: 1000 });
     const tree = here.tree({ tokens: 600 });
     assert.throws(() => tree.enter("lead").reserve(ask(700, 10), NEVER), exceeds("710/600"));
@@ -34,7 +34,7 @@ suite("a tree that draws on a shared budget", () => {
     );
   });
 
-  test("settles and gives back in both", async () => {
+  test("a tree that draws on a shared budget settles and gives back in its own limit and in the books", async () => {
     const { here } = await openProcesses({ tokens: 1000, costUsd: 1 });
     const tree = here.tree({ tokens: 600 });
     const run = tree.enter("lead");
@@ -48,7 +48,7 @@ suite("a tree that draws on a shared budget", () => {
     assert.deepEqual([tree.left(), await here.shared.left()], [{ tokens: 450 }, { tokens: 850, costUsd: 0.9995 }]);
   });
 
-  test("a purse that limits no calls does not cut their output, and counts them", async () => {
+  test("a shared budget that limits no calls does not cut their output, and counts them", async () => {
     const { here } = await openProcesses({ executions: 3 });
     const call = now(here.run().reserve(ask(100, 10, 5000), NEVER));
     assert.equal(call.outputCap, Number.POSITIVE_INFINITY);
@@ -71,7 +71,7 @@ suite("a tree that draws on a shared budget", () => {
     assert.deepEqual([tree.left(), await here.shared.left()], [{ executions: 2 }, { executions: 1 }]);
   });
 
-  test("what it had spent before a restart counts for itself alone: the purse knows of it", async () => {
+  test("what a tree had spent before a restart counts for itself alone: the books know of it", async () => {
     const { here } = await openProcesses({ tokens: 1000, executions: 3 });
     const tree = here.tree({ tokens: 600, executions: 2 });
     tree.charge(spent(100));
@@ -80,7 +80,7 @@ suite("a tree that draws on a shared budget", () => {
     assert.deepEqual(await here.shared.left(), { tokens: 1000, executions: 3 });
   });
 
-  test("tells every tree once that most of the shared limit is spent, also one that starts later", async () => {
+  test("every tree that draws on a shared budget is told once that most of it is spent, also one that starts later", async () => {
     const { here } = await openProcesses({ tokens: 1000 });
     const [one, two] = [here.run(), here.run()];
     now(one.reserve(ask(700, 100), NEVER)).settle(spent(800));
@@ -170,7 +170,7 @@ suite("waiting for a shared budget", () => {
     assert.deepEqual(await here.shared.left(), { tokens: 999 });
   });
 
-  test("where others tell, it is served without time passing, and asked for once a second", async () => {
+  test("where others tell, a run that waits for a shared budget is served without time passing, and asked for once a second", async () => {
     const { here, clock, another } = await openProcesses({ tokens: 1000 });
     const there = await another();
     const elsewhere = now(there.run().reserve(ask(600, 100), NEVER));
@@ -277,7 +277,7 @@ suite("who is refused when nothing moves", () => {
 });
 
 suite("last words on a shared budget", () => {
-  test("are reserved in the purse too: no other run can spend them", async () => {
+  test("last words on a shared budget are reserved in the books too: no other run can spend them", async () => {
     const { here, another } = await openProcesses({ tokens: 1000 });
     const there = await another();
     const run = here.run();
@@ -292,7 +292,7 @@ suite("last words on a shared budget", () => {
     assert.deepEqual(await here.shared.left(), { tokens: 60 });
   });
 
-  test("are served behind a run of another process that is short", async () => {
+  test("last words on a shared budget are served behind a run of another process that is short", async () => {
     const { here, another } = await openProcesses({ tokens: 1000 });
     const there = await another();
     const run = here.run();

@@ -2,15 +2,15 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { SharedBudgetAlarm } from "../../src/budget/shared-budget-alarm.ts";
-import type { PursePort } from "../../src/core/shared-budget.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { VirtualClock } from "../../src/testing/virtual-clock.ts";
+import type { SharedBudgetPort } from "../../../../src/core/shared-budget.ts";
+import { SharedBudgetAlarm } from "../../../../src/runtime/budget/shared-budget-alarm.ts";
+import { openMemoryStore } from "../../../../src/storage/store/memory.ts";
+import { VirtualClock } from "../../../../src/testing/world.ts";
 
 test("a process listens for news only while a run waits, and asks often again after a pause", () => {
   const clock = new VirtualClock(0);
   let listeners = 0;
-  const purse = {
+  const books = {
     listen() {
       listeners += 1;
       return {
@@ -19,8 +19,8 @@ test("a process listens for news only while a run waits, and asks often again af
         },
       };
     },
-  } as unknown as PursePort;
-  const alarm = new SharedBudgetAlarm(purse, clock, () => {});
+  } as unknown as SharedBudgetPort;
+  const alarm = new SharedBudgetAlarm(books, clock, () => {});
   alarm.set("waiting");
   assert.deepEqual([listeners, clock.liveTimers], [1, 1]);
   alarm.set("holding");
@@ -34,7 +34,7 @@ test("a process listens for news only while a run waits, and asks often again af
 test("without news the pauses double up to a limit, and begin small again after a rest", () => {
   const clock = new VirtualClock(0);
   const rings: number[] = [];
-  const alarm = new SharedBudgetAlarm({ listen: () => undefined } as unknown as PursePort, clock, () => {
+  const alarm = new SharedBudgetAlarm({ listen: () => undefined } as unknown as SharedBudgetPort, clock, () => {
     rings.push(clock.monotonic());
     alarm.set("waiting");
   });

@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { StoreError } from "../../src/core/errors.ts";
-import type { PursePort, SharedBudget } from "../../src/core/shared-budget.ts";
-import { budgetFile } from "../store/budget-file.ts";
+import { StoreError } from "../../../../src/core/errors.ts";
+import type { OpenedBudget, SharedBudgetPort } from "../../../../src/core/shared-budget.ts";
+import { budgetFile } from "../../../support/storage/store/budget-file.ts";
 import {
   ask,
   child,
@@ -19,7 +19,7 @@ import {
 } from "./shared-trees.ts";
 
 suite("the row of a process", () => {
-  test("is gone when its trees have ended, however often the budget is opened, and what was spent stays", async () => {
+  test("the row of a process is gone when its trees have ended, however often the budget is opened, and what was spent stays", async () => {
     await using place = budgetFile();
     const store = await place.open();
     await store.sharedBudget("team", { tokens: 10_000, executions: 100 });
@@ -42,7 +42,7 @@ suite("the row of a process", () => {
     assert.equal(clock.liveTimers, 0);
   });
 
-  test("stays until the end of a tree whose children may yet give back an execution", async () => {
+  test("the row of a process stays until the end of a tree whose children may yet give back an execution", async () => {
     const { here } = await openProcesses({ tokens: 1000, executions: 5 });
     // A root that only holds others together draws on nothing itself.
     const tree = here.tree();
@@ -57,7 +57,7 @@ suite("the row of a process", () => {
     assert.equal((await here.shared.spent()).executions, 1);
   });
 
-  test("counts once when it is unknown whether it was taken out, and another tree begins", async () => {
+  test("the row of a process counts once when it is unknown whether it was taken out, and another tree begins", async () => {
     const { here, clock } = await openProcesses({ tokens: 1000 });
     const faults = { left: 0 };
     const process = new SharedProcess(withLostLeaves(here.shared, faults), clock);
@@ -81,7 +81,7 @@ suite("the row of a process", () => {
     assert.deepEqual([(await here.shared.spent()).tokens, clock.liveTimers], [240, 0]);
   });
 
-  test("is put right when the store is back, also after the last run has ended: others may wait for it", async () => {
+  test("the row of a process is put right when the store is back, also after the last run has ended: others may wait for it", async () => {
     const { here, clock, another } = await openProcesses({ tokens: 1000 });
     const there = await another();
     const tree = here.tree();
@@ -106,16 +106,16 @@ suite("the row of a process", () => {
 });
 
 /** The row is taken out, and the answer gets lost. */
-function withLostLeaves(real: SharedBudget, faults: { left: number }): SharedBudget {
-  const purse: PursePort = {
-    step: (step) => real.purse.step(step),
+function withLostLeaves(real: OpenedBudget, faults: { left: number }): OpenedBudget {
+  const books: SharedBudgetPort = {
+    step: (step) => real.books.step(step),
     leave() {
-      void real.purse.leave();
+      void real.books.leave();
       if (faults.left === 0) return;
       faults.left -= 1;
       throw new StoreError("the answer was lost");
     },
-    listen: (onNews) => real.purse.listen(onNews),
+    listen: (onNews) => real.books.listen(onNews),
   };
-  return { ...real, purse };
+  return { ...real, books };
 }

@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { StoreError } from "../../src/core/errors.ts";
-import type { Holding, Lease } from "../../src/core/limits.ts";
-import type { PurseReply } from "../../src/core/purse.ts";
-import { Scope } from "../../src/core/scope.ts";
+import { StoreError } from "../../../../src/core/errors.ts";
+import type { Holding, Lease } from "../../../../src/core/limits.ts";
+import { Scope } from "../../../../src/core/scope.ts";
+import type { SharedBudgetReply } from "../../../../src/core/shared-budget-books.ts";
 import {
   ask,
   child,
@@ -23,7 +23,7 @@ import {
 const GONE = new StoreError("the disk is gone");
 
 suite("a shared budget in a store that fails", () => {
-  test("is asked again for a moment, and then nothing may be spent", async () => {
+  test("a shared budget in a store that fails is asked again for a moment, and then nothing may be spent", async () => {
     const { here, clock } = await openProcesses({ tokens: 1000 });
     const tree = here.tree({ tokens: 600, executions: 1 });
     const run = tree.enter("lead");
@@ -46,7 +46,7 @@ suite("a shared budget in a store that fails", () => {
     assert.ok(here.steps < 60, String(here.steps));
   });
 
-  test("learns what was spent as soon as it can be reached again, and is waited for at the end", async () => {
+  test("a shared budget in a store that fails learns what was spent as soon as it can be reached again, and is waited for at the end", async () => {
     const { here, clock } = await openProcesses({ tokens: 1000 });
     const tree = here.tree();
     const [one, two] = [tree.enter("one"), tree.enter("two")];
@@ -63,7 +63,7 @@ suite("a shared budget in a store that fails", () => {
     assert.deepEqual([tree.flushed(), await here.shared.left()], [undefined, { tokens: 880 }]);
   });
 
-  test("is put right by the next heartbeat while runs are live", async () => {
+  test("a shared budget in a store that fails is put right by the next heartbeat while runs are live", async () => {
     const { here, clock } = await openProcesses({ tokens: 1000 });
     const run = here.run();
     const call = now(run.reserve(ask(100, 50), NEVER));
@@ -106,7 +106,7 @@ suite("a shared budget in a store that fails", () => {
 
 suite("a shared budget in a store that is slow", () => {
   for (const delayMs of [0, 50]) {
-    test(`keeps the same promises (${delayMs} ms)`, async () => {
+    test(`a shared budget in a store that is slow keeps the same promises (${delayMs} ms)`, async () => {
       const { here, clock } = await openProcesses({ tokens: 1000, executions: 2 });
       here.behaviour.delayMs = delayMs;
       const pass = <T>(work: () => T | Promise<T>) => timePasses(clock, later(work));
@@ -207,12 +207,12 @@ suite("a shared budget in a store that is slow", () => {
 });
 
 suite("a process that comes back after it was taken for dead", () => {
-  test("has lost its reserves, asks again for what it needs now, and overspends nothing", async () => {
+  test("a process that comes back after it was taken for dead has lost its reserves, asks again for what it needs now, and overspends nothing", async () => {
     const { here, clock } = await openProcesses({ tokens: 1000 });
     const isLapsed = { next: false };
     const real = here.shared;
     const process = new SharedProcess(
-      { ...real, purse: { ...bound(real), step: (step) => lapsedOnce(real, step, isLapsed) } },
+      { ...real, books: { ...bound(real), step: (step) => lapsedOnce(real, step, isLapsed) } },
       clock,
     );
     const tree = process.tree({ tokens: 900 });
@@ -293,19 +293,19 @@ async function until(clock: SharedProcess["clock"], time: number): Promise<void>
   }
 }
 
-function bound({ purse }: SharedProcess["shared"]): SharedProcess["shared"]["purse"] {
-  return { step: (step) => purse.step(step), leave: () => purse.leave(), listen: (onNews) => purse.listen(onNews) };
+function bound({ books }: SharedProcess["shared"]): SharedProcess["shared"]["books"] {
+  return { step: (step) => books.step(step), leave: () => books.leave(), listen: (onNews) => books.listen(onNews) };
 }
 
 /** As the books answer a process that others had taken for dead: its reserves are gone, and count no more. */
 function lapsedOnce(
-  { purse }: SharedProcess["shared"],
-  step: Parameters<SharedProcess["shared"]["purse"]["step"]>[0],
+  { books }: SharedProcess["shared"],
+  step: Parameters<SharedProcess["shared"]["books"]["step"]>[0],
   isLapsed: { next: boolean },
-): PurseReply | Promise<PurseReply> {
-  if (!isLapsed.next) return purse.step(step);
+): SharedBudgetReply | Promise<SharedBudgetReply> {
+  if (!isLapsed.next) return books.step(step);
   isLapsed.next = false;
   const kept = { tokens: 0, nanoUsd: 0 };
-  const reply = purse.step({ ...step, share: { ...step.share, kept } });
+  const reply = books.step({ ...step, share: { ...step.share, kept } });
   return reply instanceof Promise ? reply : { ...reply, wasLapsed: true };
 }

@@ -1,18 +1,28 @@
 /** Trees on a shared budget in memory, in one process or several, behind a store that can be slow or fail. */
 
 import assert from "node:assert/strict";
-import { openLedger } from "../../src/budget/ledger.ts";
-import { Slots } from "../../src/budget/run-slots.ts";
-import { type SharedBudgetClient, sharedBudgetClientOf } from "../../src/budget/shared-budget-client.ts";
-import { type Amount, NO_AMOUNT } from "../../src/core/amount.ts";
-import { StoreError } from "../../src/core/errors.ts";
-import type { Account, Budget, CallAsk, Holding, Lease, LimitState, StartAsk, Started } from "../../src/core/limits.ts";
-import type { PurseReply } from "../../src/core/purse.ts";
-import { Scope } from "../../src/core/scope.ts";
-import type { PursePort, SharedBudget, SharedLimits } from "../../src/core/shared-budget.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { VirtualClock } from "../../src/testing/virtual-clock.ts";
-import { tokens } from "../store/shared-budget/purse-asks.ts";
+import { type Amount, NO_AMOUNT } from "../../../../src/core/amount.ts";
+import { StoreError } from "../../../../src/core/errors.ts";
+import type {
+  Account,
+  Budget,
+  CallAsk,
+  Holding,
+  Lease,
+  LimitState,
+  StartAsk,
+  Started,
+} from "../../../../src/core/limits.ts";
+import { Scope } from "../../../../src/core/scope.ts";
+import type { OpenedBudget, SharedBudget, SharedBudgetPort, SharedLimits } from "../../../../src/core/shared-budget.ts";
+import type { SharedBudgetReply } from "../../../../src/core/shared-budget-books.ts";
+import { openLedger } from "../../../../src/runtime/budget/ledger.ts";
+import { Slots } from "../../../../src/runtime/budget/run-slots.ts";
+import { type SharedBudgetClient, sharedBudgetClientOf } from "../../../../src/runtime/budget/shared-budget-client.ts";
+import { openMemoryStore } from "../../../../src/storage/store/memory.ts";
+import { VirtualClock } from "../../../../src/testing/world.ts";
+import { opened } from "../../../support/storage/store/shared-budget/opened.ts";
+import { tokens } from "../../../support/storage/store/shared-budget/shared-budget-asks.ts";
 
 export const NEVER: Scope = new Scope();
 
@@ -32,20 +42,21 @@ export type Behaviour = {
 
 /** One process: its trees draw on one line. */
 export class SharedProcess {
-  readonly shared: SharedBudget;
+  readonly shared: OpenedBudget;
   readonly clock: VirtualClock;
   readonly behaviour: Behaviour = { failing: 0, delayMs: undefined, tells: true, losing: 0 };
   readonly warnings: LimitState[] = [];
   steps = 0;
 
-  constructor(real: SharedBudget, clock: VirtualClock) {
+  constructor(shared: SharedBudget | OpenedBudget, clock: VirtualClock) {
+    const real = opened(shared);
     this.clock = clock;
-    const purse: PursePort = {
-      step: (step) => this.#step(() => real.purse.step(step)),
-      leave: () => real.purse.leave(),
-      listen: (onNews) => (this.behaviour.tells ? real.purse.listen(onNews) : undefined),
+    const books: SharedBudgetPort = {
+      step: (step) => this.#step(() => real.books.step(step)),
+      leave: () => real.books.leave(),
+      listen: (onNews) => (this.behaviour.tells ? real.books.listen(onNews) : undefined),
     };
-    this.shared = { ...real, purse };
+    this.shared = { ...real, books };
   }
 
   get line(): SharedBudgetClient {
@@ -62,7 +73,7 @@ export class SharedProcess {
     return this.tree(own).enter("lead");
   }
 
-  #step(step: () => PurseReply | Promise<PurseReply>): PurseReply | Promise<PurseReply> {
+  #step(step: () => SharedBudgetReply | Promise<SharedBudgetReply>): SharedBudgetReply | Promise<SharedBudgetReply> {
     this.steps += 1;
     const { delayMs } = this.behaviour;
     const answer = () => {

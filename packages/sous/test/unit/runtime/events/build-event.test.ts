@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { StoredBody } from "../../src/core/event.ts";
-import { noUsage } from "../../src/core/usage.ts";
-import { buildDelta, buildEvent } from "../../src/events/build-event.ts";
+import type { StoredBody } from "../../../../src/core/event.ts";
+import { noUsage } from "../../../../src/core/usage.ts";
+import { buildDelta, buildEvent } from "../../../../src/runtime/events/build-event.ts";
 import { SCOUT } from "./journal-fixtures.ts";
 
 const BODIES: StoredBody[] = [

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { SousEvent } from "../../src/core/event.ts";
-import { createBus } from "../../src/events/bus.ts";
+import type { SousEvent } from "../../../../src/core/event.ts";
+import { createBus } from "../../../../src/runtime/events/bus.ts";
 import { LEAD, ticks } from "./journal-fixtures.ts";
 
 function event(text: string): SousEvent {

@@ -2,13 +2,13 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { StoreError } from "../../src/core/errors.ts";
-import type { SousEvent, StoredEvent } from "../../src/core/event.ts";
-import type { Journal } from "../../src/core/journal.ts";
-import { noUsage } from "../../src/core/usage.ts";
-import { iterateEvents, iterateSince } from "../../src/events/iterate.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { wrapStore } from "../../src/testing/faults.ts";
+import { StoreError } from "../../../../src/core/errors.ts";
+import type { SousEvent, StoredEvent } from "../../../../src/core/event.ts";
+import type { Journal } from "../../../../src/core/store.ts";
+import { noUsage } from "../../../../src/core/usage.ts";
+import { iterateEvents, iterateSince } from "../../../../src/runtime/events/iterate.ts";
+import { openMemoryStore } from "../../../../src/storage/store/memory.ts";
+import { wrapStore } from "../../../support/testing/faults.ts";
 import { journalOn, LEAD, nameOf, passTime, SCOUT, steer, textDelta, ticks, WritesInHand } from "./journal-fixtures.ts";
 
 const SMALL = { events: 8, characters: 1_000 };
@@ -39,7 +39,7 @@ function numbered(from: number, to: number): string[] {
 }
 
 suite("iterating a tree", () => {
-  test("gives every event and delta from its creation to the end of the root, to each of several readers", async () => {
+  test("an iteration of a tree gives every event and delta from its creation to the end of the root, to each of several readers", async () => {
     const store = openMemoryStore();
     const { journal } = journalOn(store);
     journal.append(LEAD, steer("before"));
@@ -57,7 +57,7 @@ suite("iterating a tree", () => {
     assert.deepEqual(await early.next(), { value: undefined, done: true });
   });
 
-  test("can end with the end of another run than the root", async () => {
+  test("an iteration of a tree can end with the end of another run than the root", async () => {
     const store = openMemoryStore();
     const { journal } = journalOn(store);
     const events = iterateEvents({ journal, store, rootId: "lead", runId: "scout" });
@@ -67,7 +67,7 @@ suite("iterating a tree", () => {
     assert.deepEqual(await readAll(events), ["1:lead is done", "2:scout is done"]);
   });
 
-  test("answers several readers that wait at once in their order, the last ones with the end", async () => {
+  test("an iteration of a tree answers several readers that wait at once in their order, the last ones with the end", async () => {
     const store = openMemoryStore();
     const { journal } = journalOn(store);
     const events = iterateEvents({ journal, store, rootId: "lead" });
@@ -78,7 +78,7 @@ suite("iterating a tree", () => {
     assert.deepEqual(values, ["1:a", "2:lead is done", undefined]);
   });
 
-  test("stops listening when the reader leaves", async () => {
+  test("an iteration of a tree stops listening when the reader leaves", async () => {
     const store = openMemoryStore();
     const { journal, listening } = journalOn(store);
     listening[Symbol.dispose]();
@@ -100,7 +100,7 @@ suite("iterating a tree", () => {
 });
 
 suite("a reader that begins late", () => {
-  test("gets every stored event since then, however many, and what is live behind them", async () => {
+  test("a reader that begins late gets every stored event since then, however many, and what is live behind them", async () => {
     const store = openMemoryStore();
     const { journal } = journalOn(store);
     for (let number = 1; number <= 200; number++) {
@@ -114,7 +114,7 @@ suite("a reader that begins late", () => {
     assert.deepEqual(await readAll(events), [...numbered(11, 200), "live", "201:lead is done"]);
   });
 
-  test("stops listening when it leaves, also while it waits for a live event", async () => {
+  test("a reader that begins late stops listening when it leaves, also while it waits for a live event", async () => {
     const store = openMemoryStore();
     const { journal, listening } = journalOn(store);
     listening[Symbol.dispose]();
@@ -127,7 +127,7 @@ suite("a reader that begins late", () => {
     assert.deepEqual([await waiting, journal.isWatched], [{ value: undefined, done: true }, false]);
   });
 
-  test("is told when the store cannot give back what it kept", async () => {
+  test("a reader that begins late is told when the store cannot give back what it kept", async () => {
     const { journal } = journalOn(openMemoryStore());
     journal.append(LEAD, steer("1"));
     const events = iterateSince(0, { journal, store: { read: async () => [] }, rootId: "lead" });
@@ -136,7 +136,7 @@ suite("a reader that begins late", () => {
 });
 
 suite("a slow reader", () => {
-  test("loses deltas and nothing else, and gets deltas again once it has caught up", async () => {
+  test("a slow reader loses deltas and nothing else, and gets deltas again once it has caught up", async () => {
     const store = openMemoryStore();
     const { journal } = journalOn(store);
     const events = iterateEvents({ journal, store, rootId: "lead", limits: SMALL });
@@ -157,7 +157,7 @@ suite("a slow reader", () => {
     assert.deepEqual(await readAll(events), ["live again", "301:lead is done"]);
   });
 
-  test("holds no more than its limit, whatever comes", async () => {
+  test("a slow reader holds no more than its limit, whatever comes", async () => {
     const held: number[] = [];
     const store = openMemoryStore();
     const { journal } = journalOn(store);
@@ -181,7 +181,7 @@ suite("a slow reader", () => {
     assert.deepEqual([reads.reduce((sum, count) => sum + count), Math.max(...reads)], [201 - (SMALL.events + 1), 64]);
   });
 
-  test("is measured by the length of texts too", async () => {
+  test("a slow reader is measured by the length of texts too", async () => {
     const store = openMemoryStore();
     const { journal } = journalOn(store);
     const events = iterateEvents({ journal, store, rootId: "lead", limits: SMALL });
@@ -192,7 +192,7 @@ suite("a slow reader", () => {
     assert.deepEqual(await readAll(events), ["z", "1:lead is done"]);
   });
 
-  test("that has read what was there has all the room again", async () => {
+  test("a slow reader that has read what was there has all the room again", async () => {
     const store = openMemoryStore();
     const { journal } = journalOn(store);
     const events = iterateEvents({ journal, store, rootId: "lead", limits: SMALL });
@@ -202,7 +202,7 @@ suite("a slow reader", () => {
     }
   });
 
-  test("that asks for several events at once gets each of them once, and the store is read once", async () => {
+  test("a slow reader that asks for several events at once gets each of them once, and the store is read once", async () => {
     const store = openMemoryStore();
     const { journal } = journalOn(store);
     let reads = 0;
@@ -224,7 +224,7 @@ suite("a slow reader", () => {
     assert.deepEqual(await readAll(events), ["21:lead is done"]);
   });
 
-  test("gets nothing behind the end of the root, though the store has more", async () => {
+  test("a slow reader gets nothing behind the end of the root, though the store has more", async () => {
     const store = openMemoryStore();
     const { journal } = journalOn(store);
     const events = iterateEvents({ journal, store, rootId: "lead", limits: SMALL });
@@ -235,7 +235,7 @@ suite("a slow reader", () => {
     assert.deepEqual(await events.next(), { value: undefined, done: true });
   });
 
-  test("sees once what the store had before it was shown", async () => {
+  test("a slow reader sees once what the store had before it was shown", async () => {
     const kept = openMemoryStore();
     const slow = new WritesInHand(false, "later");
     // Keeps at once but says so later, as a store behind a network does.
@@ -262,7 +262,7 @@ suite("a slow reader", () => {
     assert.deepEqual([...names, ...(await readAll(events))], [...numbered(1, 6), "7:lead is done"]);
   });
 
-  test("gets what a degraded tree did not keep, behind what it kept", async () => {
+  test("a slow reader gets what a degraded tree did not keep, behind what it kept", async () => {
     const kept = openMemoryStore();
     let isBroken = false;
     const store = {
@@ -283,7 +283,7 @@ suite("a slow reader", () => {
     assert.deepEqual(await readAll(events), [...numbered(1, 60), "61:lead is done"]);
   });
 
-  test("is told when the store cannot give back what it kept", async () => {
+  test("a slow reader is told when the store cannot give back what it kept", async () => {
     const { journal, listening } = journalOn(openMemoryStore());
     listening[Symbol.dispose]();
     const forgetful = { read: async () => [] };

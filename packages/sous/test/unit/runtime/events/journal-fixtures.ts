@@ -1,9 +1,9 @@
 /** A store whose every write is decided by the test, and a journal on it with its clock and its schedule in the test's hands. */
 
-import type { RunIdentity, SousEvent, StoredBody, StoredEvent } from "../../src/core/event.ts";
-import type { Journal } from "../../src/core/journal.ts";
-import { createJournal, type JournalHooks, type JournalOptions } from "../../src/events/journal.ts";
-import { VirtualClock } from "../../src/testing/virtual-clock.ts";
+import type { RunIdentity, SousEvent, StoredBody, StoredEvent } from "../../../../src/core/event.ts";
+import type { Journal } from "../../../../src/core/store.ts";
+import { createJournal, type JournalHooks, type JournalOptions } from "../../../../src/runtime/events/journal.ts";
+import { VirtualClock } from "../../../../src/testing/world.ts";
 
 export const LEAD: RunIdentity = { runId: "lead", agentId: "lead", parentId: null, path: "lead", depth: 0 };
 export const SCOUT: RunIdentity = { runId: "scout", agentId: "scout", parentId: "lead", path: "lead/scout", depth: 1 };

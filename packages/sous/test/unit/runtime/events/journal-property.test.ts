@@ -2,11 +2,11 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { StoreError } from "../../src/core/errors.ts";
-import type { StoredEvent } from "../../src/core/event.ts";
-import { iterateEvents } from "../../src/events/iterate.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { between, chance, pick, seededRandom } from "../../src/testing/world.ts";
+import { StoreError } from "../../../../src/core/errors.ts";
+import type { StoredEvent } from "../../../../src/core/event.ts";
+import { iterateEvents } from "../../../../src/runtime/events/iterate.ts";
+import { openMemoryStore } from "../../../../src/storage/store/memory.ts";
+import { between, chance, pick, seededRandom } from "../../../../src/testing/world.ts";
 import { journalOn, LEAD, SCOUT, steer, textDelta, ticks } from "./journal-fixtures.ts";
 
 const FRESH_SEED = Math.floor(Math.random() * 2 ** 31);

@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { StoreError } from "../../src/core/errors.ts";
-import type { SousEvent } from "../../src/core/event.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
+import { StoreError } from "../../../../src/core/errors.ts";
+import type { SousEvent } from "../../../../src/core/event.ts";
+import { openMemoryStore } from "../../../../src/storage/store/memory.ts";
 import { journalOn, LEAD, passTime, SCOUT, steer, textDelta, ticks, WritesInHand } from "./journal-fixtures.ts";
 
 suite("a journal on a store that keeps at once", () => {
@@ -23,14 +23,14 @@ suite("a journal on a store that keeps at once", () => {
     assert.deepEqual(await store.read("lead"), seen);
   });
 
-  test("continues from the number it is given", () => {
+  test("a journal on a store that keeps at once continues from the number it is given", () => {
     const { journal, shown } = journalOn(new WritesInHand(true), { firstSeq: 41 });
     journal.append(LEAD, steer("a"));
     journal.append(LEAD, steer("b"));
     assert.deepEqual(shown, ["41:a", "42:b"]);
   });
 
-  test("shows events in order when a listener appends while others have yet to see the event before", () => {
+  test("a journal on a store that keeps at once shows events in order when a listener appends while others have yet to see the event before", () => {
     const { journal, shown } = journalOn(new WritesInHand(true));
     const first: string[] = [];
     journal.subscribe((event) => {
@@ -47,7 +47,7 @@ suite("a journal on a store that keeps at once", () => {
     assert.equal(journal.settled(), undefined);
   });
 
-  test("queues behind a write that failed until it succeeds, so that order and numbers hold", async () => {
+  test("a journal on a store that keeps at once queues behind a write that failed until it succeeds, so that order and numbers hold", async () => {
     const store = new WritesInHand(true, "throw", "reject", "at once");
     const { journal, clock, shown } = journalOn(store);
     journal.append(LEAD, steer("a"));
@@ -66,7 +66,7 @@ suite("a journal on a store that keeps at once", () => {
 });
 
 suite("a journal on a store that is written in batches", () => {
-  test("writes what was appended since as one commit, then shows it", () => {
+  test("a journal on a store that is written in batches writes what was appended since as one commit, then shows it", () => {
     const store = new WritesInHand(false);
     const { journal, shown, scheduled, runScheduled } = journalOn(store);
     for (const text of ["a", "b", "c"]) journal.append(LEAD, steer(text));
@@ -102,7 +102,7 @@ suite("a journal on a store that is written in batches", () => {
     );
   });
 
-  test("has one commit in flight; what comes meanwhile is the next one", async () => {
+  test("a journal on a store that is written in batches has one commit in flight; what comes meanwhile is the next one", async () => {
     const store = new WritesInHand(false, "later");
     const { journal, shown, runScheduled } = journalOn(store);
     journal.append(LEAD, steer("a"));
@@ -171,7 +171,7 @@ suite("a journal on a store that is written in batches", () => {
 });
 
 suite("deltas", () => {
-  test("are shown at once, without a number, when nothing waits to be kept", () => {
+  test("deltas are shown at once, without a number, when nothing waits to be kept", () => {
     const { journal } = journalOn(new WritesInHand(false));
     const seen: SousEvent[] = [];
     journal.subscribe((event) => seen.push(event));
@@ -199,7 +199,7 @@ suite("deltas", () => {
     assert.equal(scheduled.length, 0);
   });
 
-  test("are not made without a listener", () => {
+  test("deltas are not made without a listener", () => {
     const { journal, shown, listening } = journalOn(new WritesInHand(false));
     assert.equal(journal.isWatched, true);
     listening[Symbol.dispose]();
@@ -217,7 +217,7 @@ suite("deltas", () => {
 });
 
 suite("G3: a store that fails", () => {
-  test("is tried four times with growing pauses; nothing is shown before it is kept", async () => {
+  test("a store that fails is tried four times with growing pauses; nothing is shown before it is kept", async () => {
     const store = new WritesInHand(false, "throw", "reject", "throw", "at once");
     const { journal, clock, shown, runScheduled } = journalOn(store);
     journal.append(LEAD, steer("a"));
@@ -239,7 +239,7 @@ suite("G3: a store that fails", () => {
     assert.deepEqual([shown, journal.degraded], [["1:a"], undefined]);
   });
 
-  test("for good marks the tree as degraded, says so once, and the run continues with everything shown once and in order", async () => {
+  test("a store that fails for good marks the tree as degraded, says so once, and the run continues with everything shown once and in order", async () => {
     const store = new WritesInHand(false, "at once", "reject");
     const reasons: string[] = [];
     const { journal, clock, shown, runScheduled } = journalOn(store, { onDegraded: (reason) => reasons.push(reason) });
@@ -266,7 +266,7 @@ suite("G3: a store that fails", () => {
     assert.equal(clock.liveTimers, 0);
   });
 
-  test("for good, when it is required, makes settled reject now and from then on; events are still shown", async () => {
+  test("a store that fails for good, when it is required, makes settled reject now and from then on; events are still shown", async () => {
     const store = new WritesInHand(false, "throw");
     const { journal, clock, shown, runScheduled } = journalOn(store, { requireStore: true });
     const expected = (error: unknown) => {
@@ -291,7 +291,7 @@ suite("G3: a store that fails", () => {
 });
 
 suite("a listener", () => {
-  test("that throws or rejects changes nothing for the run or for others, and is told about once", async () => {
+  test("a listener that throws or rejects changes nothing for the run or for others, and is told about once", async () => {
     const told: string[] = [];
     const { journal, shown } = journalOn(new WritesInHand(true), {
       onListenerError: (error) => told.push((error as Error).message),

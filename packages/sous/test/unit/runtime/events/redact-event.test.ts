@@ -2,15 +2,16 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { DEFAULT_CONVERSATION } from "../../src/core/conversation.ts";
-import type { StoredBody } from "../../src/core/event.ts";
-import { DEFAULT_LIMITS } from "../../src/core/limits.ts";
-import type { AssistantMessage, FilePart, Message } from "../../src/core/message.ts";
-import { noUsage } from "../../src/core/usage.ts";
-import { redactBody, redactPiece } from "../../src/events/redact-event.ts";
-import { createRedactor } from "../../src/secrets/redact.ts";
-import { STORED } from "../event-fields.ts";
-import { randomText } from "../secrets/made-up-keys.ts";
+import { DEFAULT_CONVERSATION } from "../../../../src/core/conversation.ts";
+import type { StoredBody } from "../../../../src/core/event.ts";
+import type { AssistantMessage, FilePart, Message } from "../../../../src/core/message.ts";
+import { toStoredLimits } from "../../../../src/core/units.ts";
+import { noUsage } from "../../../../src/core/usage.ts";
+import { STORED_TYPES } from "../../../../src/core/words/events.ts";
+import { DEFAULT_LIMITS } from "../../../../src/core/words/limits.ts";
+import { redactBody, redactPiece } from "../../../../src/runtime/events/redact-event.ts";
+import { createRedactor } from "../../../../src/runtime/secrets/redact.ts";
+import { randomText } from "../../../support/runtime/secrets/made-up-keys.ts";
 import { journalOn, LEAD, steer, textDelta, WritesInHand } from "./journal-fixtures.ts";
 
 const KEY = randomText("in an event", 30);
@@ -90,7 +91,7 @@ function bodiesWith(text: string): { [Type in StoredBody["type"]]: Extract<Store
       budget: undefined,
       cwd: `/srv/${text}`,
       terms: {
-        limits: DEFAULT_LIMITS,
+        limits: toStoredLimits(DEFAULT_LIMITS),
         conversation: DEFAULT_CONVERSATION,
         onExhausted: "wrap-up",
         onLiveChildren: "wait",
@@ -130,7 +131,14 @@ function bodiesWith(text: string): { [Type in StoredBody["type"]]: Extract<Store
       output: `It says ${text}`,
       isError: false,
     },
-    "approval-request": { type: "approval-request", callId: "call-1", toolName: text, input: text },
+    "approval-request": {
+      type: "approval-request",
+      callId: "call-1",
+      toolName: text,
+      input: text,
+      origin: { server: text, tool: text },
+      toolReason: text,
+    },
     "approval-end": { type: "approval-end", callId: "call-1", allowed: false, by: "person", reason: `No: ${text}` },
     "budget-warning": { type: "budget-warning", message: text },
     retry: {
@@ -174,11 +182,10 @@ function holdsKey(value: unknown): boolean {
 }
 
 suite("B3.3: an event", () => {
-  const kinds = Object.keys(STORED) as StoredBody["type"][];
   const [dirty, clean] = [bodiesWith(KEY), bodiesWith("nothing of interest")];
 
-  for (const type of kinds) {
-    test(`of the kind ${type} keeps no secret, and its kind and fields`, () => {
+  for (const type of STORED_TYPES) {
+    test(`an event of the kind ${type} keeps no secret, and its kind and fields`, () => {
       const shown = redactBody(dirty[type], redactor);
       assert.ok(!holdsKey(shown));
       assert.deepEqual(Object.keys(shown).sort(), Object.keys(dirty[type]).sort());
@@ -186,12 +193,12 @@ suite("B3.3: an event", () => {
       if (holdsKey(dirty[type])) assert.match(JSON.stringify(shown), /\[redacted: SERVICE_KEY\]/);
     });
 
-    test(`of the kind ${type} is the same object when there is no secret`, () => {
+    test(`an event of the kind ${type} is the same object when there is no secret`, () => {
       assert.equal(redactBody(clean[type], redactor), clean[type]);
     });
   }
 
-  test("says in every other word what it said", () => {
+  test("an event says in every other word what it said", () => {
     const shown = redactBody(dirty["tool-call-end"], redactor);
     const held = btoa("[redacted: a file that holds a secret]");
     assert.deepEqual(shown, {
@@ -204,7 +211,7 @@ suite("B3.3: an event", () => {
     });
   });
 
-  test("loses the signature of a thought that is no longer what was signed, and no other provider's data", () => {
+  test("an event loses the signature of a thought that is no longer what was signed, and no other provider's data", () => {
     const shown = redactBody(dirty["message-end"], redactor);
     assert.equal(shown.type, "message-end");
     assert.deepEqual(shown.type === "message-end" ? shown.message.content.slice(0, 2) : [], [
@@ -213,7 +220,7 @@ suite("B3.3: an event", () => {
     ]);
   });
 
-  test("that is a piece of a stream is redacted", () => {
+  test("an event that is a piece of a stream is redacted", () => {
     const clean = { type: "text-delta", text: "nothing" } as const;
     assert.equal(redactPiece(clean, redactor.pieces()), clean);
     assert.deepEqual(redactPiece({ type: "reasoning-delta", text: KEY }, redactor.pieces()), {

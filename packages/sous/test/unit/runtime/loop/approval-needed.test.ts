@@ -1,20 +1,19 @@
-/** `ConsentNeeded`: a tool that asks by itself, before it does anything, whatever the rules allow. */
+/** `ApprovalNeeded`: a tool that asks by itself, before it does anything, whatever the rules allow. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { agent } from "../../src/core/agent.ts";
-import type { ApprovalPolicy, ApprovalRequest, RuleAnswer } from "../../src/core/approval.ts";
-import { ConsentNeeded } from "../../src/core/errors.ts";
-import type { EventOf, SousEvent } from "../../src/core/event.ts";
-import { NO_OWNER } from "../../src/core/store.ts";
-import type { Tool, ToolTier } from "../../src/core/tool.ts";
-import { createConsent } from "../../src/rights/policy.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { checkHistory } from "../../src/testing/checker.ts";
-import { calls, says } from "../../src/testing/steps.ts";
-import { openStage, type Stage, simpleTool } from "../requirements/support.ts";
-import { rerunBothWays } from "../rerun/support.ts";
-import { openTown, type Parking, resultsIn } from "../resume/parking.ts";
+import { agent } from "../../../../src/core/agent.ts";
+import type { ApprovalPolicy, ApprovalRequest, RuleAnswer } from "../../../../src/core/approval.ts";
+import { ApprovalNeeded } from "../../../../src/core/errors.ts";
+import type { EventOf, SousEvent } from "../../../../src/core/event.ts";
+import { NO_OWNER } from "../../../../src/core/store.ts";
+import type { Tool, ToolTier } from "../../../../src/core/tool.ts";
+import { openMemoryStore } from "../../../../src/storage/store/memory.ts";
+import { checkHistory } from "../../../../src/testing/checker.ts";
+import { calls, says } from "../../../../src/testing/steps.ts";
+import { openStage, type Stage, simpleTool } from "../../../support/requirements/support.ts";
+import { rerunBothWays } from "../../../support/rerun/support.ts";
+import { openTown, type Parking, resultsIn } from "../../../support/runtime/tree/restore/parking.ts";
 
 const REASON = 'The description of post has changed: "Posts." is now "Posts, and mails a copy."';
 
@@ -25,7 +24,7 @@ function postTool(pins: Pins, tier: ToolTier = "confirm"): Tool {
   const ask = (): void => {
     const { offered } = pins;
     if (offered !== pins.approved)
-      throw new ConsentNeeded(offered, () => void Object.assign(pins, { approved: offered }));
+      throw new ApprovalNeeded(offered, () => void Object.assign(pins, { approved: offered }));
   };
   const post = (): string => {
     ask();
@@ -68,7 +67,7 @@ function consentOf(events: readonly SousEvent[]): unknown[] {
 
 suite("a tool that asks by itself", () => {
   for (const isSlow of [false, true])
-    test(`is called once more when the person agrees (${isSlow ? "thrown later" : "thrown at once"})`, async () => {
+    test(`a tool that asks by itself is called once more when the person agrees (${isSlow ? "thrown later" : "thrown at once"})`, async () => {
       const { asked, approve } = asking(() => ({ allow: true }));
       const { stage, result, pins, told, lead } = await runOnce({ pins: { ...changed(), isSlow }, approve });
       assert.deepEqual(asked, [{ reason: REASON, isFromTool: true }]);
@@ -81,7 +80,7 @@ suite("a tool that asks by itself", () => {
       assert.equal(pins.ran, 1, "a rerun calls nothing");
     });
 
-  test("asks after the question of its tier, and each is answered by itself", async () => {
+  test("a tool that asks by itself asks after the question of its tier, and each is answered by itself", async () => {
     const { asked, approve } = asking(() => ({ allow: true }));
     const { stage, result, pins, lead } = await runOnce({ tier: "confirm", approve });
     assert.deepEqual(asked, [
@@ -92,7 +91,7 @@ suite("a tool that asks by itself", () => {
     await rerunBothWays(stage, result.runId, [lead]);
   });
 
-  test("is not called when the person says no, and nothing is approved", async () => {
+  test("a tool that asks by itself is not called when the person says no, and nothing is approved", async () => {
     const { approve } = asking(({ isFromTool }) =>
       isFromTool ? { allow: false, reason: "not this" } : { allow: true },
     );
@@ -103,7 +102,7 @@ suite("a tool that asks by itself", () => {
     await rerunBothWays(stage, result.runId, [lead]);
   });
 
-  test("without a person to ask is a refusal for lack of consent, and the model does not read its reason", async () => {
+  test("a tool that asks by itself without a person to ask is refused for lack of consent, and the model does not read its reason", async () => {
     const { stage, result, pins, told, lead } = await runOnce({});
     assert.deepEqual([result.status, result.stopReason], ["incomplete", "consent"]);
     assert.deepEqual([pins.ran, pins.approved], [0, "Posts."]);
@@ -120,7 +119,7 @@ suite("a tool that asks by itself", () => {
   test("a rule that allows does not answer it, one that denies has denied before", async () => {
     const policy = (effect: "allow" | "deny", ask?: ApprovalPolicy["ask"]) => {
       const rule: RuleAnswer = effect === "allow" ? { effect } : { effect, reason: "deny post" };
-      return { runtime: { approve: createConsent({ decide: () => rule }, ask) } };
+      return { runtime: { approve: { decide: () => rule, ask, asksAgain: true } } };
     };
     const alone = await runOnce({ tier: "confirm", approve: policy("allow") });
     assert.deepEqual([alone.result.stopReason, alone.pins.ran], ["consent", 0]);
@@ -137,7 +136,7 @@ suite("a tool that asks by itself", () => {
     assert.match(denied.told?.output ?? "", /^A rule of the user does not allow this call of post/);
   });
 
-  test("that asks a second time has failed, and its words do not reach the model", async () => {
+  test("a tool that asks by itself a second time has failed, and its words do not reach the model", async () => {
     const { asked, approve } = asking(() => ({ allow: true }));
     const pins = changed();
     Object.defineProperty(pins, "approved", { get: () => "never enough", set: () => {} });
@@ -147,7 +146,7 @@ suite("a tool that asks by itself", () => {
     assert.ok(!JSON.stringify(stage.requestsOf("lead")).includes("mails a copy"));
   });
 
-  test("that cannot keep the answer has failed without being called", async () => {
+  test("a tool that asks by itself and cannot keep the answer has failed without being called", async () => {
     const stage: Stage = openStage(
       { lead: [calls("post", {}), says("Done.")] },
       { runtime: { approve: () => ({ allow: true }) } },
@@ -155,13 +154,13 @@ suite("a tool that asks by itself", () => {
     let called = 0;
     const post = simpleTool("post", () => {
       called += 1;
-      throw new ConsentNeeded("It changed.", () => Promise.reject(new Error("the disk is full")));
+      throw new ApprovalNeeded("It changed.", () => Promise.reject(new Error("the disk is full")));
     });
     await stage.run(stage.lead({ tools: [post] }));
     assert.deepEqual([called, stage.resultsOf("lead")[0]?.output], [1, "the disk is full"]);
   });
 
-  test("of a run that is cancelled while the person thinks is not called", async () => {
+  test("a tool that asks by itself is not called when its run is cancelled while the person thinks", async () => {
     const approve = { runtime: { approve: () => new Promise<never>(() => {}) } };
     const stage: Stage = openStage({ lead: [calls("post", {}, "p1"), says("Done.")] }, approve);
     const pins = changed();
@@ -179,7 +178,7 @@ suite("a tool that asks by itself", () => {
     await rerunBothWays(stage, result.runId, [stage.lead({ tools: [postTool(pins, "observe")] })]);
   });
 
-  test("reads a reason without codes of terminals, without secrets, and of bounded length", async () => {
+  test("the reason of a tool that asks by itself has no codes of terminals, no secrets, and a bounded length", async () => {
     const { asked, approve } = asking(() => ({ allow: true }));
     const secret = "s3cr3t-value-of-a-token";
     const pins = { ...changed(), offered: `\u001b[31m${secret}\u001b[0m ${"x".repeat(100_000)}` };
@@ -191,7 +190,7 @@ suite("a tool that asks by itself", () => {
     assert.ok(Buffer.byteLength(asked[0]?.reason ?? "") <= 8 * 1024);
   });
 
-  test("leaves the hook after a call alone when it was refused, and is followed by it when it ran", async () => {
+  test("a tool that asks by itself leaves the hook after a call alone when it was refused, and is followed by it when it ran", async () => {
     for (const allow of [true, false]) {
       const after: string[] = [];
       const stage: Stage = openStage(
@@ -204,7 +203,7 @@ suite("a tool that asks by itself", () => {
     }
   });
 
-  test("in a child asks the person at the root", async () => {
+  test("a tool in a child that asks by itself asks the person at the root", async () => {
     const { asked, approve } = asking(() => ({ allow: true }));
     const pins = changed();
     const stage: Stage = openStage(
@@ -258,7 +257,7 @@ suite("a tool that asks by itself, with an answer that comes later", () => {
     await rerunBothWays(town, handle.id, [town.process().lead]);
   });
 
-  test("is not called when the later answer is no", async () => {
+  test("a tool that asks by itself is not called when the later answer is no", async () => {
     const pins = changed();
     const town = townOf(pins, "observe", laterForTool);
     const { handle, result } = await town.process().run();
@@ -268,7 +267,7 @@ suite("a tool that asks by itself, with an answer that comes later", () => {
     await rerunBothWays(town, handle.id, [town.process().lead]);
   });
 
-  test("asks again when its reason is another one by then: no one has agreed to that", async () => {
+  test("a tool that asks by itself asks again when its reason is another one by then: no one has agreed to that", async () => {
     const pins = changed();
     const town = townOf(pins, "observe", laterForTool);
     const { handle, result } = await town.process().run();
@@ -309,7 +308,9 @@ suite("a tool that asks by itself, with an answer that comes later", () => {
 
   test("rules that ask again after a restart ask about the call too, and a rerun sees each once", async () => {
     const pins = changed();
-    const policy = (ask: ApprovalPolicy["ask"]) => ({ approve: createConsent({ decide: () => undefined }, ask) });
+    const policy = (ask: ApprovalPolicy["ask"]) => ({
+      approve: { decide: () => undefined, ask, asksAgain: true },
+    });
     const town = townOf(pins, "confirm");
     const first = await town.process({ runtime: policy(laterForTool) }).run();
     const asked: unknown[] = [];

@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import type { SousEvent } from "../../src/core/event.ts";
-import { after, calls, fails, hangs, says, streams } from "../../src/testing/steps.ts";
-import { openStage, simpleTool } from "../requirements/support.ts";
+import type { SousEvent } from "../../../../src/core/event.ts";
+import { after, calls, fails, hangs, says, streams } from "../../../../src/testing/steps.ts";
+import { openStage, simpleTool } from "../../../support/requirements/support.ts";
 
 const child = { label: "x", task_prompt: "Look." };
 const isTurnOf = (path: string) => (event: SousEvent) => event.type === "turn-start" && event.path === path;
@@ -17,7 +17,7 @@ suite("cancelling one child", () => {
     ],
   };
 
-  test("leaves its sibling and its parent alone", async () => {
+  test("cancelling one child leaves its sibling and its parent alone", async () => {
     const stage = openStage({
       lead: [calls("parallel_subagent", two), says("One of two.")],
       "lead/a": [[streams("So far "), hangs()]],
@@ -45,7 +45,7 @@ suite("cancelling one child", () => {
     );
   });
 
-  test("also while it waits for a place: then it never was", async () => {
+  test("a child that is cancelled while it waits for a place never was", async () => {
     const stage = openStage(
       {
         lead: [calls("parallel_subagent", { ...two, max_concurrent: 2 }), says("One of two.")],
@@ -72,7 +72,7 @@ suite("cancelling one child", () => {
     assert.equal(stage.eventsOf("run-start", "lead/b").length, 0);
   });
 
-  test("of an unknown path does nothing and says so", async () => {
+  test("cancelling an unknown path does nothing and says so", async () => {
     const stage = openStage({ lead: [says("Done.")] });
     const handle = stage.start(stage.lead());
     let answer: boolean | undefined;
@@ -85,7 +85,7 @@ suite("cancelling one child", () => {
 });
 
 suite("wrapping up", () => {
-  test("lets a child say what it has in one turn without tools", async () => {
+  test("wrapping up lets a child say what it has in one turn without tools", async () => {
     const stage = openStage({
       lead: [calls("subagent", child), says("Good enough.")],
       "lead/x": [
@@ -129,7 +129,7 @@ suite("wrapping up", () => {
     );
   });
 
-  test("keeps what was said when the last turn fails", async () => {
+  test("wrapping up keeps what was said when the last turn fails", async () => {
     const stage = openStage({
       lead: [
         [says("So far so good."), calls("look")],
@@ -144,7 +144,7 @@ suite("wrapping up", () => {
 });
 
 suite("a deadline", () => {
-  test("of a child is its timeout, and a cancel for those below it", async () => {
+  test("a deadline of a child is its timeout, and a cancel for those below it", async () => {
     const stage = openStage({
       lead: [calls("subagent", { ...child, timeout_ms: 5_000 }), says("Too slow.")],
       "lead/x": [calls("subagent", { label: "y", task_prompt: "Deeper." })],
@@ -164,9 +164,9 @@ suite("a deadline", () => {
     assert.equal(stage.world.clock.monotonic(), 5_000);
   });
 
-  test("of the root ends everything as a timeout with the numbers", async () => {
+  test("a deadline of the root ends everything as a timeout with the numbers", async () => {
     const stage = openStage({ lead: [[streams("So far"), hangs()]] });
-    const result = await stage.run(stage.lead(), "The task.", { budget: { seconds: 60 } });
+    const result = await stage.run(stage.lead(), "The task.", { budget: { durationMs: 60_000 } });
     assert.deepEqual(
       [result.status, result.text, result.error],
       ["timeout", "So far", { type: "timeout", message: "Time limit exceeded: 60s/60s" }],

@@ -2,12 +2,11 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import type { AgentOptions } from "../../src/core/agent.ts";
-import type { SousEvent } from "../../src/core/event.ts";
-import type { RunResult, RuntimeOptions } from "../../src/core/runtime.ts";
-import type { Script } from "../../src/testing/script.ts";
-import { calls, fails, hangs, says, streams } from "../../src/testing/steps.ts";
-import { openStage, type Stage, simpleTool } from "../requirements/support.ts";
+import type { AgentOptions } from "../../../../src/core/agent.ts";
+import type { SousEvent } from "../../../../src/core/event.ts";
+import type { RunResult, RuntimeOptions } from "../../../../src/core/runtime.ts";
+import { calls, fails, hangs, type Script, says, streams } from "../../../../src/testing/steps.ts";
+import { openStage, type Stage, simpleTool } from "../../../support/requirements/support.ts";
 
 const child = { label: "x", task_prompt: "Look." };
 const pair = {
@@ -253,7 +252,7 @@ suite("a cancelled run ends at once", () => {
     });
   }
 
-  test("also before it has begun", async () => {
+  test("a run that is cancelled before it has begun ends at once", async () => {
     const stage = openStage({ lead: [says("Never.")] });
     const handle = stage.start(stage.lead());
     assert.equal(handle.cancel(), true);
@@ -261,7 +260,7 @@ suite("a cancelled run ends at once", () => {
     assert.deepEqual([result.status, stage.model.requestCount], ["cancelled", 0]);
   });
 
-  test("by the signal of the caller, which keeps no listener", async () => {
+  test("a run that the signal of the caller cancels ends at once, and the signal keeps no listener", async () => {
     const stage = openStage({ lead: [hangs()] });
     const controller = new AbortController();
     let listeners = 0;
@@ -280,13 +279,13 @@ suite("a cancelled run ends at once", () => {
     assert.deepEqual([result.status, listeners], ["cancelled", 0]);
   });
 
-  test("by a signal that was aborted before", async () => {
+  test("a run whose signal was aborted before ends at once", async () => {
     const stage = openStage({ lead: [says("Never.")] });
     const result = await stage.run(stage.lead(), "The task.", { signal: AbortSignal.abort() });
     assert.deepEqual([result.status, stage.model.requestCount], ["cancelled", 0]);
   });
 
-  test("though its model does not heed the signal", async () => {
+  test("a cancelled run ends at once though its model does not heed the signal", async () => {
     const stage = openStage({});
     const deaf = { id: "test/deaf", answer: forEver };
     const handle = stage.start(stage.lead({ model: deaf }));

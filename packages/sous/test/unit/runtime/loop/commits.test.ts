@@ -3,18 +3,17 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import * as z from "zod";
-import { agent } from "../../src/core/agent.ts";
-import type { Store } from "../../src/core/store.ts";
-import { tool } from "../../src/core/tool.ts";
-import { run } from "../../src/runtime.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { wrapStore } from "../../src/testing/faults.ts";
-import type { Script } from "../../src/testing/script.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { calls, says } from "../../src/testing/steps.ts";
+import { agent } from "../../../../src/core/agent.ts";
+import type { Store } from "../../../../src/core/store.ts";
+import { tool } from "../../../../src/core/tool.ts";
+import { run } from "../../../../src/runtime.ts";
+import { openMemoryStore } from "../../../../src/storage/store/memory.ts";
+import { scriptedModel } from "../../../../src/testing/scripted-model.ts";
+import { calls, type Script, says } from "../../../../src/testing/steps.ts";
+import { wrapStore } from "../../../support/testing/faults.ts";
 
 suite("the commits of a tree", () => {
-  test("are one before every request and one before every tool that is not safe, and starting a child is neither", async () => {
+  test("the commits of a tree are one before every request and one before every tool that is not safe, and starting a child is neither", async () => {
     const { store, commits } = countingStore();
     await run(lead(DELEGATION), "Look around.", { store });
     assert.deepEqual(commits, [
@@ -27,7 +26,7 @@ suite("the commits of a tree", () => {
     ]);
   });
 
-  test("do not wait for the next round of the event loop while only one run is at work", async () => {
+  test("the commits of a tree do not wait for the next round of the event loop while only one run is at work", async () => {
     const { store } = countingStore();
     let isNextRound = false;
     const handle = run(lead(DELEGATION), "Look around.", { store });

@@ -3,11 +3,11 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import * as z from "zod";
-import { type AgentOptions, agent } from "../../src/core/agent.ts";
-import type { HookCall, Hooks } from "../../src/core/approval.ts";
-import { tool } from "../../src/core/tool.ts";
-import { calls, fails, says } from "../../src/testing/steps.ts";
-import { openStage, simpleTool } from "../requirements/support.ts";
+import { type AgentOptions, agent } from "../../../../src/core/agent.ts";
+import type { HookCall, Hooks } from "../../../../src/core/approval.ts";
+import { tool } from "../../../../src/core/tool.ts";
+import { calls, fails, says } from "../../../../src/testing/steps.ts";
+import { openStage, simpleTool } from "../../../support/requirements/support.ts";
 
 /** Runs one call with these hooks; gives what the tool saw and what the model read. */
 async function withHooks(hooks: Hooks, options: Partial<AgentOptions> = {}) {
@@ -23,7 +23,7 @@ async function withHooks(hooks: Hooks, options: Partial<AgentOptions> = {}) {
 }
 
 suite("a hook before a tool call", () => {
-  test("sees the call and lets it run by returning nothing", async () => {
+  test("a hook before a tool call sees the call and lets it run by returning nothing", async () => {
     const seen: HookCall[] = [];
     const { ran, read, stage } = await withHooks({ beforeToolCall: (call) => void seen.push(call) });
     const runId = stage.eventsOf("run-start")[0]?.runId;
@@ -31,7 +31,7 @@ suite("a hook before a tool call", () => {
     assert.deepEqual([ran, read], [[{ at: "door" }], ["the tool's own words", false]]);
   });
 
-  test("sees a copy of the input, and what a schema made that cannot be copied as it is", async () => {
+  test("a hook before a tool call sees a copy of the input, and what a schema made that cannot be copied as it is", async () => {
     const seen: unknown[] = [];
     const ran: unknown[] = [];
     const hooks: Hooks = { beforeToolCall: ({ input }) => void seen.push(input) };
@@ -48,7 +48,7 @@ suite("a hook before a tool call", () => {
     assert.equal((seen[1] as { at: () => string }).at(), "door");
   });
 
-  test("may stop the run, and then the tool does not run", async () => {
+  test("a hook before a tool call may stop the run, and then the tool does not run", async () => {
     const ran: string[] = [];
     const stage = openStage({ lead: [calls("look")] });
     const tools = [simpleTool("look", () => ran.push("look"))];
@@ -57,18 +57,18 @@ suite("a hook before a tool call", () => {
     assert.deepEqual([(await stage.end(handle)).status, ran], ["cancelled", []]);
   });
 
-  test("may refuse it, with words the model reads", async () => {
+  test("a hook before a tool call may refuse it, with words the model reads", async () => {
     const { ran, read, result } = await withHooks({ beforeToolCall: async () => ({ refuse: "Not at night." }) });
     assert.deepEqual([ran, read, result.status], [[], ["Not at night.", true], "completed"]);
   });
 
-  test("may answer it in the tool's place", async () => {
+  test("a hook before a tool call may answer it in the tool's place", async () => {
     const answer = { result: { success: true, output: "from a cache" } };
     const { ran, read } = await withHooks({ beforeToolCall: () => answer });
     assert.deepEqual([ran, read], [[], ["from a cache", false]]);
   });
 
-  test("refuses it by throwing, and a developer finds the stack", async () => {
+  test("a hook before a tool call refuses it by throwing, and a developer finds the stack", async () => {
     const { ran, read, stage } = await withHooks({
       beforeToolCall() {
         throw new Error("The policy could not be read");
@@ -78,7 +78,7 @@ suite("a hook before a tool call", () => {
     assert.match(stage.eventsOf("tool-call-end")[0]?.stack ?? "", /^Error: The policy/);
   });
 
-  test("comes before the question for consent", async () => {
+  test("a hook before a tool call comes before the question for consent", async () => {
     let asked = 0;
     const write = simpleTool("write", undefined, { tier: "confirm" });
     const stage = openStage(
@@ -90,7 +90,7 @@ suite("a hook before a tool call", () => {
     assert.deepEqual([asked, stage.resultsOf("lead")[0]?.output], [0, "Never."]);
   });
 
-  test("is not called for input the tool would not take", async () => {
+  test("a hook before a tool call is not called for input the tool would not take", async () => {
     const seen: HookCall[] = [];
     const stage = openStage({ lead: [calls("look", "{broken"), says("Done.")] });
     const hooks: Hooks = { beforeToolCall: (call) => void seen.push(call) };
@@ -100,20 +100,20 @@ suite("a hook before a tool call", () => {
 });
 
 suite("a hook after a tool call", () => {
-  test("sees the result and may replace it", async () => {
+  test("a hook after a tool call sees the result and may replace it", async () => {
     const { read } = await withHooks({
       afterToolCall: (_call, { output }) => ({ success: true, output: output.toUpperCase() }),
     });
     assert.deepEqual(read, ["THE TOOL'S OWN WORDS", false]);
   });
 
-  test("leaves it by returning nothing", async () => {
+  test("a hook after a tool call leaves the result by returning nothing", async () => {
     const seen: string[] = [];
     const { read } = await withHooks({ afterToolCall: async (_call, { output }) => void seen.push(output) });
     assert.deepEqual([seen, read], [["the tool's own words"], ["the tool's own words", false]]);
   });
 
-  test("makes a failed result by throwing", async () => {
+  test("a hook after a tool call makes a failed result by throwing", async () => {
     const { ran, read } = await withHooks({
       afterToolCall() {
         throw new Error("The result holds a secret");
@@ -124,7 +124,7 @@ suite("a hook after a tool call", () => {
 });
 
 suite("a hook that watches", () => {
-  test("hears the events of its own run, and its throws change nothing", async () => {
+  test("a hook that watches hears the events of its own run, and its throws change nothing", async () => {
     const heard: string[] = [];
     const { result } = await withHooks({
       onEvent(event) {
@@ -137,7 +137,7 @@ suite("a hook that watches", () => {
     assert.ok(heard.includes("tool-call-end"));
   });
 
-  test("is told when its run ends badly, and its throws change nothing", async () => {
+  test("a hook that watches is told when its run ends badly, and its throws change nothing", async () => {
     const errors: unknown[] = [];
     const stage = openStage({ lead: [fails("auth", { message: "No such key" })] });
     const hooks: Hooks = {
@@ -151,7 +151,7 @@ suite("a hook that watches", () => {
     assert.deepEqual(errors, [{ message: "No such key", path: "lead", runId: result.runId }]);
   });
 
-  test("of one agent does not hear its parent or its siblings", async () => {
+  test("a hook of one agent that watches does not hear its parent or its siblings", async () => {
     const heard = new Set<string>();
     const stage = openStage({
       lead: [[calls("subagent_scout", { task: "Left." }), calls("subagent_other", { task: "Right." })], says("Done.")],
@@ -200,7 +200,7 @@ suite("the hooks of a parent", () => {
     assert.deepEqual([ran, read], [[], "Not here."]);
   });
 
-  test("are not those of a specialist, which has its own", async () => {
+  test("the hooks of a parent are not those of a specialist, which has its own", async () => {
     const scout = agent({ name: "scout" });
     const { ran } = await lookBelow(calls("subagent_scout", { task: "Look." }), { subagents: [scout] });
     assert.deepEqual(ran, ["look"]);

@@ -4,15 +4,15 @@ import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { dynamicTool, jsonSchema, tool as sdkTool } from "ai";
 import * as z from "zod";
-import { agent } from "../../src/core/agent.ts";
-import type { Message, ReasoningPart } from "../../src/core/message.ts";
-import type { Model } from "../../src/core/model.ts";
-import { noUsage } from "../../src/core/usage.ts";
-import { calls, says, thinks } from "../../src/testing/steps.ts";
-import { openStage, simpleTool } from "../requirements/support.ts";
+import { agent } from "../../../../src/core/agent.ts";
+import type { Message, ReasoningPart } from "../../../../src/core/message.ts";
+import type { Model } from "../../../../src/core/model.ts";
+import { noUsage } from "../../../../src/core/usage.ts";
+import { calls, says, thinks } from "../../../../src/testing/steps.ts";
+import { openStage, simpleTool } from "../../../support/requirements/support.ts";
 
 suite("a task", () => {
-  test("may bring pictures and files, which reach the model and the journal as they are", async () => {
+  test("a task may bring pictures and files, which reach the model and the journal as they are", async () => {
     const task = [
       { type: "text", text: "What is this?" },
       { type: "file", mediaType: "image/png", data: "aGk=", filename: "cat.png" },
@@ -24,7 +24,7 @@ suite("a task", () => {
     assert.deepEqual(stage.eventsOf("run-start")[0]?.task, { role: "user", content: task });
   });
 
-  test("is made well-formed before anybody reads it", async () => {
+  test("a task is made well-formed before anybody reads it", async () => {
     const stage = openStage({ lead: [says("Yes.")] });
     await stage.run(stage.lead(), "a\ud800b");
     assert.deepEqual(stage.requestsOf("lead")[0]?.messages[0]?.content, [{ type: "text", text: "a\ufffdb" }]);
@@ -32,7 +32,7 @@ suite("a task", () => {
 });
 
 suite("thoughts", () => {
-  test("are kept with their signatures and sent back unchanged", async () => {
+  test("thoughts are kept with their signatures and sent back unchanged", async () => {
     const thought: ReasoningPart = {
       type: "reasoning",
       text: "I should look.",
@@ -60,7 +60,7 @@ suite("thoughts", () => {
     assert.deepEqual(sent[2]?.[3]?.content[0], thought);
   });
 
-  test("are shown as they come, and are not stored as deltas", async () => {
+  test("thoughts are shown as they come, and are not stored as deltas", async () => {
     const stage = openStage({ lead: [[thinks("Hm."), says("Yes.")]] });
     const result = await stage.run(stage.lead());
     assert.deepEqual(
@@ -73,13 +73,13 @@ suite("thoughts", () => {
 });
 
 suite("an answer", () => {
-  test("is made well-formed before it is sent back", async () => {
+  test("an answer is made well-formed before it is sent back", async () => {
     const stage = openStage({ lead: [[says("half \ud83d"), calls("look")], says("Done.")] });
     await stage.run(stage.lead({ tools: [simpleTool("look")] }));
     assert.deepEqual(stage.requestsOf("lead")[1]?.messages[1]?.content[0], { type: "text", text: "half \ufffd" });
   });
 
-  test("has well-formed inputs of calls, and what is no text in them stays as it is", async () => {
+  test("an answer has well-formed inputs of calls, and what is no text in them stays as it is", async () => {
     const seen: unknown[] = [];
     const input = { "key \ud83d": ["half \ud83d", 1.5, true, null, { deep: "\ude00" }] };
     const stage = openStage({ lead: [calls("look", input), says("Done.")] });
@@ -89,7 +89,7 @@ suite("an answer", () => {
 });
 
 suite("an AI SDK tool as it is", () => {
-  test("runs under the name it stands for, with its schema and its options", async () => {
+  test("an AI SDK tool runs under the name it stands for, with its schema and its options", async () => {
     const seen: unknown[] = [];
     const weather = sdkTool({
       description: "The weather.",
@@ -113,7 +113,7 @@ suite("an AI SDK tool as it is", () => {
     );
   });
 
-  test("may have a JSON Schema, or be made up at run time", async () => {
+  test("an AI SDK tool may have a JSON Schema, or be made up at run time", async () => {
     const inputSchema = jsonSchema<{ n: number }>({
       type: "object",
       properties: { n: { type: "number" } },
@@ -161,7 +161,7 @@ suite("an AI SDK tool as it is", () => {
     );
   });
 
-  test("asks first when it says so, and shows the model what it wants to show", async () => {
+  test("an AI SDK tool asks first when it says so, and shows the model what it wants to show", async () => {
     const asked: string[] = [];
     const send = sdkTool({
       description: "Sends.",
@@ -227,7 +227,7 @@ suite("an AI SDK tool as it is", () => {
     );
   });
 
-  test("that streams preliminary results is read at its last one", async () => {
+  test("an AI SDK tool that streams preliminary results is read at its last one", async () => {
     const slow = sdkTool({
       description: "Slow.",
       inputSchema: z.object({}),
@@ -241,7 +241,7 @@ suite("an AI SDK tool as it is", () => {
     assert.equal(stage.resultsOf("lead")[0]?.output, "everything");
   });
 
-  test("without a function of its own is refused when the agent is defined", () => {
+  test("an AI SDK tool without a function of its own is refused when the agent is defined", () => {
     const tools = { remote: { inputSchema: z.object({}) } };
     assert.throws(() => agent({ name: "lead", tools }), /^UserError: The tool remote has no execute function$/);
   });

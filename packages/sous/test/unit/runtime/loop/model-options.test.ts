@@ -2,13 +2,13 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { agent } from "../../src/core/agent.ts";
-import type { ModelRequest } from "../../src/core/model.ts";
-import { resume, run } from "../../src/runtime.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { calls, fails, says, stopsAtLength } from "../../src/testing/steps.ts";
-import { openStage, simpleTool } from "../requirements/support.ts";
+import { agent } from "../../../../src/core/agent.ts";
+import type { ModelRequest } from "../../../../src/core/model.ts";
+import { resume, run } from "../../../../src/runtime.ts";
+import { openMemoryStore } from "../../../../src/storage/store/memory.ts";
+import { scriptedModel } from "../../../../src/testing/scripted-model.ts";
+import { calls, fails, says, stopsAtLength } from "../../../../src/testing/steps.ts";
+import { openStage, simpleTool } from "../../../support/requirements/support.ts";
 
 type Asked = { path: string; mayCallTools: boolean; settings: ModelRequest["settings"] };
 
@@ -25,7 +25,7 @@ const search = simpleTool("search");
 suite("temperature, effort and provider options", () => {
   const own = { temperature: 0.3, effort: "low", providerOptions: { openai: { serviceTier: "flex" } } } as const;
 
-  test("are in every request of the agent", async () => {
+  test("temperature, effort and provider options are in every request of the agent", async () => {
     const { asked, stage } = openListener({ scout: [calls("look"), says("Done.")] });
     await stage.run(agent({ name: "scout", model: stage.model, tools: [look], ...own }));
     assert.equal(asked.length, 2);
@@ -64,7 +64,7 @@ suite("temperature, effort and provider options", () => {
 });
 
 suite("tool choice", () => {
-  test("that requires a call holds until the run has made one", async () => {
+  test("a tool choice that requires a call holds until the run has made one", async () => {
     const { asked, stage } = openListener({
       scout: [[says("I be"), stopsAtLength()], calls("look"), calls("search"), says("Done.")],
     });
@@ -75,7 +75,7 @@ suite("tool choice", () => {
     );
   });
 
-  test("of one tool holds until the first call, whichever it is", async () => {
+  test("a tool choice of one tool holds until the first call, whichever it is", async () => {
     const toolChoice = { tool: "look" };
     const { asked, stage } = openListener({ scout: [calls("search"), says("Done.")] });
     await stage.run(agent({ name: "scout", model: stage.model, tools: [look, search], toolChoice }));
@@ -111,7 +111,7 @@ suite("tool choice", () => {
     assert.equal(stage.requestsOf("scout")[0]?.tools.length, 1);
   });
 
-  test("of a tool that the agent does not have is a UserError", async () => {
+  test("a tool choice of a tool that the agent does not have is a UserError", async () => {
     const { stage } = openListener({ scout: [says("Done.")] });
     const wrong = agent({ name: "scout", model: stage.model, tools: [look], toolChoice: { tool: "lok" } });
     await assert.rejects(async () => stage.run(wrong), {
@@ -125,7 +125,7 @@ suite("tool choice", () => {
     });
   });
 
-  test("of a tool that only a call took away is free", async () => {
+  test("a tool choice of a tool that only a call took away is free", async () => {
     const { asked, stage } = openListener({
       lead: [
         calls("subagent", { label: "x", task_prompt: "Go.", agent: "scout", allowed_tools: ["search"] }),
@@ -144,7 +144,7 @@ suite("tool choice", () => {
     );
   });
 
-  test("that requires a call is not forced again when the run is resumed", async () => {
+  test("a tool choice that requires a call is not forced again when the run is resumed", async () => {
     const asked: (ModelRequest["settings"]["toolChoice"] | undefined)[] = [];
     const onRequest = ({ settings }: ModelRequest) => void asked.push(settings.toolChoice);
     const script = { scout: [calls("look"), fails("auth"), says("Done.")] };

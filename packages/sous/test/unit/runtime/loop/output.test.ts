@@ -6,18 +6,18 @@ import { toStandardJsonSchema } from "@valibot/to-json-schema";
 import { type } from "arktype";
 import * as v from "valibot";
 import * as z from "zod";
-import { agent } from "../../src/core/agent.ts";
-import { ModelError } from "../../src/core/errors.ts";
-import { textOf } from "../../src/core/message.ts";
-import type { ModelRequest } from "../../src/core/model.ts";
-import type { AnySchema } from "../../src/core/schema.ts";
-import { calls, refuses, says, stopsAtLength } from "../../src/testing/steps.ts";
-import { openStage, simpleTool } from "../requirements/support.ts";
+import { agent } from "../../../../src/core/agent.ts";
+import { ModelError } from "../../../../src/core/errors.ts";
+import { textOf } from "../../../../src/core/message.ts";
+import type { ModelRequest } from "../../../../src/core/model.ts";
+import type { AnySchema } from "../../../../src/core/schema.ts";
+import { calls, refuses, says, stopsAtLength } from "../../../../src/testing/steps.ts";
+import { openStage, simpleTool } from "../../../support/requirements/support.ts";
 
 const Hits = z.object({ hits: z.array(z.string()).min(1) });
 
 suite("an answer with a schema", () => {
-  test("is parsed, and the model is told the shape", async () => {
+  test("an answer with a schema is parsed, and the model is told the shape", async () => {
     const stage = openStage({ scout: [says('{"hits":["a.ts:1"]}')] });
     const scout = agent({ name: "scout", model: stage.model, instructions: "Find it.", outputSchema: Hits });
     const { status, output, text } = await stage.run(scout);
@@ -36,19 +36,19 @@ suite("an answer with a schema", () => {
     }
   });
 
-  test("may stand in a fence", async () => {
+  test("an answer with a schema may stand in a fence", async () => {
     const stage = openStage({ scout: [says('```json\n{"hits":["a"]}\n```')] });
     const { output } = await stage.run(agent({ name: "scout", model: stage.model, outputSchema: Hits }));
     assert.deepEqual(output, { hits: ["a"] });
   });
 
-  test("may come in two pieces when the first was cut", async () => {
+  test("an answer with a schema may come in two pieces when the first was cut", async () => {
     const stage = openStage({ scout: [[says('{"hits":["a"'), stopsAtLength()], says(',"b"]}')] });
     const { output } = await stage.run(agent({ name: "scout", model: stage.model, outputSchema: Hits }));
     assert.deepEqual(output, { hits: ["a", "b"] });
   });
 
-  test("that does not match is repaired in one more turn without tools, also beyond maxTurns", async () => {
+  test("an answer with a schema that does not match is repaired in one more turn without tools, also beyond maxTurns", async () => {
     const asked: ModelRequest["settings"][] = [];
     const stage = openStage(
       { scout: [calls("look"), says('{"hits":[]}'), says('{"hits":["b.ts:2"]}')] },
@@ -78,7 +78,7 @@ suite("an answer with a schema", () => {
     );
   });
 
-  test("that does not match twice fails clearly, with the text", async () => {
+  test("an answer with a schema that does not match twice fails clearly, with the text", async () => {
     const stage = openStage({ scout: [says("I found nothing."), says("Still nothing.")] });
     const { status, error, text, output } = await stage.run(
       agent({ name: "scout", model: stage.model, outputSchema: Hits }),
@@ -88,26 +88,26 @@ suite("an answer with a schema", () => {
     assert.equal(stage.model.requestCount, 2);
   });
 
-  test("that is refused in the repair ends as refused", async () => {
+  test("an answer with a schema that is refused in the repair ends as refused", async () => {
     const stage = openStage({ scout: [says("No JSON."), [says("I will not."), refuses()]] });
     const { status, error } = await stage.run(agent({ name: "scout", model: stage.model, outputSchema: Hits }));
     assert.deepEqual([status, error?.type], ["refused", "refused"]);
   });
 
-  test("that is cut in the repair fails as cut", async () => {
+  test("an answer with a schema that is cut in the repair fails as cut", async () => {
     const stage = openStage({ scout: [says("No JSON."), [says('{"hits":["a'), stopsAtLength()]] });
     const { status, error } = await stage.run(agent({ name: "scout", model: stage.model, outputSchema: Hits }));
     assert.deepEqual([status, error?.type], ["failed", "model"]);
     assert.match(error?.message ?? "", /^The answer was cut at the output limit before its JSON was complete/);
   });
 
-  test("that begins again after a cut is taken as it is", async () => {
+  test("an answer with a schema that begins again after a cut is taken as it is", async () => {
     const stage = openStage({ scout: [[says('{"hits":["a"'), stopsAtLength()], says('{"hits":["b"]}')] });
     const { status, output } = await stage.run(agent({ name: "scout", model: stage.model, outputSchema: Hits }));
     assert.deepEqual([status, output], ["completed", { hits: ["b"] }]);
   });
 
-  test("is asked for in no turn whose tool call is forced, nor in last words", async () => {
+  test("an answer with a schema is asked for in no turn whose tool call is forced, nor in last words", async () => {
     const asked: ModelRequest["settings"][] = [];
     const stage = openStage(
       { scout: [calls("look"), calls("look"), says("Nothing yet.")] },
@@ -127,7 +127,7 @@ suite("an answer with a schema", () => {
     );
   });
 
-  test("is asked for without the schema when a model refuses it, also when nothing else is tried again", async () => {
+  test("an answer with a schema is asked for without the schema when a model refuses it, also when nothing else is tried again", async () => {
     const asked: boolean[] = [];
     const inner = openStage({ scout: [says('{"hits":["a"]}')] });
     const model = {
@@ -148,7 +148,7 @@ suite("an answer with a schema", () => {
     );
   });
 
-  test("that is longer than two million characters is not parsed", async () => {
+  test("an answer with a schema that is longer than two million characters is not parsed", async () => {
     const ofLength = (length: number) => `"${"x".repeat(length - 2)}"`;
     const stage = openStage({ scout: [says(ofLength(2_000_001)), says(ofLength(2_000_000))] });
     const { status, output } = await stage.run(
@@ -159,7 +159,7 @@ suite("an answer with a schema", () => {
     assert.match(notice?.text ?? "", /\nit is longer than 2000000 characters$/);
   });
 
-  test("of a child is a failed result for its parent, never an exception", async () => {
+  test("an answer of a child that does not match its schema is a failed result for its parent, never an exception", async () => {
     const stage = openStage({
       lead: [
         calls("subagent", { label: "x", task_prompt: "Count.", output_schema: { type: "number" } }),
@@ -174,7 +174,7 @@ suite("an answer with a schema", () => {
     assert.equal(read?.isError, true);
   });
 
-  test("of a child asked for in the call is its report", async () => {
+  test("an answer of a child with a schema from the call is its report", async () => {
     const stage = openStage({
       lead: [
         calls("subagent", { label: "x", task_prompt: "Count.", output_schema: { type: "number" } }),
@@ -187,7 +187,7 @@ suite("an answer with a schema", () => {
     assert.match(stage.requestsOf("lead/x")[0]?.instructions ?? "", /\{"type":"number"\}$/);
   });
 
-  test("of a fork is asked for with its task, because its instructions are its parent's", async () => {
+  test("the schema of a fork's answer is told with its task, because its instructions are its parent's", async () => {
     const input = { label: "x", task_prompt: "Count.", output_schema: { type: "number" }, context: "fork" };
     const stage = openStage({ lead: [calls("subagent", input), says("Seven.")], "lead/x": [says("7")] });
     await stage.run(stage.lead({ instructions: "You lead." }));
@@ -207,7 +207,7 @@ suite("an answer with a schema", () => {
     ["JSON Schema", { type: "object", properties: { hits: { type: "array", items: { type: "string" } } } }],
   ];
   for (const [name, outputSchema] of schemas) {
-    test(`may be described in ${name}`, async () => {
+    test(`the schema of an answer may be described in ${name}`, async () => {
       const stage = openStage({ scout: [says('{"hits":7}'), says('{"hits":["a"]}')] });
       const { output } = await stage.run(agent({ name: "scout", model: stage.model, outputSchema }));
       assert.deepEqual(output, { hits: ["a"] });

@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import type { ToolContext } from "../../src/core/tool.ts";
-import { calls, says } from "../../src/testing/steps.ts";
-import { openStage, type Stage, type StageOptions, simpleTool } from "../requirements/support.ts";
+import type { ToolContext } from "../../../../src/core/tool.ts";
+import { calls, says } from "../../../../src/testing/steps.ts";
+import { openStage, type Stage, type StageOptions, simpleTool } from "../../../support/requirements/support.ts";
 
 /** A run whose only call is of a tool that does this. */
 function stageOf(
@@ -25,7 +25,7 @@ function textsOf(stage: Stage): string[] {
 }
 
 suite("progress of a call", () => {
-  test("is shown with the call it belongs to, and is not stored", async () => {
+  test("progress of a call is shown with the call it belongs to, and is not stored", async () => {
     const { stage, run } = stageOf(({ progress }) => progress("Compiling", 3, 10));
     await run();
     const [shown] = stage.eventsOf("tool-progress");
@@ -39,14 +39,14 @@ suite("progress of a call", () => {
     assert.ok(kept.length > 0 && kept.every(({ type }) => String(type) !== "tool-progress"));
   });
 
-  test("is shown between the start and the end of its call", async () => {
+  test("progress of a call is shown between the start and the end of its call", async () => {
     const { stage, run } = stageOf(({ progress }) => progress("half"));
     await run();
     const types = stage.events.map(({ type }) => type).filter((type) => type.startsWith("tool-"));
     assert.deepEqual(types, ["tool-call-start", "tool-progress", "tool-call-end"]);
   });
 
-  test("is one short line without codes of terminals and without secrets", async () => {
+  test("progress of a call is one short line without codes of terminals and without secrets", async () => {
     const secret = "s3cr3t-value-of-a-token";
     const { stage, run } = stageOf(
       async ({ progress }) => {
@@ -66,7 +66,7 @@ suite("progress of a call", () => {
     assert.equal(third, `${"y".repeat(199)}…`);
   });
 
-  test("has numbers only where they are finite and not negative", async () => {
+  test("progress of a call has numbers only where they are finite and not negative", async () => {
     const { stage, run } = stageOf(async ({ progress }) => {
       for (const [done, total] of [
         [Number.NaN, 5],
@@ -90,7 +90,7 @@ suite("progress of a call", () => {
     );
   });
 
-  test("comes ten times a second at most, and the newest of those left out is shown when the time has passed", async () => {
+  test("progress of a call comes ten times a second at most, and the newest of those left out is shown when the time has passed", async () => {
     const { stage, run } = stageOf(async ({ progress }) => {
       for (let step = 0; step < 1000; step++) progress(`step ${step}`);
       await pause(stage, 1000);
@@ -108,7 +108,7 @@ suite("progress of a call", () => {
     assert.ok(shown.length >= 9 && shown.length <= 11, `${shown.length} in a second`);
   });
 
-  test("is never an error, whatever the tool passes", async () => {
+  test("progress of a call is never an error, whatever the tool passes", async () => {
     const hostile = { toString: () => assert.fail("it was looked at") };
     const { stage, run } = stageOf(async ({ progress }) => {
       const say = progress as (...said: unknown[]) => void;
@@ -129,7 +129,7 @@ suite("progress of a call", () => {
     assert.equal(stage.resultsOf("lead")[0]?.output, "fine");
   });
 
-  test("is not shown after the call has ended, neither said late nor held back", async () => {
+  test("progress of a call is not shown after the call has ended, neither said late nor held back", async () => {
     let late: ToolContext["progress"] | undefined;
     const { stage, run } = stageOf(({ progress }) => {
       late = progress;
@@ -144,7 +144,7 @@ suite("progress of a call", () => {
     assert.deepEqual(textsOf(stage), ["first"]);
   });
 
-  test("of two calls side by side belongs to each of them", async () => {
+  test("progress of two calls side by side belongs to each of them", async () => {
     const stage: Stage = openStage({ lead: [[calls("work", { n: 1 }), calls("work", { n: 2 })], says("Done.")] });
     const work = simpleTool("work", (input, { progress }) => progress(JSON.stringify(input)));
     await stage.run(stage.lead({ tools: [work] }));
@@ -157,13 +157,13 @@ suite("progress of a call", () => {
     );
   });
 
-  test("does not reach the model", async () => {
+  test("progress of a call does not reach the model", async () => {
     const { stage, run } = stageOf(({ progress }) => progress("only for people"));
     await run();
     assert.ok(!JSON.stringify(stage.requestsOf("lead")).includes("only for people"));
   });
 
-  test("does nothing without a listener: its text is not even cleaned", async () => {
+  test("progress of a call does nothing without a listener: its text is not even cleaned", async () => {
     const stage = openStage({ lead: [calls("work", {}), says("Done.")] });
     const timersBefore: number[] = [];
     const work = simpleTool("work", (_, { progress }) => {

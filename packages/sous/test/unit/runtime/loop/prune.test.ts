@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import type { Message } from "../../src/core/message.ts";
-import { calls, fails, says } from "../../src/testing/steps.ts";
-import { openStage, type Stage, simpleTool } from "../requirements/support.ts";
+import type { Message } from "../../../../src/core/message.ts";
+import { calls, fails, says } from "../../../../src/testing/steps.ts";
+import { openStage, type Stage, simpleTool } from "../../../support/requirements/support.ts";
 
 /** Each call gives about 1,000 tokens. */
 const read = simpleTool("read", () => "x".repeat(3000));
@@ -20,7 +20,7 @@ async function followUp(stage: Stage, handle: ReturnType<Stage["start"]>): Promi
 }
 
 suite("a history over its threshold", () => {
-  test("loses its oldest turns and keeps the task and the last turns", async () => {
+  test("a history over its threshold loses its oldest turns and keeps the task and the last turns", async () => {
     const reading = Array.from({ length: 8 }, () => calls("read"));
     const stage = openStage({ lead: [...reading, says("Done.")] });
     const result = await stage.run(stage.lead({ tools: [read] }), "The task.", { conversation: limits });
@@ -42,7 +42,7 @@ suite("a history over its threshold", () => {
     );
   });
 
-  test("A2: is measured by what the model can read, when that is less than what was configured", async () => {
+  test("A2: a history is measured by what the model can read, when that is less than what was configured", async () => {
     const script = { lead: [...Array.from({ length: 8 }, () => calls("read")), says("Done.")] };
     const conversation = { ...limits, maxTokens: 1_000_000 };
     const prunedWith = async (contextWindow: number) => {
@@ -53,20 +53,20 @@ suite("a history over its threshold", () => {
     assert.deepEqual([await prunedWith(10_000), await prunedWith(2_000_000)], [true, false]);
   });
 
-  test("is left alone below it", async () => {
+  test("a history below its threshold is left alone", async () => {
     const stage = openStage({ lead: [calls("read"), calls("read"), says("Done.")] });
     await stage.run(stage.lead({ tools: [read] }), "The task.", { conversation: limits });
     assert.deepEqual(stage.eventsOf("prune"), []);
   });
 
-  test("is left alone when only the turns that must stay are left", async () => {
+  test("a history over its threshold is left alone when only the turns that must stay are left", async () => {
     const stage = openStage({ lead: [calls("read"), calls("read"), calls("read"), says("Done.")] });
     const conversation = { maxTokens: 100, minRetainTurns: 5, pruneThreshold: 0.5 };
     const result = await stage.run(stage.lead({ tools: [read] }), "The task.", { conversation });
     assert.deepEqual([result.status, stage.eventsOf("prune")], ["completed", []]);
   });
 
-  test("is the same when it is rebuilt for a follow-up", async () => {
+  test("a pruned history is the same when it is rebuilt for a follow-up", async () => {
     const reading = Array.from({ length: 8 }, () => calls("read"));
     const stage = openStage({ lead: [...reading, says("Done."), says("Nothing more.")] });
     const handle = stage.start(stage.lead({ tools: [read] }), "The task.", { conversation: limits });
@@ -84,7 +84,7 @@ suite("a history over its threshold", () => {
 suite("the task of a later run", () => {
   const reading = Array.from({ length: 8 }, () => calls("read"));
 
-  test("stays when a follow-up grows long", async () => {
+  test("the task of a later run stays when a follow-up grows long", async () => {
     const stage = openStage({ lead: [calls("read"), says("First."), ...reading, says("Second."), says("Third.")] });
     const handle = stage.start(stage.lead({ tools: [read] }), "The first task.", { conversation: limits });
     await stage.end(handle);
@@ -99,7 +99,7 @@ suite("the task of a later run", () => {
     assert.deepEqual([rebuilt[0], rebuilt.at(-1)], ["The first task.", "The third task."]);
   });
 
-  test("stays when a fork grows long", async () => {
+  test("the task of a later run stays when a fork grows long", async () => {
     const stage = openStage({
       lead: [
         calls("read"),
@@ -114,7 +114,7 @@ suite("the task of a later run", () => {
     assert.deepEqual(texts(messages).slice(0, 2), ["The whole.", "The part."]);
   });
 
-  test("stays when the model says that the prompt is too long", async () => {
+  test("the task of a later run stays when the model says that the prompt is too long", async () => {
     const stage = openStage({
       lead: [
         calls("read"),

@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import fc from "fast-check";
-import { type Message, userMessage } from "../../src/core/message.ts";
-import { repairHistory, UNKNOWN_OUTCOME } from "../../src/loop/repair-history.ts";
-import { checkMessages } from "../../src/testing/check-messages.ts";
-import { codePoint } from "../code-point.ts";
+import { type Message, userMessage } from "../../../../src/core/message.ts";
+import { repairHistory, UNKNOWN_OUTCOME } from "../../../../src/runtime/loop/repair-history.ts";
+import { checkMessages } from "../../../support/testing/check-messages.ts";
+import { codePoint } from "../../code-point.ts";
 
 const call = (callId: string) => ({ type: "tool-call", callId, toolName: "look", input: {} }) as const;
 const result = (callId: string, output = "seen") =>
@@ -116,7 +116,7 @@ suite("a history is repaired", () => {
     test(name, () => assert.deepEqual(repairHistory(given), expected));
   }
 
-  test("without changing what it was given", () => {
+  test("a history is repaired without changing what it was given", () => {
     const given: Message[] = [task, { role: "assistant", content: [call("a"), call("a")] }];
     const before = structuredClone(given);
     repairHistory(given);

@@ -2,11 +2,11 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import type { FilePart } from "../../src/core/message.ts";
-import type { ToolResult } from "../../src/core/tool.ts";
-import { calls, says } from "../../src/testing/steps.ts";
-import { openStage, type Stage, simpleTool } from "../requirements/support.ts";
-import { rerunBothWays } from "../rerun/support.ts";
+import type { FilePart } from "../../../../src/core/message.ts";
+import type { ToolResult } from "../../../../src/core/tool.ts";
+import { calls, says } from "../../../../src/testing/steps.ts";
+import { openStage, type Stage, simpleTool } from "../../../support/requirements/support.ts";
+import { rerunBothWays } from "../../../support/rerun/support.ts";
 
 const MEGABYTE = 1024 * 1024;
 
@@ -27,7 +27,7 @@ async function given(result: ToolResult): Promise<{ output: string; files: reado
 }
 
 suite("files of a result", () => {
-  test("are 20 at most, and the others are named", async () => {
+  test("files of a result are 20 at most, and the others are named", async () => {
     const documents = Array.from({ length: 27 }, (_, index) => file(0.001, "image/png", `${index}.png`));
     const { output, files } = await given({ success: true, output: "Seen", documents });
     assert.equal(files.length, 20);
@@ -37,7 +37,7 @@ suite("files of a result", () => {
     );
   });
 
-  test("are 10 MB at most together: a later one that still fits stays", async () => {
+  test("files of a result are 10 MB at most together: a later one that still fits stays", async () => {
     const documents = [file(4), file(4), file(4, "image/png", "third.png"), file(1)];
     const { output, files } = await given({ success: true, output: "Seen", documents });
     assert.deepEqual(
@@ -47,7 +47,7 @@ suite("files of a result", () => {
     assert.match(output, /left out: third\.png \(image\/png, 4\.0 MB\)\. A result can have 20 files, 10 MB together/);
   });
 
-  test("are 5 MB at most for one picture, because providers refuse a larger one", async () => {
+  test("files of a result are 5 MB at most for one picture, because providers refuse a larger one", async () => {
     const { output, files } = await given({
       success: true,
       output: "",
@@ -60,7 +60,7 @@ suite("files of a result", () => {
     assert.match(output, /^\[Files that were left out: \(image\/png, 10\.0 MB\)\./);
   });
 
-  test("of a failed result are bounded too, and its error comes first", async () => {
+  test("files of a failed result are bounded too, and its error comes first", async () => {
     const { output } = await given({ success: false, output: "", error: "It broke", documents: [file(6)] });
     assert.match(output, /^It broke\n\[Files that were left out/);
   });
@@ -70,7 +70,7 @@ suite("files of a result", () => {
     assert.deepEqual(await given({ success: true, output: "Heard", documents }), { output: "Heard", files: documents });
   });
 
-  test("have names of strangers: nothing in them acts", async () => {
+  test("files of a result have names of strangers: nothing in them acts", async () => {
     const { output } = await given({
       success: true,
       output: "",

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { notYetCharged, unheardAnswer } from "../../src/loop/resume-run.ts";
+import { notYetCharged, unheardAnswer } from "../../../../src/runtime/loop/resume-run.ts";
 
 const ASKED = { promptTokens: 1_000, reserved: 3_000 };
 

@@ -1,19 +1,19 @@
-/** D5: an agent outside is a child like any other: its session, its bill, its approvals and its end. */
+/** D5: an external agent is a child like any other: its session, its bill, its approvals and its end. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { agent } from "../../src/core/agent.ts";
-import { outsideModel } from "../../src/core/outside-agent.ts";
-import type { RuntimeOptions } from "../../src/core/runtime.ts";
-import type { Store } from "../../src/core/store.ts";
-import { createRuntime } from "../../src/runtime.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { calls, says, uses } from "../../src/testing/steps.ts";
-import { importWithout } from "../mutation.ts";
-import { ALLOW, type FakeWork, fakeClient, registryWith } from "../requirements/embedding.ts";
-import { readBy, runTree, statuses, type TreePlan } from "../requirements/run-tree.ts";
-import { simpleTool } from "../requirements/support.ts";
+import { agent } from "../../../../src/core/agent.ts";
+import { externalModel } from "../../../../src/core/external-agent.ts";
+import type { RuntimeOptions } from "../../../../src/core/runtime.ts";
+import type { Store } from "../../../../src/core/store.ts";
+import { createRuntime } from "../../../../src/runtime.ts";
+import { openMemoryStore } from "../../../../src/storage/store/memory.ts";
+import { scriptedModel } from "../../../../src/testing/scripted-model.ts";
+import { calls, says, uses } from "../../../../src/testing/steps.ts";
+import { importWithout } from "../../../support/mutation.ts";
+import { ALLOW, type FakeWork, fakeClient, registryWith } from "../../../support/requirements/embedding.ts";
+import { readBy, runTree, statuses, type TreePlan } from "../../../support/requirements/run-tree.ts";
+import { simpleTool } from "../../../support/requirements/support.ts";
 
 const TASK = { task: "Fix it.", description: "a fix" };
 const CHILD = "lead/a fix";
@@ -76,7 +76,7 @@ suite("D5: what it may do", () => {
     const answers: boolean[] = [];
     const { trial } = delegation(
       async (_prompt, { host }) => {
-        for (const action of actions) answers.push(await host.consent(action));
+        for (const action of actions) answers.push(await host.approve(action));
         return "Fixed.";
       },
       {},
@@ -85,7 +85,7 @@ suite("D5: what it may do", () => {
     return { answers, ...(await trial) };
   }
 
-  test("is decided by the rules of the user, and denied by a rule even where a person would allow it", async () => {
+  test("what an external agent may do is decided by the rules of the user, and denied by a rule even where a person would allow it", async () => {
     const rules: RuntimeOptions = {
       approve: {
         decide: ({ toolName }) =>
@@ -97,7 +97,7 @@ suite("D5: what it may do", () => {
     assert.deepEqual(answers, [false, true]);
   });
 
-  test("is never outside of the working folder", async () => {
+  test("what an external agent may do is never outside of the working folder", async () => {
     const paths = ["../b.ts", "/etc/passwd", "a/../../b.ts", "a\0b", 7];
     const runtime = { ...ALLOW, host: { cwd: "/place" } };
     const { answers } = await answersOf(
@@ -107,12 +107,12 @@ suite("D5: what it may do", () => {
     assert.deepEqual(answers, [false, false, false, false, false]);
   });
 
-  test("is nothing that its parent could not pass on", async () => {
+  test("what an external agent may do is nothing that its parent could not pass on", async () => {
     const client = fakeClient(async (_prompt, { host }) => {
       const allowed = [
-        await host.consent(writes),
-        await host.consent({ callId: "x", toolName: "launch", input: {} }),
-        await host.consent({ callId: "r", toolName: "look", input: {} }),
+        await host.approve(writes),
+        await host.approve({ callId: "x", toolName: "launch", input: {} }),
+        await host.approve({ callId: "r", toolName: "look", input: {} }),
       ];
       return JSON.stringify(allowed);
     });
@@ -124,7 +124,7 @@ suite("D5: what it may do", () => {
     assert.match(readBy(stage, "subagent_delegate")[0] ?? "", /^\[false,false,true\]/);
   });
 
-  test("is not allowed when no one can be asked, and the run says so", async () => {
+  test("what an external agent may do is not allowed when no one can be asked, and the run says so", async () => {
     const rules: RuntimeOptions = {
       approve: { decide: ({ toolName }) => ({ effect: toolName === "write_file" ? "ask" : "allow" }) },
     };
@@ -133,7 +133,7 @@ suite("D5: what it may do", () => {
     assert.deepEqual(result.agents[1]?.status, "incomplete");
   });
 
-  test("goes through the tools of the run when the agent asks us to do it", async () => {
+  test("what an external agent asks us to do goes through the tools of the run", async () => {
     const outputs: string[] = [];
     const { ran, trial } = delegation(async (_prompt, { host }) => {
       outputs.push((await host.callTool({ ...writes, toolName: "read_file", input: { path: "a.ts" } })).output);
@@ -160,10 +160,10 @@ suite("D5: an agent file whose model is outside", () => {
       ],
     },
     lead: { subagents: [agent({ name: "helper", description: "Helps.", model: "external/second-server" })] },
-    runtime: { ...runtime, models: { outside: client } },
+    runtime: { ...runtime, models: { external: client } },
   });
 
-  test("asks as subagent_delegate, however it is called", async () => {
+  test("an agent file whose model is outside asks as subagent_delegate, however it is called", async () => {
     const asked: unknown[] = [];
     const client = fakeClient(async ({ serverName }) => `Done by ${serverName}.`);
     const approve: RuntimeOptions["approve"] = {
@@ -196,14 +196,14 @@ suite("D5: an agent file whose model is outside", () => {
           says("Seen."),
         ],
       },
-      runtime: { ...ALLOW, models: { outside: client } },
+      runtime: { ...ALLOW, models: { external: client } },
     });
     assert.equal(client.prompts.length, 0);
     assert.match(readBy(stage, "subagent")[0] ?? "", /external\/local/);
     assert.match(readBy(stage, "parallel_subagent")[0] ?? "", /external\/local/);
   });
 
-  test("is unknown without its server", async () => {
+  test("an agent file whose model is outside is unknown without its server", async () => {
     const client = { ...fakeClient(async () => "Done."), serverNames: ["local"] };
     const { stage } = await runTree(plan(client, ALLOW));
     assert.match(
@@ -226,14 +226,14 @@ test("D5: it is told its level, and what is left of every limit", async () => {
   await trial;
   // The root has spent 2 tokens, and keeps some for its last words.
   const [{ tokens, ...rest }] = told as [{ tokens: number }];
-  assert.deepEqual(rest, { depth: 1, maxDepth: 3, costUsd: undefined, seconds: 60 });
+  assert.deepEqual(rest, { depth: 1, maxDepth: 3, costUsd: undefined, durationMs: 60_000 });
   assert.ok(tokens > 45_000 && tokens < 50_000, `${tokens}`);
 });
 
 suite("D5: its bill", () => {
   const limited = (tokens: number): Partial<TreePlan> => ({ run: { budget: { tokens } } });
 
-  test("what it reports while it runs is covered or stops it, with what it has said", async () => {
+  test("what an external agent reports while it runs is covered or stops it, with what it has said", async () => {
     const { trial } = delegation(
       (_prompt, { host, signal }) => {
         host.onText("Half.");
@@ -253,7 +253,7 @@ suite("D5: its bill", () => {
     assert.equal(result.usage.totalTokens, 25_002);
   });
 
-  test("while another call holds the rest, it does not wait to grow", async () => {
+  test("an external agent does not wait to grow while another call holds the rest", async () => {
     const others: (() => void)[] = [];
     const client = fakeClient((_prompt, { host, signal }) => {
       host.onUsage({ tokens: 9_000, costUsd: undefined });
@@ -303,7 +303,7 @@ suite("D5: its bill", () => {
     assert.deepEqual(stage.eventsOf("notice", CHILD), []);
   });
 
-  test("what it does not report is not free: it is what was reserved", async () => {
+  test("what an external agent does not report is not free: it is what was reserved", async () => {
     const { trial } = delegation(async () => "Fixed.", {}, limited(20_000));
     const { stage } = await trial;
     const [start] = stage.eventsOf("turn-start", CHILD);
@@ -312,7 +312,7 @@ suite("D5: its bill", () => {
     assert.deepEqual([end?.usage.totalTokens, end?.usage.estimated, end?.costUsd], [start?.reserved, true, null]);
   });
 
-  test("under a limit of money it is refused without max_cost, in words", async () => {
+  test("under a limit of money an external agent is refused without max_cost, in words", async () => {
     const { client, trial } = delegation(
       async () => "Fixed.",
       {},
@@ -323,7 +323,7 @@ suite("D5: its bill", () => {
     assert.match(readBy(stage, "subagent_delegate")[0] ?? "", /set agent_servers\.local\.max_cost/);
   });
 
-  test("under a limit of money max_cost is its reservation, and its bill when it reports none", async () => {
+  test("under a limit of money max_cost is the reservation of an external agent, and its bill when it reports none", async () => {
     for (const [reported, billed] of [
       [undefined, 0.4],
       [0.03, 0.03],
@@ -414,7 +414,7 @@ suite("D5: its end", () => {
 
   test("one that ends its turn because something was not allowed is incomplete", async () => {
     const { trial } = delegation(async (_prompt, { host }) => {
-      await host.consent({ callId: "w", toolName: "launch", input: { path: 7 } });
+      await host.approve({ callId: "w", toolName: "launch", input: { path: 7 } });
       return { stop: "cancelled" };
     });
     const { result } = await trial;
@@ -429,7 +429,7 @@ suite("D5: its end", () => {
         subagents: [
           agent({
             name: "helper",
-            model: outsideModel(client.outsideAgent()),
+            model: externalModel(client.externalAgent()),
             outputSchema: { type: "object", properties: {}, required: [] } as never,
           }),
         ],
@@ -496,13 +496,13 @@ suite("D5: before the agent is prompted", () => {
     return seen;
   }
 
-  test("its turn is stored, and its session", async () => {
+  test("the turn of an external agent and its session are stored before it is prompted", async () => {
     assert.deepEqual(await storedAtPrompt(createRuntime), ["run-start", "outside-session", TURN]);
   });
 
   test("the test notices a prompt on what is not stored", async () => {
-    const { createRuntime: faulty } = await importWithout<typeof import("../../src/runtime.ts")>(
-      import.meta.resolve("../../src/runtime.ts"),
+    const { createRuntime: faulty } = await importWithout<typeof import("../../../../src/runtime.ts")>(
+      import.meta.resolve("../../../../src/runtime.ts"),
       { guard: "store-before-prompt" },
     );
     assert.ok(!(await storedAtPrompt(faulty)).includes(TURN));

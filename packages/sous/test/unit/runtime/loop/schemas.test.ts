@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import * as z from "zod";
-import type { AnySchema } from "../../src/core/schema.ts";
-import { tool } from "../../src/core/tool.ts";
-import { calls, says } from "../../src/testing/steps.ts";
-import { openStage } from "../requirements/support.ts";
+import type { AnySchema } from "../../../../src/core/schema.ts";
+import { tool } from "../../../../src/core/tool.ts";
+import { calls, says } from "../../../../src/testing/steps.ts";
+import { openStage } from "../../../support/requirements/support.ts";
 
 suite("a schema", () => {
   const schemas: [string, () => Promise<AnySchema>][] = [
@@ -49,7 +49,7 @@ suite("a schema", () => {
     });
   }
 
-  test("that cannot be used is refused before anything starts", async () => {
+  test("a schema that cannot be used is refused before anything starts", async () => {
     const stage = openStage({ lead: [says("Done.")] });
     const bad = tool({ name: "bad", description: "Bad.", inputSchema: { type: "nonsense" }, execute: () => 1 });
     await assert.rejects(

@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import * as z from "zod";
-import { ToolFailure } from "../../src/core/errors.ts";
-import { type ToolContext, tool } from "../../src/core/tool.ts";
-import { calls, hangs, type Step, says } from "../../src/testing/steps.ts";
-import { openStage, simpleTool } from "../requirements/support.ts";
+import { ToolFailure } from "../../../../src/core/errors.ts";
+import { type ToolContext, tool } from "../../../../src/core/tool.ts";
+import { calls, hangs, type Step, says } from "../../../../src/testing/steps.ts";
+import { openStage, simpleTool } from "../../../support/requirements/support.ts";
 
 /** Runs one tool once and gives what the model read about it. */
 async function resultOf(execute: (input: unknown, context: ToolContext) => unknown, step: Step = calls("act")) {
@@ -127,7 +127,7 @@ suite("what a tool returns", () => {
 });
 
 suite("a tool that throws", () => {
-  test("gives the model its message, and the developer the stack", async () => {
+  test("a tool that throws gives the model its message, and the developer the stack", async () => {
     const { output, isError, stage } = await resultOf(() => {
       throw new Error("The disk is full");
     });
@@ -135,7 +135,7 @@ suite("a tool that throws", () => {
     assert.match(stage.eventsOf("tool-call-end")[0]?.stack ?? "", /^Error: The disk is full\n {4}at /);
   });
 
-  test("on purpose leaves no stack", async () => {
+  test("a tool that throws on purpose leaves no stack", async () => {
     const { output, stage } = await resultOf(() => {
       throw new ToolFailure("No file at x. Use glob.");
     });
@@ -155,7 +155,7 @@ suite("a tool that throws", () => {
     assert.deepEqual({ output, isError }, { output: "just a text", isError: true });
   });
 
-  test("does not disturb the calls beside it", async () => {
+  test("a tool that throws does not disturb the calls beside it", async () => {
     const stage = openStage({ lead: [[calls("bad"), calls("good")], says("Done.")] });
     const bad = simpleTool("bad", () => {
       throw new Error("no");
@@ -172,7 +172,7 @@ suite("a tool that throws", () => {
 });
 
 suite("a call", () => {
-  test("of an unknown tool is answered with the names of those there are", async () => {
+  test("a call of an unknown tool is answered with the names of those there are", async () => {
     const stage = openStage({ lead: [calls("fly"), says("Done.")] });
     await stage.run(stage.lead({ tools: [simpleTool("walk")], delegate: false }));
     assert.deepEqual(stage.resultsOf("lead"), [
@@ -186,13 +186,13 @@ suite("a call", () => {
     ]);
   });
 
-  test("without any tools is told that there are none", async () => {
+  test("a call without any tools is told that there are none", async () => {
     const stage = openStage({ lead: [calls("fly"), says("Done.")] });
     await stage.run(stage.lead({ delegate: false }));
     assert.equal(stage.resultsOf("lead")[0]?.output, "Unknown tool: fly. You have no tools.");
   });
 
-  test("of a tool that was never shown is refused, recorded and not run", async () => {
+  test("a call of a tool that was never shown is refused, recorded and not run", async () => {
     let wrote = 0;
     const write = simpleTool("write", () => ++wrote);
     const stage = openStage({
@@ -209,7 +209,7 @@ suite("a call", () => {
     );
   });
 
-  test("of a name that every object has is an unknown tool", async () => {
+  test("a call of a name that every object has is an unknown tool", async () => {
     const stage = openStage({ lead: [[calls("__proto__"), calls("constructor")], says("Done.")] });
     await stage.run(stage.lead({ delegate: false }));
     assert.deepEqual(
@@ -218,7 +218,7 @@ suite("a call", () => {
     );
   });
 
-  test("with bad input never reaches the tool, and the answer names the field", async () => {
+  test("a call with bad input never reaches the tool, and the answer names the field", async () => {
     let ran = 0;
     const inputSchema = z.strictObject({ path: z.string(), depth: z.int().max(3).optional() });
     const read = tool({ name: "read", description: "Reads.", inputSchema, execute: () => ++ran });
@@ -237,7 +237,7 @@ suite("a call", () => {
     );
   });
 
-  test("gets the parsed input, with the defaults of the schema", async () => {
+  test("a call gets the parsed input, with the defaults of the schema", async () => {
     let seen: unknown;
     const inputSchema = z.object({ depth: z.int().default(2), path: z.string().transform((text) => text.trim()) });
     const read = tool({
@@ -253,7 +253,7 @@ suite("a call", () => {
     assert.deepEqual(seen, { depth: 2, path: "a" });
   });
 
-  test("whose id the model used before gets another one", async () => {
+  test("a call whose id the model used before gets another one", async () => {
     const stage = openStage({
       lead: [
         [calls("look", {}, "same"), calls("look", {}, "same")],
@@ -268,7 +268,7 @@ suite("a call", () => {
     );
   });
 
-  test("knows where it is: run, path, depth, folder and its own id", async () => {
+  test("a call knows where it is: run, path, depth, folder and its own id", async () => {
     let context: Partial<ToolContext> = {};
     const stage = openStage({
       lead: [calls("subagent", { label: "x", task_prompt: "Look." }), says("Done.")],

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { agent } from "../../src/core/agent.ts";
-import { toolCallsOf } from "../../src/core/message.ts";
+import { agent } from "../../../../src/core/agent.ts";
+import { toolCallsOf } from "../../../../src/core/message.ts";
 import {
   after,
   calls,
@@ -15,8 +15,8 @@ import {
   stopsAtLength,
   streams,
   thinks,
-} from "../../src/testing/steps.ts";
-import { openStage, simpleTool } from "../requirements/support.ts";
+} from "../../../../src/testing/steps.ts";
+import { openStage, simpleTool } from "../../../support/requirements/support.ts";
 
 suite("turns", () => {
   test("end when the model answers without a call", async () => {
@@ -61,7 +61,7 @@ suite("turns", () => {
     );
   });
 
-  test("are counted, and out of turns is an ending with what there is", async () => {
+  test("turns are counted, and out of turns is an ending with what there is", async () => {
     const stage = openStage({ "**": () => [says("Still looking."), calls("look")] });
     const result = await stage.run(stage.lead({ tools: [simpleTool("look")], maxTurns: 3 }));
     assert.deepEqual(
@@ -72,7 +72,7 @@ suite("turns", () => {
     assert.equal(stage.eventsOf("tool-call-end").length, 3, "the calls of the last turn are answered");
   });
 
-  test("that fail for good end the run as failed and keep what was said before", async () => {
+  test("turns that fail for good end the run as failed and keep what was said before", async () => {
     const stage = openStage({ lead: [[says("I look."), calls("look")], fails("invalid_request", { message: "No." })] });
     const result = await stage.run(stage.lead({ tools: [simpleTool("look")] }));
     assert.deepEqual(
@@ -81,7 +81,7 @@ suite("turns", () => {
     );
   });
 
-  test("that were cut in the middle are asked again, and nothing of the cut answer is run or kept", async () => {
+  test("turns that were cut in the middle are asked again, and nothing of the cut answer is run or kept", async () => {
     let looked = 0;
     const stage = openStage({ lead: [[streams("Half an "), calls("look"), cuts()], says("A whole answer.")] });
     const result = await stage.run(stage.lead({ tools: [simpleTool("look", () => ++looked)] }));
@@ -94,7 +94,7 @@ suite("turns", () => {
     assert.equal(stage.requestsOf("lead")[1]?.messages.length, 1);
   });
 
-  test("whose usage was not reported are estimated and marked", async () => {
+  test("turns whose usage was not reported are estimated and marked", async () => {
     const stage = openStage({ lead: [[says("x".repeat(300)), reportsNoUsage()]] });
     const { usage } = await stage.run(agent({ name: "lead", model: stage.model }));
     // 12 characters of the task and 12 for its message; 300 of the answer.
@@ -110,13 +110,13 @@ suite("turns", () => {
 });
 
 suite("a refusal", () => {
-  test("ends the run as refused, with what was said", async () => {
+  test("a refusal ends the run as refused, with what was said", async () => {
     const stage = openStage({ lead: [[says("I would rather not."), refuses()]] });
     const result = await stage.run(stage.lead());
     assert.deepEqual([result.status, result.text], ["refused", "I would rather not."]);
   });
 
-  test("runs no call that came with it", async () => {
+  test("a refusal runs no call that came with it", async () => {
     let looked = 0;
     const stage = openStage({ lead: [[says("No."), calls("look"), refuses()]] });
     const result = await stage.run(stage.lead({ tools: [simpleTool("look", () => ++looked)] }));
@@ -125,7 +125,7 @@ suite("a refusal", () => {
 });
 
 suite("an answer that is too long", () => {
-  test("continues in the next turn and is put together", async () => {
+  test("an answer that is too long continues in the next turn and is put together", async () => {
     const stage = openStage({
       lead: [[says("one, "), stopsAtLength()], [says("two, "), stopsAtLength()], says("three")],
     });
@@ -137,7 +137,7 @@ suite("an answer that is too long", () => {
     );
   });
 
-  test("runs none of its calls, because their input may be cut", async () => {
+  test("an answer that is too long runs none of its calls, because their input may be cut", async () => {
     const inputs: unknown[] = [];
     const stage = openStage({
       lead: [
@@ -153,13 +153,13 @@ suite("an answer that is too long", () => {
     assert.deepEqual(toolCallsOf(stage.eventsOf("message-end")[0]?.message ?? { role: "assistant", content: [] }), []);
   });
 
-  test("of nothing but a call leaves no empty message behind", async () => {
+  test("an answer that is too long and has nothing but a call leaves no empty message behind", async () => {
     const stage = openStage({ lead: [[calls("write", {}), stopsAtLength()], says("Done.")] });
     const result = await stage.run(stage.lead({ tools: [simpleTool("write")] }));
     assert.equal(result.text, "Done.");
   });
 
-  test("on the last turn is told once", async () => {
+  test("an answer that is too long on the last turn is told once", async () => {
     const stage = openStage({ lead: [[says("the beginning"), stopsAtLength()]] });
     const result = await stage.run(stage.lead({ maxTurns: 1 }));
     assert.deepEqual([result.status, result.stopReason, result.text], ["incomplete", "turns", "the beginning"]);
@@ -167,7 +167,7 @@ suite("an answer that is too long", () => {
 });
 
 suite("an empty answer", () => {
-  test("is asked for again, once", async () => {
+  test("an empty answer is asked for again, once", async () => {
     const stage = openStage({ lead: [says(""), says("Here it is.")] });
     const result = await stage.run(stage.lead());
     assert.deepEqual([result.status, result.text, result.turns], ["completed", "Here it is.", 2]);
@@ -177,7 +177,7 @@ suite("an empty answer", () => {
     );
   });
 
-  test("of white space or of thoughts alone is empty too", async () => {
+  test("an answer of white space or of thoughts alone is empty too", async () => {
     const stage = openStage({ lead: [[thinks("Hm."), says(" \n")], thinks("What now?")] });
     const result = await stage.run(stage.lead());
     assert.deepEqual(
@@ -186,13 +186,13 @@ suite("an empty answer", () => {
     );
   });
 
-  test("is forgiven again after a turn with work in it", async () => {
+  test("an empty answer is forgiven again after a turn with work in it", async () => {
     const stage = openStage({ lead: [says(""), calls("look"), says(""), says("Done.")] });
     const result = await stage.run(stage.lead({ tools: [simpleTool("look")] }));
     assert.deepEqual([result.status, result.text], ["completed", "Done."]);
   });
 
-  test("without any part at all can be answered with a valid request", async () => {
+  test("an answer without any part at all can be answered with a valid request", async () => {
     const stage = openStage({ lead: [[], says("Here.")] });
     assert.equal((await stage.run(stage.lead())).text, "Here.");
   });
@@ -201,7 +201,7 @@ suite("an empty answer", () => {
 suite("a prompt that is too long for the model", () => {
   const look = simpleTool("look", () => "x".repeat(50));
 
-  test("is pruned once and asked again", async () => {
+  test("a prompt that is too long for the model is pruned once and asked again", async () => {
     const stage = openStage({
       lead: [calls("look"), calls("look"), calls("look"), fails("context_length"), says("Short enough.")],
     });
@@ -216,7 +216,7 @@ suite("a prompt that is too long for the model", () => {
     assert.equal(stage.eventsOf("prune").length, 1);
   });
 
-  test("fails clearly when pruning did not help", async () => {
+  test("a prompt that is too long for the model fails clearly when pruning did not help", async () => {
     const tooLong = fails("context_length", { message: "200,001 tokens are too many" });
     const stage = openStage({ lead: [calls("look"), calls("look"), tooLong, tooLong] });
     const result = await stage.run(stage.lead({ tools: [look] }));
@@ -234,7 +234,7 @@ suite("a prompt that is too long for the model", () => {
     assert.equal(stage.model.requestCount, 4);
   });
 
-  test("fails clearly when there is nothing to prune", async () => {
+  test("a prompt that is too long for the model fails clearly when there is nothing to prune", async () => {
     const stage = openStage({ lead: [fails("context_length", { message: "too many" })] });
     const result = await stage.run(stage.lead());
     assert.deepEqual(

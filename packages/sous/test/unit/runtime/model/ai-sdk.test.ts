@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { LanguageModelV4StreamPart } from "@ai-sdk/provider";
-import { agent } from "../../src/core/agent.ts";
-import { ModelError, UserError } from "../../src/core/errors.ts";
-import type { ModelAnswer, ModelRequest } from "../../src/core/model.ts";
-import { fromAiSdk, isForeignModel } from "../../src/model/ai-sdk.ts";
-import { run } from "../../src/runtime.ts";
-import { finish, NO_USAGE, request, stubModel, WEATHER } from "./requests.ts";
+import { agent } from "../../../../src/core/agent.ts";
+import { ModelError, UserError } from "../../../../src/core/errors.ts";
+import type { ModelAnswer, ModelRequest } from "../../../../src/core/model.ts";
+import { fromAiSdk, isForeignModel } from "../../../../src/runtime/model/ai-sdk.ts";
+import { run } from "../../../../src/runtime.ts";
+import { finish, NO_USAGE, request, stubModel, WEATHER } from "../../../support/runtime/model/requests.ts";
 
 type Parts = (LanguageModelV4StreamPart | Error)[];
 

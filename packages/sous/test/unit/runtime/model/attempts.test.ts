@@ -4,17 +4,17 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { agent } from "../../src/core/agent.ts";
-import { ModelError, StaleOwner } from "../../src/core/errors.ts";
-import type { SousEvent, StoredEvent } from "../../src/core/event.ts";
-import type { Model, ModelAnswer, ModelRequest, OnDelta } from "../../src/core/model.ts";
-import { RunError, type RunResult } from "../../src/core/runtime.ts";
-import { noUsage } from "../../src/core/usage.ts";
-import { run } from "../../src/runtime.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { wrapStore } from "../../src/testing/faults.ts";
-import { fails, says } from "../../src/testing/steps.ts";
-import { runTree } from "../requirements/run-tree.ts";
+import { agent } from "../../../../src/core/agent.ts";
+import { ModelError, StaleOwner } from "../../../../src/core/errors.ts";
+import type { SousEvent, StoredEvent } from "../../../../src/core/event.ts";
+import type { Model, ModelAnswer, ModelRequest, OnDelta } from "../../../../src/core/model.ts";
+import { RunError, type RunResult } from "../../../../src/core/runtime.ts";
+import { noUsage } from "../../../../src/core/usage.ts";
+import { run } from "../../../../src/runtime.ts";
+import { openMemoryStore } from "../../../../src/storage/store/memory.ts";
+import { fails, says } from "../../../../src/testing/steps.ts";
+import { runTree } from "../../../support/requirements/run-tree.ts";
+import { wrapStore } from "../../../support/testing/faults.ts";
 
 /** The first attempt fails after some words and talks into the second. */
 function talkative(onAttempt: (attempt: number) => void = () => {}): Model {

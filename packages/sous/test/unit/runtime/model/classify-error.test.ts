@@ -7,8 +7,8 @@ import {
   LoadAPIKeyError,
   UnsupportedFunctionalityError,
 } from "@ai-sdk/provider";
-import { ModelError, type ModelErrorKind } from "../../src/core/errors.ts";
-import { classifyError } from "../../src/model/classify-error.ts";
+import { ModelError, type ModelErrorKind } from "../../../../src/core/errors.ts";
+import { classifyError } from "../../../../src/runtime/model/classify-error.ts";
 
 const ID = "anthropic/claude-x";
 const NOON = Date.parse("Sun, 15 Nov 2026 12:00:00 GMT");

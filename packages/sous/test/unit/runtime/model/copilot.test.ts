@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import { test } from "node:test";
-import { copilotFetch, copilotTokenAddress } from "../../src/model/copilot.ts";
-import { resolveModel } from "../../src/model/resolve.ts";
-import { request } from "./requests.ts";
+import { copilotFetch, copilotTokenAddress } from "../../../../src/runtime/model/copilot.ts";
+import { resolveModel } from "../../../../src/runtime/model/resolve.ts";
+import { request } from "../../../support/runtime/model/requests.ts";
 
 type Seen = { path: string; headers: IncomingHttpHeaders; body: string };
 type Reply = { status: number; body: string };

@@ -2,22 +2,22 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { agent } from "../../src/core/agent.ts";
-import type { OnExhausted } from "../../src/core/limits.ts";
-import { resolveModel } from "../../src/model/resolve.ts";
-import { fanOut, run } from "../../src/runtime.ts";
-import { readOnlyTools } from "../../src/tools/read-only.ts";
-import { type Aimock, startAimock, usage } from "./aimock.ts";
+import { readOnlyTools } from "../../../../src/app/tools/read-only.ts";
+import { agent } from "../../../../src/core/agent.ts";
+import type { OnExhausted } from "../../../../src/core/limits.ts";
+import { resolveModel } from "../../../../src/runtime/model/resolve.ts";
+import { fanOut, run } from "../../../../src/runtime.ts";
+import { type Aimock, startAimock, usage } from "../../../support/runtime/model/aimock.ts";
 
 const MODEL = "anthropic/claude-sonnet-4-5";
 
 /** What one input costs: 2,000 tokens in and 300 out, at $3 and $15 per million. */
 const EACH_USD = 0.0105;
 
-async function scouts(server: Aimock, inputs: number, limit: number, costUsd: number, onExhausted: OnExhausted) {
+async function scouts(server: Aimock, inputs: number, concurrency: number, costUsd: number, onExhausted: OnExhausted) {
   const scout = agent({ name: "scout", model: await resolveModel(MODEL, server.environment) });
   const tasks = Array.from({ length: inputs }, (_, index) => `Look at ${index}.`);
-  const results = await fanOut(scout, tasks, { limit, budget: { costUsd }, onExhausted, maxConcurrentCalls: 64 });
+  const results = await fanOut(scout, tasks, { concurrency, budget: { costUsd }, onExhausted, maxConcurrentCalls: 64 });
   const requests = server.requests();
   return {
     completed: results.filter(({ status }) => status === "completed").length,
@@ -46,7 +46,7 @@ suite("H1: 50 inputs that need $0.525", () => {
       return await scouts(alone, 50, 1, 0.3, onExhausted);
     });
     for (const limit of [1, 10, 25, 50]) {
-      test(`with $1 complete 50 of 50, ${limit} at once (${onExhausted})`, async () => {
+      test(`50 inputs that need $0.525 all complete with $1, ${limit} at once (${onExhausted})`, async () => {
         await using server = await answering();
         const { completed, costUsd, requests, words, caps } = await scouts(server, 50, limit, 1, onExhausted);
         assert.deepEqual([completed, requests, costUsd.toFixed(4)], [50, 50, "0.5250"]);
@@ -54,7 +54,7 @@ suite("H1: 50 inputs that need $0.525", () => {
         assert.doesNotMatch(words, /You must stop now/);
       });
 
-      test(`with $0.30 complete as many as one after another, less at most one, ${limit} at once (${onExhausted})`, async () => {
+      test(`with $0.30 as many of 50 inputs complete as one after another, less at most one, ${limit} at once (${onExhausted})`, async () => {
         await using server = await answering();
         const inTurn = await oneAfterAnother();
         const atOnce = await scouts(server, 50, limit, 0.3, onExhausted);
@@ -69,7 +69,7 @@ suite("H1: 50 inputs that need $0.525", () => {
     }
   }
 
-  test("with $0.10 and ten at once as many as that pays for", async () => {
+  test("with $0.10 and ten at once as many of 50 inputs complete as that pays for", async () => {
     await using server = await answering();
     const { completed, costUsd } = await scouts(server, 20, 10, 0.1, "stop");
     assert.ok(completed >= Math.floor((0.1 - 0.0079) / EACH_USD) - 1, `${completed}`);

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { after, test } from "node:test";
-import { modelFetch } from "../../src/model/model-fetch.ts";
+import { modelFetch } from "../../../../src/runtime/model/model-fetch.ts";
 
 const SILENCE_MS = 60;
 /** For answers that must arrive: far more than a busy machine keeps us from reading what is there. */

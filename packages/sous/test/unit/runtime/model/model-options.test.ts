@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import type { ModelSettings } from "../../src/core/model.ts";
-import { resolveModel } from "../../src/model/resolve.ts";
-import { request, WEATHER } from "./requests.ts";
+import type { ModelSettings } from "../../../../src/core/model.ts";
+import { resolveModel } from "../../../../src/runtime/model/resolve.ts";
+import { request, WEATHER } from "../../../support/runtime/model/requests.ts";
 
 const KEYS = {
   ...{ ANTHROPIC_API_KEY: "k", OPENAI_API_KEY: "k", GEMINI_API_KEY: "k" },
@@ -33,7 +33,7 @@ async function bodyOf(id: string, settings: Partial<ModelSettings>, mayCallTools
 
 suite("temperature", () => {
   const temperature = 0.2;
-  test("reaches every provider", async () => {
+  test("temperature reaches every provider", async () => {
     assert.equal((await bodyOf("anthropic/claude-sonnet-4-5", { temperature })).temperature, 0.2);
     assert.equal((await bodyOf("openai/gpt-4.1", { temperature })).temperature, 0.2);
     assert.equal((await bodyOf("openai-chat/gpt-4.1", { temperature })).temperature, 0.2);
@@ -41,7 +41,7 @@ suite("temperature", () => {
     assert.equal((await bodyOf("openai-compatible/some-model", { temperature })).temperature, 0.2);
   });
 
-  test("is left out for models that take none", async () => {
+  test("temperature is left out for models that take none", async () => {
     assert.equal((await bodyOf("openai/gpt-5", { temperature })).temperature, undefined);
     assert.equal((await bodyOf("anthropic/claude-opus-5", { temperature })).temperature, undefined);
   });
@@ -93,7 +93,7 @@ suite("effort", () => {
     });
   }
 
-  test("of Gemini is a level, or a number of tokens below the cap", async () => {
+  test("effort of Gemini is a level, or a number of tokens below the cap", async () => {
     const three = await bodyOf("google/gemini-3-pro-preview", { effort: "high" });
     assert.deepEqual(three.generationConfig.thinkingConfig, { thinkingLevel: "high" });
     const two = await bodyOf("google/gemini-2.5-flash", { effort: "high", maxOutputTokens: 1000 });
@@ -124,7 +124,7 @@ suite("tool choice", () => {
   };
   const named = { tool: "get_weather" };
 
-  test("is put into the words of every provider", async () => {
+  test("a tool choice is put into the words of every provider", async () => {
     const anthropic = "anthropic/claude-sonnet-4-5";
     assert.deepEqual(await choiceOf(anthropic, "required"), { type: "any" });
     assert.deepEqual(await choiceOf(anthropic, named), { type: "tool", name: "get_weather" });
@@ -141,11 +141,11 @@ suite("tool choice", () => {
     assert.deepEqual(await choiceOf("openai-compatible/some-model", "required"), "required");
   });
 
-  test("gives way in a turn without tools", async () => {
+  test("a tool choice gives way in a turn without tools", async () => {
     assert.deepEqual(await choiceOf("openai/gpt-5.5", "required", false), "none");
   });
 
-  test("that forces a call lets no model of Anthropic think in that turn: it would refuse the request", async () => {
+  test("a tool choice that forces a call lets no model of Anthropic think in that turn: it would refuse the request", async () => {
     const body = await bodyOf("anthropic/claude-sonnet-5", { toolChoice: "required", effort: "high" });
     assert.deepEqual([body.tool_choice, body.thinking], [{ type: "any" }, undefined]);
   });

@@ -3,11 +3,11 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import * as z from "zod";
-import type { JsonSchema } from "../../src/core/schema.ts";
-import { fromAiSdk } from "../../src/model/ai-sdk.ts";
-import { resolveModel } from "../../src/model/resolve.ts";
-import { compileSchema } from "../../src/schema/compile.ts";
-import { finish, request, stubModel, WEATHER } from "./requests.ts";
+import type { JsonSchema } from "../../../../src/core/schema.ts";
+import { fromAiSdk } from "../../../../src/runtime/model/ai-sdk.ts";
+import { resolveModel } from "../../../../src/runtime/model/resolve.ts";
+import { compileSchema } from "../../../../src/runtime/schema/compile.ts";
+import { finish, request, stubModel, WEATHER } from "../../../support/runtime/model/requests.ts";
 
 const KEYS = {
   ...{ ANTHROPIC_API_KEY: "k", OPENAI_API_KEY: "k", GEMINI_API_KEY: "k", OPENROUTER_API_KEY: "k" },
@@ -69,7 +69,7 @@ suite("a plain schema", () => {
     ["openrouter/some/model", "loose", "prompt", "loose"],
   ];
   for (const [id, alone, withTools, closing] of MODELS) {
-    test(`is asked of ${id} as ${alone} alone, ${withTools} with tools, ${closing} in a closing turn`, async () => {
+    test(`a plain schema is asked of ${id} as ${alone} alone, ${withTools} with tools, ${closing} in a closing turn`, async () => {
       const bodies = [
         await bodyOf(id, PLAIN, false),
         await bodyOf(id, PLAIN, true),
@@ -83,7 +83,7 @@ suite("a plain schema", () => {
     });
   }
 
-  test("is not asked of a model of an unknown provider, nor of one that does not say that it takes it", async () => {
+  test("a plain schema is not asked of a model of an unknown provider, nor of one that does not say that it takes it", async () => {
     for (const provider of ["mistral.chat", "groq.chat"]) {
       const stub = stubModel([finish()], provider);
       await fromAiSdk(stub).answer(

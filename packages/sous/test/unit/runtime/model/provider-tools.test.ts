@@ -5,16 +5,16 @@ import { describe, test } from "node:test";
 import { anthropic } from "@ai-sdk/anthropic";
 import { google } from "@ai-sdk/google";
 import { openai } from "@ai-sdk/openai";
-import { agent } from "../../src/core/agent.ts";
-import type { EventOf, StoredEvent } from "../../src/core/event.ts";
-import type { Model } from "../../src/core/model.ts";
-import { FIRST_FENCE } from "../../src/core/store.ts";
-import type { ToolList } from "../../src/core/tool.ts";
-import { rerun } from "../../src/rerun.ts";
-import { createRuntime, run } from "../../src/runtime.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { checkHistory } from "../../src/testing/checker.ts";
-import { simpleTool } from "../requirements/support.ts";
+import { agent } from "../../../../src/core/agent.ts";
+import type { EventOf, StoredEvent } from "../../../../src/core/event.ts";
+import type { Model } from "../../../../src/core/model.ts";
+import { FIRST_FENCE } from "../../../../src/core/store.ts";
+import type { ToolList } from "../../../../src/core/tool.ts";
+import { rerun } from "../../../../src/rerun.ts";
+import { createRuntime, run } from "../../../../src/runtime.ts";
+import { openMemoryStore } from "../../../../src/storage/store/memory.ts";
+import { checkHistory } from "../../../../src/testing/checker.ts";
+import { simpleTool } from "../../../support/requirements/support.ts";
 import {
   anthropicCall,
   anthropicFound,
@@ -113,7 +113,7 @@ describe("Anthropic", () => {
     }
   });
 
-  test("its searches are billed as the provider counts them, besides the tokens", async () => {
+  test("searches of Anthropic are billed as the provider counts them, besides the tokens", async () => {
     const answer = anthropicStream({ blocks: [anthropicText(0, "Yes.")], stop: "end_turn" });
     const { model } = await wireModel(CLAUDE, [searching, answer]);
     const { result, events } = await live(model, tools);

@@ -1,6 +1,6 @@
 /** Streams of the real protocols in which the provider runs a tool of its own, and a model that gets one after the other. */
 
-import { resolveModel } from "../../src/model/resolve.ts";
+import { resolveModel } from "../../../../src/runtime/model/resolve.ts";
 
 const KEYS = { ANTHROPIC_API_KEY: "k", OPENAI_API_KEY: "k", GEMINI_API_KEY: "k" };
 

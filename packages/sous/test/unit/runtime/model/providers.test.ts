@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ModelError } from "../../src/core/errors.ts";
-import { type Message, textOf, toolCallsOf, userMessage } from "../../src/core/message.ts";
-import type { Model } from "../../src/core/model.ts";
-import { resolveModel } from "../../src/model/resolve.ts";
-import { type Aimock, MODELS, startAimock, usage } from "./aimock.ts";
-import { request, WEATHER } from "./requests.ts";
+import { ModelError } from "../../../../src/core/errors.ts";
+import { type Message, textOf, toolCallsOf, userMessage } from "../../../../src/core/message.ts";
+import type { Model } from "../../../../src/core/model.ts";
+import { resolveModel } from "../../../../src/runtime/model/resolve.ts";
+import { type Aimock, MODELS, startAimock, usage } from "../../../support/runtime/model/aimock.ts";
+import { request, WEATHER } from "../../../support/runtime/model/requests.ts";
 
 const CALLS = [
   { id: "call_1", name: "get_weather", arguments: '{"city":"Bern","days":3}' },

@@ -2,11 +2,11 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { ModelError } from "../../src/core/errors.ts";
-import type { ModelSettings } from "../../src/core/model.ts";
-import { fromAiSdk } from "../../src/model/ai-sdk.ts";
-import { resolveModel } from "../../src/model/resolve.ts";
-import { finish, request, stubModel, WEATHER } from "./requests.ts";
+import { ModelError } from "../../../../src/core/errors.ts";
+import type { ModelSettings } from "../../../../src/core/model.ts";
+import { fromAiSdk } from "../../../../src/runtime/model/ai-sdk.ts";
+import { resolveModel } from "../../../../src/runtime/model/resolve.ts";
+import { finish, request, stubModel, WEATHER } from "../../../support/runtime/model/requests.ts";
 
 const KEYS = {
   ...{ ANTHROPIC_API_KEY: "k", OPENAI_API_KEY: "k", GEMINI_API_KEY: "k", OPENROUTER_API_KEY: "k" },
@@ -74,7 +74,7 @@ suite("a request with the schema of an output", () => {
     [SERVER, openai("No endpoints found that support the requested parameters", ""), 404],
   ];
   for (const [id, error, status] of ABOUT_OUTPUT) {
-    test(`is made again without it: ${JSON.stringify(error).slice(0, 120)}`, async () => {
+    test(`a request with the schema of an output is made again without it: ${JSON.stringify(error).slice(0, 120)}`, async () => {
       const { kind, message } = await refused(id, error, { outputSchema }, status);
       assert.equal(kind, "output_schema", message);
     });
@@ -112,7 +112,7 @@ suite("a request with the schema of an output", () => {
     [CLAUDE, anthropic("messages.1.content.0.text: text content blocks must be non-empty")],
   ];
   for (const [id, error] of ABOUT_ANOTHER) {
-    test(`fails when something else is wrong: ${JSON.stringify(error).slice(0, 120)}`, async () => {
+    test(`a request with the schema of an output fails when something else is wrong: ${JSON.stringify(error).slice(0, 120)}`, async () => {
       assert.equal((await refused(id, error, { outputSchema })).kind, "invalid_request");
     });
   }
@@ -152,7 +152,7 @@ suite("an option that a model does not take is named in the error", () => {
     });
   }
 
-  test("and nothing is said of an option that was not sent", async () => {
+  test("an option that was not sent is not named in the error", async () => {
     const { message } = await refused(SERVER, openai("Unsupported parameter: 'temperature'", "temperature"), {});
     assert.doesNotMatch(message, /leave it out/);
   });
@@ -164,7 +164,7 @@ suite("the provider of providerOptions", () => {
     return fromAiSdk(stubModel([finish()], provider)).answer(request({ settings }), () => {});
   };
 
-  test("that is misspelled is an error with a suggestion", async () => {
+  test("a misspelled provider of providerOptions is an error with a suggestion", async () => {
     await assert.rejects(answerOf("anthropic.messages", "antropic"), {
       kind: "invalid_request",
       message: /^providerOptions of the agent are for antropic, which \S+ does not read; did you mean anthropic\?$/,
@@ -173,7 +173,7 @@ suite("the provider of providerOptions", () => {
     await assert.rejects(answerOf("openai-compatible.chat", "openai-compatable"), /did you mean openai-compatible\?/);
   });
 
-  test("may be another one, for another model of the tree", async () => {
+  test("the provider of providerOptions may be another one, for another model of the tree", async () => {
     const pairs = [
       ["anthropic.messages", "openai"],
       ["anthropic.messages", "my-own-thing"],

@@ -4,13 +4,13 @@ import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import type { Fixture } from "@copilotkit/aimock";
 import * as z from "zod";
-import { agent } from "../../src/core/agent.ts";
-import type { RunResult } from "../../src/core/runtime.ts";
-import { tool } from "../../src/core/tool.ts";
-import { resolveModel } from "../../src/model/resolve.ts";
-import { run } from "../../src/runtime.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { startAimock, usage } from "./aimock.ts";
+import { agent } from "../../../../src/core/agent.ts";
+import type { RunResult } from "../../../../src/core/runtime.ts";
+import { tool } from "../../../../src/core/tool.ts";
+import { resolveModel } from "../../../../src/runtime/model/resolve.ts";
+import { run } from "../../../../src/runtime.ts";
+import { openMemoryStore } from "../../../../src/storage/store/memory.ts";
+import { startAimock, usage } from "../../../support/runtime/model/aimock.ts";
 
 const Hits = z.object({ hits: z.array(z.string()) });
 const SCHEMA = {

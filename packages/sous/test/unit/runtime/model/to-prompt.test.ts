@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { LanguageModelV4Prompt } from "@ai-sdk/provider";
-import { ModelError } from "../../src/core/errors.ts";
-import { type Message, type UserInput, userMessage } from "../../src/core/message.ts";
-import { promptBuilder, toolConverter } from "../../src/model/to-prompt.ts";
-import { WEATHER } from "./requests.ts";
+import { ModelError } from "../../../../src/core/errors.ts";
+import { type Message, type UserInput, userMessage } from "../../../../src/core/message.ts";
+import { promptBuilder, toolConverter } from "../../../../src/runtime/model/to-prompt.ts";
+import { WEATHER } from "../../../support/runtime/model/requests.ts";
 
 const CHAT = "some.chat";
 const RESPONSES = "openai.responses";

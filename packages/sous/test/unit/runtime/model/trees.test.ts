@@ -4,12 +4,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ChatCompletionRequest, Fixture } from "@copilotkit/aimock";
 import * as z from "zod";
-import { agent } from "../../src/core/agent.ts";
-import type { Clock } from "../../src/core/clock.ts";
-import { tool } from "../../src/core/tool.ts";
-import { resolveModel } from "../../src/model/resolve.ts";
-import { run } from "../../src/runtime.ts";
-import { MODELS, startAimock, usage } from "./aimock.ts";
+import { agent } from "../../../../src/core/agent.ts";
+import type { Clock } from "../../../../src/core/clock.ts";
+import { tool } from "../../../../src/core/tool.ts";
+import { resolveModel } from "../../../../src/runtime/model/resolve.ts";
+import { run } from "../../../../src/runtime.ts";
+import { MODELS, startAimock, usage } from "../../../support/runtime/model/aimock.ts";
 
 /** Waits as asked, but its time passes by itself. */
 function hastyClock(): Clock {

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { unredirectedFetch } from "../../src/model/model-fetch.ts";
+import { unredirectedFetch } from "../../../../src/runtime/model/model-fetch.ts";
 
 test("B3.3: within one host the first 100 characters of the new path are told, otherwise only the host", async () => {
   const said = async (location: string | undefined) => {

@@ -6,12 +6,12 @@ import { createServer, type RequestListener, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { after, suite, test } from "node:test";
 import type { LanguageModelV4StreamPart } from "@ai-sdk/provider";
-import { agent } from "../../src/core/agent.ts";
-import type { SousEvent } from "../../src/core/event.ts";
-import type { RunResult } from "../../src/core/runtime.ts";
-import { readAnswer } from "../../src/model/from-stream.ts";
-import { type ResolveOptions, resolveModel } from "../../src/model/resolve.ts";
-import { run } from "../../src/runtime.ts";
+import { agent } from "../../../../src/core/agent.ts";
+import type { SousEvent } from "../../../../src/core/event.ts";
+import type { RunResult } from "../../../../src/core/runtime.ts";
+import { readAnswer } from "../../../../src/runtime/model/from-stream.ts";
+import { type ResolveOptions, resolveModel } from "../../../../src/runtime/model/resolve.ts";
+import { run } from "../../../../src/runtime.ts";
 
 const alive = setInterval(() => {}, 1000);
 after(() => clearInterval(alive));
@@ -193,7 +193,7 @@ suite("C4: a call ends, whatever the server does", () => {
       doGenerate: () => new Promise<never>(() => {}),
       doStream: () => new Promise<never>(() => {}),
     } as const;
-    const { fromAiSdk } = await import("../../src/model/ai-sdk.ts");
+    const { fromAiSdk } = await import("../../../../src/runtime/model/ai-sdk.ts");
     const handle = run(agent({ name: "lead", model: fromAiSdk(deaf, { callTimeoutMs: 50 }) }), "Go.");
     await assert.rejects(Promise.resolve(handle), /The answer of deaf\/m was not complete after 0.05 s/);
   });

@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Message, type ProviderData, userMessage } from "../../src/core/message.ts";
-import type { ModelRequest } from "../../src/core/model.ts";
-import { resolveModel } from "../../src/model/resolve.ts";
-import { request, WEATHER } from "./requests.ts";
+import { type Message, type ProviderData, userMessage } from "../../../../src/core/message.ts";
+import type { ModelRequest } from "../../../../src/core/model.ts";
+import { resolveModel } from "../../../../src/runtime/model/resolve.ts";
+import { request, WEATHER } from "../../../support/runtime/model/requests.ts";
 
 const KEYS = {
   ANTHROPIC_API_KEY: "k",

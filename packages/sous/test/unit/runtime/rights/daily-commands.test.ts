@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { readCommandLine } from "../../src/rights/command-reading.ts";
+import { readCommandLine } from "../../../../src/runtime/rights/command-reading.ts";
 
 test("B5.3: at least 75 % of 70 or more daily commands are understood", (t) => {
   const lines = readFileSync(join(import.meta.dirname, "daily-commands.txt"), "utf8").split("\n");

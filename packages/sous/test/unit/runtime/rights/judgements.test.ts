@@ -1,11 +1,11 @@
 /** What many rules say about many calls, how a person is asked about them, and what is wrong with a rule. */
 
 import { test } from "node:test";
-import { describeAction } from "../../src/rights/action-text.ts";
-import { createPolicy } from "../../src/rights/policy.ts";
-import { checkPattern } from "../../src/rights/rule-pattern.ts";
-import { assertGolden } from "../cli/golden.ts";
-import { noLinks, requestFor, rulesFrom } from "./requests.ts";
+import { describeAction } from "../../../../src/runtime/rights/action-text.ts";
+import { createPolicy } from "../../../../src/runtime/rights/policy.ts";
+import { checkPattern } from "../../../../src/runtime/rights/rule-pattern.ts";
+import { assertGolden } from "../../../support/app/cli/golden.ts";
+import { noLinks, requestFor, rulesFrom } from "../../../support/runtime/rights/requests.ts";
 
 function compare(name: string, lines: readonly string[]): void {
   assertGolden(`judgements-${name}.txt`, lines, import.meta.dirname);

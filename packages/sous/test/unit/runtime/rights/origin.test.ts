@@ -2,12 +2,12 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import type { ApprovalRequest } from "../../src/core/approval.ts";
-import { describeAction } from "../../src/rights/action-text.ts";
-import { createPolicy } from "../../src/rights/policy.ts";
-import { calls, says } from "../../src/testing/steps.ts";
-import { openStage, type Stage, simpleTool } from "../requirements/support.ts";
-import { openTown } from "../resume/parking.ts";
+import type { ApprovalRequest } from "../../../../src/core/approval.ts";
+import { describeAction } from "../../../../src/runtime/rights/action-text.ts";
+import { createPolicy } from "../../../../src/runtime/rights/policy.ts";
+import { calls, says } from "../../../../src/testing/steps.ts";
+import { openStage, type Stage, simpleTool } from "../../../support/requirements/support.ts";
+import { openTown } from "../../../support/runtime/tree/restore/parking.ts";
 
 const REQUEST: ApprovalRequest = {
   runId: "r",
@@ -29,17 +29,17 @@ function issueTool() {
 }
 
 suite("a question about a tool of a server", () => {
-  test("names the server and the tool, and remembers the real name", () => {
+  test("a question about a tool of a server names the server and the tool, and remembers the real name", () => {
     const { title, rule } = describeAction(REQUEST);
     assert.equal(title, "lead/scout wants to use github › create_issue");
     assert.equal(rule.pattern, 'mcp__github__create_issue(={"title":"It is broken"})');
     const policy = createPolicy({ rules: [] });
-    policy.remember(rule, "scout");
+    policy.remember(rule, REQUEST);
     assert.equal(policy.decide(REQUEST)?.effect, "allow");
     assert.equal(policy.decide({ ...REQUEST, toolName: "github › create_issue" })?.effect, undefined);
   });
 
-  test("breaks the reason between words, and loses nothing of it", () => {
+  test("a question about a tool of a server breaks the reason between words, and loses nothing of it", () => {
     const reason =
       "The MCP server github has changed its tool create_issue since it was approved (now 5f0c2e9a):\n+ 漢字 and more";
     const { why } = describeAction({ ...REQUEST, reason }, { width: 40 });
@@ -51,7 +51,7 @@ suite("a question about a tool of a server", () => {
     );
   });
 
-  test("shows what a server has hidden in its names", () => {
+  test("a question about a tool of a server shows what a server has hidden in its names", () => {
     const origin = { server: "git\u202ehub", tool: "create\u001b[2J_issue\n wants to use read_file" };
     const { title } = describeAction({ ...REQUEST, origin });
     assert.equal(
@@ -60,7 +60,7 @@ suite("a question about a tool of a server", () => {
     );
   });
 
-  test("has the origin that the tool says", async () => {
+  test("a question about a tool of a server has the origin that the tool says", async () => {
     const asked: (ApprovalRequest["origin"] | string)[] = [];
     const approve = ({ origin, toolName }: ApprovalRequest) => {
       asked.push(toolName, origin);
@@ -80,7 +80,7 @@ suite("a question about a tool of a server", () => {
     ]);
   });
 
-  test("that waits for its answer names them too", async () => {
+  test("a question about a tool of a server that waits for its answer names the server and the tool too", async () => {
     const town = openTown({
       script: { lead: [calls("mcp__github__create_issue", { title: "x" }, "p1")] },
       tools: () => [issueTool()],

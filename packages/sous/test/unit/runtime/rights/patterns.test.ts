@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { createPolicy } from "../../src/rights/policy.ts";
-import { temporaryTree } from "../tools/temporary-tree.ts";
-import { decideOn, type Effect, requestFor, rulesFrom } from "./requests.ts";
+import { createPolicy } from "../../../../src/runtime/rights/policy.ts";
+import { temporaryTree } from "../../../support/app/tools/temporary-tree.ts";
+import { decideOn, type Effect, requestFor, rulesFrom } from "../../../support/runtime/rights/requests.ts";
 
 const run = (rule: string, text: string): Effect => decideOn([rule], "terminal", { command: text });
 
@@ -30,7 +30,7 @@ suite("H4: a word of a rule with several stars", () => {
     });
   }
 
-  test("that denies is found in its order only, and across folders", () => {
+  test("a rule that denies finds the parts between several stars in their order only, and across folders", () => {
     assert.equal(run("deny terminal(git p*s*h)", "git push"), "deny");
     assert.equal(run("deny terminal(git p*s*h)", "git publish"), "deny");
     assert.equal(run("deny terminal(git p*s*h)", "git pull"), undefined);
@@ -69,7 +69,7 @@ test("H4: answers of before add up, each for its own action and its own agent", 
   const decide = (command: string, agent = "scout") =>
     policy.decide(requestFor("terminal", { command }, { agent }))?.effect;
   for (const rule of rulesFrom("allow terminal(=git status)", "allow terminal(=ls)", "allow terminal(=ls)"))
-    policy.remember(rule, "scout");
+    policy.remember(rule, requestFor("terminal", {}));
   assert.deepEqual([decide("git status"), decide("ls"), decide("pwd")], ["allow", "allow", "ask"]);
   assert.equal(decide("ls", "reviewer"), "ask");
 });
@@ -94,7 +94,7 @@ suite("B5.3: a file that a command would write", () => {
       requestFor("terminal", { command: `echo x > ${file}` }, { cwd }),
     );
 
-  test("and that cannot be looked at is refused", async () => {
+  test("a file that a command would write and that cannot be looked at is refused", async () => {
     await using tree = await temporaryTree({});
     assert.equal(decide(tree.path, "plain.txt")?.effect, "allow");
     const answer = decide(tree.path, "n".repeat(300));
@@ -102,14 +102,14 @@ suite("B5.3: a file that a command would write", () => {
     assert.match(answer?.reason ?? "", /hard link/);
   });
 
-  test("is judged by its name where the workspace is gone", async () => {
+  test("a file that a command would write is judged by its name where the workspace is gone", async () => {
     await using tree = await temporaryTree({});
     const gone = join(tree.path, "gone");
     assert.equal(decide(gone, "plain.txt")?.effect, "allow");
     assert.equal(decide(gone, "plain.txt", [join(gone, "plain.txt")])?.effect, "ask");
   });
 
-  test("may make a repository of its folder, so a person is asked where that cannot be looked at", async () => {
+  test("a file that a command would write may make a repository of its folder, so a person is asked where that cannot be looked at", async () => {
     await using tree = await temporaryTree({});
     const write = (path: string) =>
       createPolicy({ rules: RULES, guards: { top: tree.path } }).decide(

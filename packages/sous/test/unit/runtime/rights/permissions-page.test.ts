@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { rootFolder } from "../source-files.ts";
-import { decideOn } from "./requests.ts";
+import { decideOn } from "../../../support/runtime/rights/requests.ts";
+import { rootFolder } from "../../../support/source-files.ts";
 
 test("H4: every example in the table of commands is right", () => {
   const page = readFileSync(join(rootFolder, "docs/reference/permissions.md"), "utf8");

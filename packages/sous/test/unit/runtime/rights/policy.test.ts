@@ -5,9 +5,9 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { createPolicy } from "../../src/rights/policy.ts";
-import { checkPattern } from "../../src/rights/rule-pattern.ts";
-import { decideOn, type Effect, noLinks, requestFor, rulesFrom } from "./requests.ts";
+import { createPolicy } from "../../../../src/runtime/rights/policy.ts";
+import { checkPattern } from "../../../../src/runtime/rights/rule-pattern.ts";
+import { decideOn, type Effect, noLinks, requestFor, rulesFrom } from "../../../support/runtime/rights/requests.ts";
 
 type Case = [rules: string | string[], input: unknown, expected: Effect];
 
@@ -426,7 +426,7 @@ suite("H4: a rule that cannot be understood is said to be so", () => {
     });
   }
 
-  test("and a good one is not", () => {
+  test("a rule that can be understood is accepted", () => {
     for (const pattern of [
       "*",
       "terminal",
@@ -451,7 +451,7 @@ test("a delegation that names no server is one to the default server, also in an
   assert.equal(createPolicy({ ...given, rules }).decide(another)?.effect, "deny");
   const asked = createPolicy({ ...given, rules: [] });
   assert.equal(asked.decide(request), undefined);
-  asked.remember(asked.describe(request).rule, request.agent);
+  asked.remember(asked.describe(request).rule, request);
   assert.equal(asked.decide(request)?.effect, "allow");
   assert.equal(asked.decide({ ...request, input: { serverName: "codex", task: "Look." } }), undefined);
 });

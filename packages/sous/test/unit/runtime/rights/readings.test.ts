@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { readCommandLine } from "../../src/rights/command-reading.ts";
-import type { ShellWord } from "../../src/rights/shell-words.ts";
+import { readCommandLine } from "../../../../src/runtime/rights/command-reading.ts";
+import type { ShellWord } from "../../../../src/runtime/rights/shell-words.ts";
 
 const file = join(import.meta.dirname, "readings.txt");
 

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { scriptProblem } from "../../src/rights/sed-script.ts";
+import { scriptProblem } from "../../../../src/runtime/rights/sed-script.ts";
 
 test("B5.3: sed that only tells its version or its help is understood, and nothing beside them", () => {
   const problem = (...texts: string[]) => scriptProblem(texts.map((text) => ({ text, isOpen: false })));

@@ -1,10 +1,10 @@
 /** What is said about many values by many schemas, word for word: a model repairs its answer by it. */
 
 import { test } from "node:test";
-import { UserError } from "../../src/core/errors.ts";
-import type { JsonSchema } from "../../src/core/schema.ts";
-import { compileSchema } from "../../src/schema/compile.ts";
-import { assertGolden } from "../cli/golden.ts";
+import { UserError } from "../../../../src/core/errors.ts";
+import type { JsonSchema } from "../../../../src/core/schema.ts";
+import { compileSchema } from "../../../../src/runtime/schema/compile.ts";
+import { assertGolden } from "../../../support/app/cli/golden.ts";
 
 const VALUES: readonly unknown[] = [
   null,

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { compileSchema } from "../../src/schema/compile.ts";
+import { compileSchema } from "../../../../src/runtime/schema/compile.ts";
 
 const NUMBER = { type: "number" };
 

@@ -4,9 +4,9 @@ import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import fc from "fast-check";
 import * as z from "zod";
-import { UserError } from "../../src/core/errors.ts";
-import type { JsonSchema, Parsed } from "../../src/core/schema.ts";
-import { compileSchema } from "../../src/schema/compile.ts";
+import { UserError } from "../../../../src/core/errors.ts";
+import type { JsonSchema, Parsed } from "../../../../src/core/schema.ts";
+import { compileSchema } from "../../../../src/runtime/schema/compile.ts";
 
 async function parse(schema: JsonSchema, value: unknown): Promise<Parsed> {
   return (await compileSchema(schema)).parse(value);
@@ -83,7 +83,7 @@ suite("a JSON Schema", () => {
     });
   }
 
-  test("says what is wrong and where, in a bounded number of short sentences", async () => {
+  test("a JSON Schema says what is wrong and where, in a bounded number of short sentences", async () => {
     const schema = {
       type: "object",
       properties: { hits: { type: "array", items: { type: "object", properties: { line: { type: "integer" } } } } },
@@ -103,7 +103,7 @@ suite("a JSON Schema", () => {
     assert.ok(many.ok || many.problems.every((problem) => problem.length < 500));
   });
 
-  test("fills in its defaults without changing the value, also one named __proto__ and one behind a reference", async () => {
+  test("a JSON Schema fills in its defaults without changing the value, also one named __proto__ and one behind a reference", async () => {
     const schema = JSON.parse(
       '{"properties":{"__proto__":{"default":{"a":1}},"b":{"$ref":"#/$defs/b"},"c":{"properties":{"d":{"default":[]}}}},"required":["b"],"$defs":{"b":{"default":2}}}',
     );
@@ -150,7 +150,7 @@ suite("a JSON Schema", () => {
     });
   }
 
-  test("that zod has written for a format can be read, but for the three with look-around", async () => {
+  test("a JSON Schema that zod has written for a format can be read, but for the three with look-around", async () => {
     const iso = [z.iso.datetime(), z.iso.date(), z.iso.time()];
     const addresses = [z.email(), z.url(), z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6(), z.mac(), z.e164()];
     const others = [z.uuid(), z.ulid(), z.base64(), z.base64url(), z.jwt(), z.templateLiteral(["a", z.number()])];
@@ -161,7 +161,7 @@ suite("a JSON Schema", () => {
     }
   });
 
-  test("gives the same verdicts as zod for generated schemas and values", async () => {
+  test("a JSON Schema gives the same verdicts as zod for generated schemas and values", async () => {
     const { schema } = fc.letrec<{ schema: JsonSchema }>((tie) => ({
       schema: fc.oneof(
         { maxDepth: 3 },

@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import fc from "fast-check";
-import { isRedacted, NO_REDACTION } from "../../src/core/redactor.ts";
-import { createRedactor } from "../../src/secrets/redact.ts";
-import { codePoint } from "../code-point.ts";
-import { randomText } from "./made-up-keys.ts";
+import { isRedacted, NO_REDACTION } from "../../../../src/core/clean-text.ts";
+import { createRedactor } from "../../../../src/runtime/secrets/redact.ts";
+import { randomText } from "../../../support/runtime/secrets/made-up-keys.ts";
+import { codePoint } from "../../code-point.ts";
 
 const VALUE = `Zq8-${randomText("a value", 36)}/+"é`;
 const OTHER = randomText("another value", 20);
@@ -17,7 +17,7 @@ const redactor = createRedactor([
 const MARK = "[redacted: SERVICE_KEY]";
 
 suite("B3.3: a value that is known", () => {
-  test("is replaced wherever it stands, by the name of its variable", () => {
+  test("a known value is replaced wherever it stands, by the name of its variable", () => {
     assert.equal(redactor.text(VALUE), MARK);
     assert.equal(
       redactor.text(`key=${VALUE};other=${OTHER}\n${VALUE}`),
@@ -26,7 +26,7 @@ suite("B3.3: a value that is known", () => {
     assert.equal(redactor.text(`${OTHER}${OTHER}`), "[redacted: OTHER_TOKEN][redacted: OTHER_TOKEN]");
   });
 
-  test("is found as JSON, in a URL and inside base64 at any place", () => {
+  test("a known value is found as JSON, in a URL and inside base64 at any place", () => {
     assert.equal(redactor.text(JSON.stringify({ key: VALUE })), `{"key":"${MARK}"}`);
     assert.equal(
       redactor.text(`https://a.example/?key=${encodeURIComponent(VALUE)}&x=1`),
@@ -42,7 +42,7 @@ suite("B3.3: a value that is known", () => {
     }
   });
 
-  test("is found when only its beginning is left at the end, or its end at the beginning", () => {
+  test("a known value is found when only its beginning is left at the end, or its end at the beginning", () => {
     for (let length = 8; length < VALUE.length; length++) {
       assert.equal(redactor.text(`the key is ${VALUE.slice(0, length)}`), `the key is ${MARK}`);
       assert.equal(redactor.text(`${VALUE.slice(-length)} is the key`), `${MARK} is the key`);
@@ -51,13 +51,13 @@ suite("B3.3: a value that is known", () => {
     }
   });
 
-  test("is told from an ordinary word by more than its beginning", () => {
+  test("a known value is told from an ordinary word by more than its beginning", () => {
     const wordy = createRedactor([{ name: "DB_PASSWORD", value: "postgres-7f3a9b2c" }]);
     for (const text of ["it runs on postgres", "postgres", "postgres… and more", "see postgres-7f3a8 for more"])
       assert.equal(wordy.text(text), text);
   });
 
-  test("leaves nothing behind where two of them overlap", () => {
+  test("a known value leaves nothing behind where two of them overlap", () => {
     const one = `${OTHER}abcdef12`;
     const two = createRedactor([
       { name: "ONE", value: one },
@@ -68,7 +68,7 @@ suite("B3.3: a value that is known", () => {
     assert.equal(two.text(`<${one}>`), "<[redacted: ONE]>");
   });
 
-  test("is not looked for when it is part of a mark, which would change again and again", () => {
+  test("a known value is not looked for when it is part of a mark, which would change again and again", () => {
     const names = createRedactor([
       { name: "MY_TOKEN", value: "redacted" },
       { name: "MY_KEY", value: "MY_TOKEN" },
@@ -130,7 +130,7 @@ suite("B3.3: redaction in general", () => {
 });
 
 suite("B3.3: a plain value", () => {
-  test("is redacted in every text and every name, and stays the same object when there is nothing", () => {
+  test("a plain value is redacted in every text and every name, and stays the same object when there is nothing", () => {
     const clean = { path: "src/auth.ts", deep: [{ line: 3, text: "const token = read();" }], none: null };
     assert.equal(redactor.value(clean), clean);
     const input = { command: `curl -H "${VALUE}"`, list: ["a", { [VALUE]: 1 }], count: 2, clean };
@@ -140,17 +140,17 @@ suite("B3.3: a plain value", () => {
     assert.equal(input.command, `curl -H "${VALUE}"`, "the original is as it was");
   });
 
-  test("keeps two fields whose names are redacted alike", () => {
+  test("a plain value keeps two fields whose names are redacted alike", () => {
     const shown = redactor.value({ [`a ${VALUE}`]: 1, [`a ${encodeURIComponent(VALUE)}`]: 2 });
     assert.deepEqual(shown, { [`a ${MARK}`]: 1, [`a ${MARK} 2`]: 2 });
   });
 
-  test("keeps a field that is called __proto__ as a field", () => {
+  test("a plain value keeps a field that is called __proto__ as a field", () => {
     const shown = redactor.value(JSON.parse(`{"__proto__":{"admin":true},"key":${JSON.stringify(VALUE)}}`));
     assert.equal(JSON.stringify(shown), `{"__proto__":{"admin":true},"key":"${MARK}"}`);
   });
 
-  test("with a secret far down is looked at once, not twice on every level", () => {
+  test("a plain value with a secret far down is looked at once, not twice on every level", () => {
     let deep: unknown = OTHER;
     for (let depth = 0; depth < 300; depth++) deep = { inside: deep };
     assert.equal(
@@ -159,20 +159,20 @@ suite("B3.3: a plain value", () => {
     );
   });
 
-  test("that is deeper than anything can be kept is not looked into for ever", () => {
+  test("a plain value that is deeper than anything can be kept is not looked into for ever", () => {
     let deep: unknown = VALUE;
     for (let depth = 0; depth < 20_000; depth++) deep = [deep];
     assert.match(JSON.stringify(redactor.value(deep)), /^\[+"\[redacted: too deep to look into\]"\]+$/);
   });
 
-  test("says whether something was taken out of it", () => {
+  test("the redaction of a plain value says whether something was taken out of it", () => {
     assert.equal(isRedacted(redactor.value({ list: [{ [VALUE]: 1 }] })), true);
     assert.equal(isRedacted({ list: [{ text: "redacted", count: 1, none: null }] }), false);
   });
 });
 
 suite("B3.3: a file", () => {
-  test("that holds a value is replaced as a whole, and any other is given back as it is", () => {
+  test("a file that holds a value is replaced as a whole, and any other is given back as it is", () => {
     const data = Buffer.from(`# settings\nkey: ${VALUE}\n`).toString("base64");
     const file = { type: "file", mediaType: "application/pdf", data, filename: `${OTHER}.pdf` } as const;
     assert.deepEqual(redactor.file(file), {
@@ -185,7 +185,7 @@ suite("B3.3: a file", () => {
     assert.equal(redactor.file(picture), picture);
   });
 
-  test("at an address loses only the secret in the address", () => {
+  test("a file at an address loses only the secret in the address", () => {
     const file = { type: "file", mediaType: "image/png", data: `https://a.example/x.png?token=${OTHER}` } as const;
     assert.deepEqual(redactor.file(file), { ...file, data: "https://a.example/x.png?token=[redacted: OTHER_TOKEN]" });
   });

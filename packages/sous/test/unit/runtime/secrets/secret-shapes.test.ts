@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import fc from "fast-check";
-import { createRedactor } from "../../src/secrets/redact.ts";
-import { MADE_UP_KEYS, madeUpPrivateKey, randomText } from "./made-up-keys.ts";
+import { createRedactor } from "../../../../src/runtime/secrets/redact.ts";
+import { MADE_UP_KEYS, madeUpPrivateKey, randomText } from "../../../support/runtime/secrets/made-up-keys.ts";
 
 const redactor = createRedactor([]);
 
@@ -35,14 +35,14 @@ const PLACES = [
 
 suite("B3.3: a token of a known shape", () => {
   for (const [name, key] of MADE_UP_KEYS) {
-    test(`is called ${name}: ${key.slice(0, 8)}…`, () => {
+    test(`a token of a known shape is called ${name}: ${key.slice(0, 8)}…`, () => {
       for (const place of PLACES) {
         assert.equal(shown(place.replace("@", () => key)), place.replace("@", `[redacted: ${name}]`));
       }
     });
   }
 
-  test("is found wherever it begins in a text", () => {
+  test("a token of a known shape is found wherever it begins in a text", () => {
     fc.assert(
       fc.property(fc.constantFrom(...MADE_UP_KEYS), fc.string(), fc.string(), ([, key], before, after) => {
         assert.ok(!shown(`${before} ${key} ${after}`).includes(key));
@@ -50,12 +50,12 @@ suite("B3.3: a token of a known shape", () => {
     );
   });
 
-  test("goes as a whole when more of it follows than the shape asks for", () => {
+  test("a token of a known shape goes as a whole when more of it follows than the shape asks for", () => {
     const [, key = ""] = MADE_UP_KEYS.find(([name]) => name === "Anthropic key") ?? [];
     assert.equal(shown(`${key}${randomText("more", 3_000)} end`), "[redacted: Anthropic key] end");
   });
 
-  test("is marked by the name of its variable when that is known", () => {
+  test("a token of a known shape is marked by the name of its variable when that is known", () => {
     for (const [, key] of MADE_UP_KEYS)
       assert.equal(createRedactor([{ name: "MY_KEY", value: key }]).text(`= ${key} .`), "= [redacted: MY_KEY] .");
   });
@@ -63,14 +63,14 @@ suite("B3.3: a token of a known shape", () => {
 
 suite("B3.3: a private key", () => {
   for (const kind of ["", "RSA ", "EC ", "OPENSSH ", "ENCRYPTED "]) {
-    test(`that begins with BEGIN ${kind}PRIVATE KEY goes as a block`, () => {
+    test(`a private key that begins with BEGIN ${kind}PRIVATE KEY goes as a block`, () => {
       const key = madeUpPrivateKey(kind);
       assert.equal(shown(`before\n${key}\nafter`), "before\n[redacted: private key]\nafter");
       assert.equal(shown(JSON.stringify({ key })), '{"key":"[redacted: private key]"}');
     });
   }
 
-  test("goes as far as it is there when its end was cut off, with line numbers too", () => {
+  test("a private key goes as far as it is there when its end was cut off, with line numbers too", () => {
     const key = madeUpPrivateKey();
     for (const end of [120, 200, 333, 400]) assert.equal(shown(`a ${key.slice(0, end)}`), "a [redacted: private key]");
     const numbered = key.split("\n").map((line, index) => `${index + 1}\t${line}`);
@@ -79,7 +79,7 @@ suite("B3.3: a private key", () => {
     assert.equal(shown(`${lines.join("\n")}\n\nThat was all.`), "[redacted: private key]\n\nThat was all.");
   });
 
-  test("goes with the notes about how it is encrypted", () => {
+  test("a private key goes with the notes about how it is encrypted", () => {
     const [first, ...rest] = madeUpPrivateKey().split("\n");
     const notes = ["Proc-Type: 4,ENCRYPTED", "DEK-Info: AES-128-CBC,0123456789ABCDEF", ""];
     assert.equal(shown([first, ...notes, ...rest.slice(0, 4)].join("\n")), "[redacted: private key]");
@@ -87,7 +87,7 @@ suite("B3.3: a private key", () => {
 });
 
 suite("B3.3: credentials", () => {
-  test("in a header go, and the header stays", () => {
+  test("credentials in a header go, and the header stays", () => {
     const token = randomText("opaque", 40);
     assert.equal(shown(`Authorization: Bearer ${token}`), "Authorization: Bearer [redacted: bearer token]");
     assert.equal(
@@ -101,7 +101,7 @@ suite("B3.3: credentials", () => {
     assert.equal(shown(`${notBase64}1`), `${notBase64}1`);
   });
 
-  test("in an address lose the password, whatever it is made of", () => {
+  test("credentials in an address lose the password, whatever it is made of", () => {
     assert.equal(
       shown("postgres://bob:hunter2@db.example:5432/app"),
       "postgres://bob:[redacted: password]@db.example:5432/app",
@@ -168,7 +168,7 @@ test("B3.3: what is not a secret stays as it is, and the same", () => {
 });
 
 test("B3.3: nothing in this repository's sources looks like a secret", async () => {
-  const { sourceFiles } = await import("../source-files.ts");
+  const { sourceFiles } = await import("../../../support/source-files.ts");
   for (const { path, text } of sourceFiles()) assert.equal(shown(text), text, path);
 });
 

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { asBytes, spellingsOf } from "../../src/secrets/known-texts.ts";
+import { asBytes, spellingsOf } from "../../../../src/runtime/secrets/known-texts.ts";
 
 const starts = (value: string) => spellingsOf({ name: "KEY", value }).map(({ start }) => start);
 

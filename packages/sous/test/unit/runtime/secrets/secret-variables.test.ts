@@ -2,14 +2,14 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { PROVIDERS } from "../../src/model/providers.ts";
-import { secretsOf } from "../../src/secrets/variables.ts";
-import { randomText } from "./made-up-keys.ts";
+import { PROVIDERS } from "../../../../src/runtime/model/providers.ts";
+import { secretsOf } from "../../../../src/runtime/secrets/variables.ts";
+import { randomText } from "../../../support/runtime/secrets/made-up-keys.ts";
 
 const VALUE = randomText("a variable", 24);
 
 suite("B3.3: the variables of the environment", () => {
-  test("that hold the key of a provider are secrets, all of them", () => {
+  test("variables of the environment that hold the key of a provider are secrets, all of them", () => {
     const names = Object.values(PROVIDERS).flatMap(({ keys }) => keys);
     assert.ok(names.length >= 12);
     for (const name of names) assert.deepEqual(secretsOf({ [name]: VALUE }), [{ name, value: VALUE }]);
@@ -20,7 +20,7 @@ suite("B3.3: the variables of the environment", () => {
     NPM_TOKEN CI_JOB_TOKEN GOOGLE_CREDENTIALS REDIS_AUTH SESSION_COOKIE JWT_SIGNING_KEY GITLAB_PAT apiKey myAuthToken db.password
     npm_config_//registry.npmjs.org/:_authToken APIKEY X_API_KEY_2 AWS_BEARER_TOKEN_BEDROCK`.split(/\s+/);
   for (const name of secret) {
-    test(`are secret by their name: ${name}`, () => {
+    test(`variables of the environment are secret by their name: ${name}`, () => {
       assert.deepEqual(secretsOf({ [name]: ` ${VALUE}\n` }), [{ name, value: VALUE }]);
     });
   }
@@ -31,7 +31,7 @@ suite("B3.3: the variables of the environment", () => {
     /\s+/,
   );
   for (const name of ordinary) {
-    test(`are not secret by their name: ${name}`, () => {
+    test(`variables of the environment are not secret by their name: ${name}`, () => {
       assert.deepEqual(secretsOf({ [name]: VALUE }), []);
     });
   }
@@ -56,12 +56,12 @@ suite("B3.3: the variables of the environment", () => {
     "ANTHROPIC_API_KEY",
   ];
   for (const value of values) {
-    test(`are not secret when their value is ${JSON.stringify(value)}`, () => {
+    test(`variables of the environment are not secret when their value is ${JSON.stringify(value)}`, () => {
       assert.deepEqual(secretsOf({ MY_KEY: value, MY_AUTH: value }), []);
     });
   }
 
-  test("are secret although their value looks a little like a path or a word", () => {
+  test("variables of the environment are secret although their value looks a little like a path or a word", () => {
     const key = `/${randomText("aws secret", 20)}/${randomText("aws secret, too", 18)}`;
     const passphrase = "abcdefghijklmnop";
     assert.deepEqual(secretsOf({ A_SECRET: key, B_PASS: passphrase, C_PASS: "pass1word" }), [
@@ -71,7 +71,7 @@ suite("B3.3: the variables of the environment", () => {
     ]);
   });
 
-  test("that are headers are secret in their values, as they are written and as they are sent", () => {
+  test("variables of the environment that are headers are secret in their values, as they are written and as they are sent", () => {
     const name = "OTEL_EXPORTER_OTLP_HEADERS";
     const found = secretsOf({ [name]: `authorization=Basic%20${VALUE},x-scope=team` });
     assert.deepEqual(
@@ -80,7 +80,7 @@ suite("B3.3: the variables of the environment", () => {
     );
   });
 
-  test("that are addresses are secret in their password alone, as it is written and as it is meant", () => {
+  test("variables of the environment that are addresses are secret in their password alone, as it is written and as it is meant", () => {
     const environment = {
       DATABASE_URL: "postgres://bob:hunter2%2Fhunter2@db.example/app",
       HTTPS_PROXY: "http://bob:proxy-pass-1@proxy:8080",
@@ -100,7 +100,7 @@ suite("B3.3: the variables of the environment", () => {
     ]);
   });
 
-  test("that hold several secrets are secret one by one", () => {
+  test("variables of the environment that hold several secrets are secret one by one", () => {
     const other = randomText("another variable", 24);
     const name = "API_KEYS";
     assert.deepEqual(secretsOf({ [name]: `${VALUE}, ${other}` }), [

@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import type { Run } from "../../src/core/run.ts";
-import { Scope } from "../../src/core/scope.ts";
-import type { ChildReport } from "../../src/core/spawn.ts";
-import { nextReport, takeReports, untilEnded } from "../../src/subagents/background-children.ts";
+import type { Run } from "../../../../src/core/run.ts";
+import { Scope } from "../../../../src/core/scope.ts";
+import type { ChildReport } from "../../../../src/core/spawn.ts";
+import { nextReport, takeReports, untilEnded } from "../../../../src/runtime/subagents/background-children.ts";
 
 /** As much of a parent and its child as waiting needs. */
 function setUp() {
@@ -34,7 +34,7 @@ function setUp() {
 const REPORT = { agentId: "kid", label: "kid", status: "completed", text: "Found." } as unknown as ChildReport;
 
 suite("B11: the wait of a parent", () => {
-  test("for reports is over with the last of them, also of a child that had ended just before", async () => {
+  test("the wait of a parent for reports is over with the last of them, also of a child that had ended just before", async () => {
     const { ended, run, waits } = setUp();
     const reports = takeReports(run, undefined, "call_1");
     assert.equal(waits(), 1);
@@ -42,7 +42,7 @@ suite("B11: the wait of a parent", () => {
     assert.deepEqual([await reports, waits(), run.background?.size], [[REPORT], 0, 0]);
   });
 
-  test("for reports is over when the parent is stopped, and they are not taken then", async () => {
+  test("the wait of a parent for reports is over when the parent is stopped, and they are not taken then", async () => {
     const { run, parent, child, waits } = setUp();
     const reports = takeReports(run, undefined, "call_1");
     assert.equal(child.isDelivered, true);
@@ -51,13 +51,13 @@ suite("B11: the wait of a parent", () => {
     assert.deepEqual([waits(), child.isDelivered, run.background?.size], [0, false, 1]);
   });
 
-  test("for reports of others does not begin, and theirs are not taken", async () => {
+  test("the wait of a parent for reports of others does not begin, and theirs are not taken", async () => {
     const { run, child, waits } = setUp();
     assert.deepEqual([await takeReports(run, ["other"], "call_1"), waits()], [[], 0]);
     assert.deepEqual([child.isDelivered, run.background?.size], [false, 1]);
   });
 
-  test("for the end of a child is over with it, whatever became of it", async () => {
+  test("the wait of a parent for the end of a child is over with it, whatever became of it", async () => {
     for (const end of ["resolve", "reject"] as const) {
       const { ended, run, waits } = setUp();
       const [child] = run.background?.values() ?? [];
@@ -70,7 +70,7 @@ suite("B11: the wait of a parent", () => {
     }
   });
 
-  test("for the next news is over when the parent is stopped", async () => {
+  test("the wait of a parent for the next news is over when the parent is stopped", async () => {
     const { run, parent, waits } = setUp();
     const next = nextReport(run);
     assert.equal(waits(), 1);
@@ -79,7 +79,7 @@ suite("B11: the wait of a parent", () => {
     assert.equal(waits(), 0);
   });
 
-  test("for the next news is over with a word from outside, which is there to be read", async () => {
+  test("the wait of a parent for the next news is over with a word from outside, which is there to be read", async () => {
     const { run, waits } = setUp();
     const next = nextReport(run);
     run.inbox = [{ kind: "steer", text: "Hi." }] as unknown as Run["inbox"];

@@ -2,11 +2,10 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { StandardSchema } from "../../src/core/schema.ts";
-import { type Tool, ToolRegistry } from "../../src/core/tool.ts";
-import { registerSubagentTools } from "../../src/runtime.ts";
-import { cancelTool, reportTool, sendTool, waitTool } from "../../src/subagents/child-tools.ts";
-import { subagentTool } from "../../src/subagents/delegation-tools.ts";
+import type { StandardSchema } from "../../../../src/core/schema.ts";
+import { type Tool, ToolRegistry } from "../../../../src/core/tool.ts";
+import { cancelTool, reportTool, sendTool, waitTool } from "../../../../src/runtime/subagents/child-tools.ts";
+import { subagentTool } from "../../../../src/runtime/subagents/delegation-tools.ts";
 import type {
   NamedAgentInput,
   ParallelSubagentInput,
@@ -17,10 +16,11 @@ import type {
   SubagentSendInput,
   SubagentSpawnInput,
   SubagentWaitInput,
-} from "../../src/subagents/input-types.ts";
-import { parallelTool } from "../../src/subagents/parallel.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { fakeClient } from "../requirements/embedding.ts";
+} from "../../../../src/runtime/subagents/input.ts";
+import { parallelTool } from "../../../../src/runtime/subagents/parallel.ts";
+import { registerSubagentTools } from "../../../../src/runtime.ts";
+import { scriptedModel } from "../../../../src/testing/scripted-model.ts";
+import { fakeClient } from "../../../support/requirements/embedding.ts";
 
 test("every field of an exported input is one that its tool takes, and the other way round", async () => {
   const registry = new ToolRegistry();

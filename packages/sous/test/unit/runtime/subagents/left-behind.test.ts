@@ -3,17 +3,16 @@
 import assert from "node:assert/strict";
 import { getEventListeners } from "node:events";
 import { test } from "node:test";
-import { agent } from "../../src/core/agent.ts";
-import type { StoredEvent } from "../../src/core/event.ts";
-import type { RunHandle } from "../../src/core/runtime.ts";
-import { tool } from "../../src/core/tool.ts";
-import { createRuntime } from "../../src/runtime.ts";
-import { checkHistory } from "../../src/testing/checker.ts";
-import type { Script } from "../../src/testing/script.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { after, calls, says } from "../../src/testing/steps.ts";
-import { createWorld } from "../../src/testing/world.ts";
-import { openStage, simpleTool } from "../requirements/support.ts";
+import { agent } from "../../../../src/core/agent.ts";
+import type { StoredEvent } from "../../../../src/core/event.ts";
+import type { RunHandle } from "../../../../src/core/runtime.ts";
+import { tool } from "../../../../src/core/tool.ts";
+import { createRuntime } from "../../../../src/runtime.ts";
+import { checkHistory } from "../../../../src/testing/checker.ts";
+import { scriptedModel } from "../../../../src/testing/scripted-model.ts";
+import { after, calls, type Script, says } from "../../../../src/testing/steps.ts";
+import { createWorld } from "../../../../src/testing/world.ts";
+import { openStage, simpleTool } from "../../../support/requirements/support.ts";
 
 /** Runs a lead and returns how its runs began and ended, after checking everything a journal can show. */
 async function endings(script: Script, during?: (handle: RunHandle) => void): Promise<string[]> {

@@ -2,18 +2,18 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import type { StoredEvent } from "../../src/core/event.ts";
-import type { Message } from "../../src/core/message.ts";
-import { type SubagentError, trackSubagents } from "../../src/subagents/callbacks.ts";
-import { storingHooks } from "../../src/subagents/child-stores.ts";
-import { trackProgress } from "../../src/subagents/progress.ts";
-import { after, calls, refuses, says } from "../../src/testing/steps.ts";
-import { EVERY_EVENT } from "../core/every-event.ts";
-import { outsideTree } from "../outside-tree.ts";
-import { openStage, simpleTool } from "../requirements/support.ts";
+import type { StoredEvent } from "../../../../src/core/event.ts";
+import type { Message } from "../../../../src/core/message.ts";
+import { type SubagentError, trackSubagents } from "../../../../src/runtime/subagents/callbacks.ts";
+import { storingHooks } from "../../../../src/runtime/subagents/child-stores.ts";
+import { trackProgress } from "../../../../src/runtime/subagents/progress.ts";
+import { after, calls, refuses, says } from "../../../../src/testing/steps.ts";
+import { EVERY_EVENT } from "../../../support/core/every-event.ts";
+import { externalTree } from "../../../support/external-tree.ts";
+import { openStage, simpleTool } from "../../../support/requirements/support.ts";
 
 suite("D2: callbacks", () => {
-  test("of a model that refuses are told so, by the kind of the error and by its words", async () => {
+  test("callbacks of a model that refuses are told so, by the kind of the error and by its words", async () => {
     const errors: SubagentError[] = [];
     const stage = openStage({
       lead: [calls("subagent", { label: "no", task_prompt: "Look." }), says("Done.")],
@@ -26,7 +26,7 @@ suite("D2: callbacks", () => {
     assert.deepEqual([type, message], ["refused", "The model refused the task"]);
   });
 
-  test("of a child that began in another process are told its label, without the number in its path", () => {
+  test("callbacks of a child that began in another process are told its label, without the number in its path", () => {
     const described = (path: string) => {
       const labels: string[] = [];
       const listener = trackSubagents({ onSubagentStart: ({ description }) => void labels.push(description) });
@@ -37,7 +37,7 @@ suite("D2: callbacks", () => {
   });
 });
 
-suite("D5: of an agent outside", () => {
+suite("D5: of an external agent", () => {
   test("callbacks are told that it is delegated, and what it does by itself", () => {
     const told: unknown[] = [];
     const onEvent = trackSubagents({
@@ -46,7 +46,7 @@ suite("D5: of an agent outside", () => {
       onSubagentToolCallEnd: (id, result) => void told.push([id, result]),
       onSubagentComplete: (id, { text }) => void told.push([id, text]),
     });
-    for (const event of outsideTree().events) onEvent(event);
+    for (const event of externalTree().events) onEvent(event);
     assert.deepEqual(told, [
       ["claude", "delegate"],
       ["claude", { callId: "t1", toolName: "Bash", input: { command: "npm test" } }],
@@ -62,7 +62,7 @@ suite("D5: of an agent outside", () => {
     const onEvent = trackProgress(({ step, toolName, toolContext, toolSuccess, toolCount }) => {
       if (step.startsWith("tool")) steps.push([step, toolName, toolContext, toolSuccess, toolCount]);
     });
-    for (const event of outsideTree().events) onEvent(event);
+    for (const event of externalTree().events) onEvent(event);
     assert.deepEqual(steps, [
       ["tool-start", "Bash", "npm test", undefined, 0],
       ["tool-end", "Bash", "npm test", false, 0],
@@ -94,7 +94,7 @@ suite("Stores of a child's own", () => {
     ]);
   });
 
-  test("that throw or reject harm neither the run nor each other", async () => {
+  test("callbacks that throw or reject harm neither the run nor each other", async () => {
     const events: StoredEvent[] = [];
     const unhandled: unknown[] = [];
     const note = (error: unknown) => void unhandled.push(error);

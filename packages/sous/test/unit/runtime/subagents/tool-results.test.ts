@@ -2,13 +2,13 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { TOOL_RESULTS, type ToolResultFields } from "../../../../scripts/reference/subagent-results.ts";
-import { agent } from "../../src/core/agent.ts";
-import type { ToolResult } from "../../src/core/tool.ts";
-import { after, calls, hangs, refuses, says } from "../../src/testing/steps.ts";
-import { ALLOW, fakeClient, registryWith } from "../requirements/embedding.ts";
-import { inParallel, runTree, type TreeTrial } from "../requirements/run-tree.ts";
-import { type Stage, simpleTool } from "../requirements/support.ts";
+import { TOOL_RESULTS, type ToolResultFields } from "../../../../../../scripts/reference/subagent-results.ts";
+import { agent } from "../../../../src/core/agent.ts";
+import type { ToolResult } from "../../../../src/core/tool.ts";
+import { after, calls, hangs, refuses, says } from "../../../../src/testing/steps.ts";
+import { ALLOW, fakeClient, registryWith } from "../../../support/requirements/embedding.ts";
+import { inParallel, runTree, type TreeTrial } from "../../../support/requirements/run-tree.ts";
+import { type Stage, simpleTool } from "../../../support/requirements/support.ts";
 
 type Returned = { toolName: string; result: ToolResult };
 

@@ -2,13 +2,13 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { agent } from "../../src/core/agent.ts";
-import type { EventListener, SousEvent } from "../../src/core/event.ts";
-import { tool } from "../../src/core/tool.ts";
-import { createRuntime, fanOut, fork, resume, run } from "../../src/runtime.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { calls, says } from "../../src/testing/steps.ts";
+import { agent } from "../../../../src/core/agent.ts";
+import type { EventListener, SousEvent } from "../../../../src/core/event.ts";
+import { tool } from "../../../../src/core/tool.ts";
+import { createRuntime, fanOut, fork, resume, run } from "../../../../src/runtime.ts";
+import { openMemoryStore } from "../../../../src/storage/store/memory.ts";
+import { scriptedModel } from "../../../../src/testing/scripted-model.ts";
+import { calls, says } from "../../../../src/testing/steps.ts";
 
 type Heard = { events: string[]; onEvent: EventListener };
 

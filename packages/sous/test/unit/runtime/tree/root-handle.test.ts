@@ -2,11 +2,11 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import type { SousEvent } from "../../src/core/event.ts";
-import type { RunResult } from "../../src/core/runtime.ts";
-import { rootHandle } from "../../src/tree/root-handle.ts";
-import type { RootRun } from "../../src/tree/root-run.ts";
-import { EVERY_EVENT } from "../core/every-event.ts";
+import type { SousEvent } from "../../../../src/core/event.ts";
+import type { RunResult } from "../../../../src/core/runtime.ts";
+import { rootHandle } from "../../../../src/runtime/tree/root-handle.ts";
+import type { RootRun } from "../../../../src/runtime/tree/root-run.ts";
+import { EVERY_EVENT } from "../../../support/core/every-event.ts";
 
 const RESULT = { text: "Done." } as RunResult;
 const EVENT = EVERY_EVENT.stalled as SousEvent;
@@ -40,7 +40,7 @@ function setUp() {
 }
 
 suite("a handle of a run that is still being opened", () => {
-  test("answers for itself until it is, and then as the run does", async () => {
+  test("a handle answers for itself until its run is opened, and then as the run does", async () => {
     const { handle, asked, open } = setUp();
     assert.deepEqual(
       [handle.id, handle.steer("lead", "Hi."), handle.cancel("lead/a"), handle.spending()],
@@ -58,7 +58,7 @@ suite("a handle of a run that is still being opened", () => {
     assert.deepEqual(asked, ["steer lead Hi.", "cancel lead/a", "followUp More."]);
   });
 
-  test("that was cancelled cancels the run as soon as it is there", async () => {
+  test("a handle that was cancelled before its run is opened cancels the run as soon as it is there", async () => {
     const { handle, asked, open } = setUp();
     assert.equal(handle.cancel(), true);
     open();
@@ -66,7 +66,7 @@ suite("a handle of a run that is still being opened", () => {
     assert.deepEqual(asked, ["cancel undefined"]);
   });
 
-  test("of which only a part was cancelled cancels nothing", async () => {
+  test("a handle of which only a part was cancelled before its run is opened cancels nothing", async () => {
     const { handle, asked, open } = setUp();
     handle.cancel("lead/a");
     open();
@@ -74,7 +74,7 @@ suite("a handle of a run that is still being opened", () => {
     assert.deepEqual(asked, []);
   });
 
-  test("has follow-ups in the order in which they were asked for", async () => {
+  test("a handle of a run that is still being opened has follow-ups in the order in which they were asked for", async () => {
     const { handle, asked, open } = setUp();
     const all = [handle.followUp("One."), handle.followUp("Two.")];
     open();
@@ -83,7 +83,7 @@ suite("a handle of a run that is still being opened", () => {
   });
 
   for (const when of ["before", "after"]) {
-    test(`gives every event to a loop that began ${when} it was opened, and closes what the loop leaves`, async () => {
+    test(`a handle of a run that is still being opened gives every event to a loop that began ${when} it was opened, and closes what the loop leaves`, async () => {
       const { handle, asked, open } = setUp();
       if (when === "after") {
         open();
@@ -98,7 +98,7 @@ suite("a handle of a run that is still being opened", () => {
     });
   }
 
-  test("that cannot be opened rejects every promise of it", async () => {
+  test("a handle of a run that cannot be opened rejects every promise of it", async () => {
     const { handle, fail } = setUp();
     const next = handle[Symbol.asyncIterator]().next();
     const sent = handle.send("lead", "Hi.");

@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { StoreError } from "../../src/core/errors.ts";
-import type { RunIdentity, StoredBody, StoredEvent } from "../../src/core/event.ts";
-import { blobsOf, decodeEvent, encodeEvent } from "../../src/store/event-row.ts";
-import { sampleTree } from "../../src/testing/sample-tree.ts";
+import { StoreError } from "../../../../src/core/errors.ts";
+import type { RunIdentity, StoredBody, StoredEvent } from "../../../../src/core/event.ts";
+import { blobsOf, decodeEvent, encodeEvent } from "../../../../src/storage/store/event-row.ts";
+import { sampleTree } from "../../../../src/testing/sample-tree.ts";
 
 const WHO: RunIdentity = { runId: "run", agentId: "agent", parentId: "lead", path: "lead/run", depth: 1 };
 const LIMIT = 64 * 1024;
@@ -38,14 +38,14 @@ test("a text of 64 KB stays in its row, and so does one that is not well-formed"
   }
 });
 
-test("what a model sends cannot pass for a row with texts taken out", () => {
+test("a message of a model cannot pass for a row with texts taken out", () => {
   for (const input of [[{}, [[["time"], "hash"]]], [], "[]", { 0: {}, 1: [] }]) {
     const event = eventOf({ type: "tool-call-start", callId: "call_1", toolName: "write", input });
     assert.deepEqual(roundTrip(event), event);
   }
 });
 
-test("what cannot be written as JSON is a fault of the store, in one sentence", () => {
+test("an event that cannot be written as JSON is a fault of the store, in one sentence", () => {
   const loop: Record<string, unknown> = {};
   loop.self = loop;
   for (const input of [loop, { count: 1n }]) {

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { noUsage } from "../../src/core/usage.ts";
+import { noUsage } from "../../../../src/core/usage.ts";
 import {
   costInWords,
   countInWords,
@@ -11,7 +11,7 @@ import {
   timeInWords,
   tokensInWords,
   valueInWords,
-} from "../../src/store/export/words.ts";
+} from "../../../../src/storage/store/export/words.ts";
 
 test("times, tokens and money are short and say when they are not known for sure", () => {
   assert.deepEqual(

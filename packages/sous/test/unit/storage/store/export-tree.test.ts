@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import type { StoredEvent } from "../../src/core/event.ts";
-import { type ExportFormat, exportTree } from "../../src/store/export/tree.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { EVERY_EVENT } from "../core/every-event.ts";
+import type { StoredEvent } from "../../../../src/core/event.ts";
+import { type ExportFormat, exportTree } from "../../../../src/storage/store/export/tree.ts";
+import { openMemoryStore } from "../../../../src/storage/store/memory.ts";
+import { EVERY_EVENT } from "../../../support/core/every-event.ts";
 import { CHILD, exportedText, FOLLOW_UP, ROOT, wholeTree } from "./exported-tree.ts";
 
 async function exported(format: ExportFormat, events: readonly StoredEvent[] = wholeTree()): Promise<string> {
@@ -56,7 +56,7 @@ test("only a whole tree is exported, and only in a format that exists", async ()
 });
 
 suite("JSON", () => {
-  test("G6: has a format, a version and one event per line", async () => {
+  test("G6: the JSON file has a format, a version and one event per line", async () => {
     const [head, ...lines] = (await exported("json")).split("\n");
     assert.equal(head, '{"format":"sous-tree","version":1,"events":[');
     const events = lines.slice(0, -2).map((line) => JSON.parse(line.replace(/,$/, "")));
@@ -94,7 +94,7 @@ suite("HTML", () => {
   ];
 
   for (const attack of ATTACKS) {
-    test(`shows ${attack} and does not become it`, async () => {
+    test(`the page shows ${attack} and does not become it`, async () => {
       const html = await exported("html", withTexts(attack));
       const [, style = ""] = /<style>([\s\S]*?)<\/style>/.exec(html) ?? [];
       const body = html.replace(style, "").replace("<!doctype html>", "");
@@ -113,7 +113,7 @@ suite("HTML", () => {
     });
   }
 
-  test("has no script and loads nothing, and says so to the browser", async () => {
+  test("the page has no script and loads nothing, and says so to the browser", async () => {
     const html = await exported("html");
     assert.ok(
       html.includes(
@@ -123,7 +123,7 @@ suite("HTML", () => {
     assert.doesNotMatch(html, /<script|<link|<iframe|<object|<form|<base|https?:/i);
   });
 
-  test("makes hidden characters and terminal codes visible", async () => {
+  test("the page makes hidden characters and terminal codes visible", async () => {
     const html = await exported(
       "html",
       withTexts("a\u202eb\u0000c\u001b[31m\u200bd\u{e0041}\u009b👩‍👩‍👧 \u2764\ufe0f\r\n\te"),
@@ -136,7 +136,7 @@ suite("HTML", () => {
     for (const hidden of "\u202e\u200b\u001b\u009b\u0000\u{e0041}\r") assert.equal(html.includes(hidden), false);
   });
 
-  test("shows a picture only when it is one", async () => {
+  test("the page shows a picture only when the file is one", async () => {
     const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
     const show = async (mediaType: string, data: string) => {
       const [start, ...rest] = wholeTree();
@@ -161,7 +161,7 @@ suite("HTML", () => {
     for (const [mediaType, data] of none) assert.deepEqual(await show(mediaType, data), [], mediaType);
   });
 
-  test("has the tree at its top, with a link to each run and its figures", async () => {
+  test("the page has the tree at its top, with a link to each run and its figures", async () => {
     const html = await exported("html");
     const rows = [
       ...html.matchAll(
@@ -186,7 +186,7 @@ suite("HTML", () => {
     for (const anchor of ["run-1", "run-2", "run-3"]) assert.equal(html.split(`id="${anchor}"`).length, 2);
   });
 
-  test("says what happened in the order it happened, with each call beside its result", async () => {
+  test("the page says what happened in the order it happened, with each call beside its result", async () => {
     const text = textOf(await exported("html"));
     const expected = [
       "1 Task",
@@ -240,7 +240,7 @@ suite("Markdown", () => {
     );
   });
 
-  test("what others said is never mark-up, mention or link, and hidden characters can be seen", async () => {
+  test("the words of others are never mark-up, mention or link, and hidden characters can be seen", async () => {
     const said = "[click](https://evil.example) @everyone #1 <b>bold</b> a|b ![x](http://evil.example/p.png) \u202e`";
     const markdown = await exported("md", withTexts(said));
     const outside = markdown
@@ -251,7 +251,7 @@ suite("Markdown", () => {
     assert.ok(markdown.includes("⟨U+202E⟩"));
   });
 
-  test("has the tree as a table and every run as a section", async () => {
+  test("the Markdown file has the tree as a table and every run as a section", async () => {
     const markdown = await exported("md");
     assert.deepEqual(markdown.split("\n").slice(0, 7), [
       "# A tree of sous",

@@ -1,9 +1,9 @@
 /** Trees for tests of exports and imports: real ids, every type of event, and their file as a value that can be spoilt. */
 
-import type { RunIdentity, StoredBody, StoredEvent } from "../../src/core/event.ts";
-import { exportTree } from "../../src/store/export/tree.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { EVERY_EVENT } from "../core/every-event.ts";
+import type { RunIdentity, StoredBody, StoredEvent } from "../../../../src/core/event.ts";
+import { exportTree } from "../../../../src/storage/store/export/tree.ts";
+import { openMemoryStore } from "../../../../src/storage/store/memory.ts";
+import { EVERY_EVENT } from "../../../support/core/every-event.ts";
 
 export const ROOT = "01KDVDP9G0R00TR00TR00TR001";
 export const CHILD = "01KDVDP9G1CH1DCH1DCH1DC002";

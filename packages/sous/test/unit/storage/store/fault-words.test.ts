@@ -5,11 +5,10 @@ import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { test } from "node:test";
-import { UserError } from "../../src/core/errors.ts";
-import { toStoreError } from "../../src/store/postgres/errors.ts";
-import { faultOf } from "../../src/store/sqlite/faults.ts";
-import { createPrivateFile } from "../../src/store/sqlite/file.ts";
-import { temporaryTree } from "../tools/temporary-tree.ts";
+import { UserError } from "../../../../src/core/errors.ts";
+import { toStoreError } from "../../../../src/storage/store/postgres/errors.ts";
+import { createPrivateFile, faultOf } from "../../../../src/storage/store/sqlite/file.ts";
+import { temporaryTree } from "../../../support/app/tools/temporary-tree.ts";
 
 test("a file of SQLite that cannot be opened is told with what to check", async () => {
   await using tree = await temporaryTree({});

@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readHistory } from "../../src/core/read-history.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { sampleTree } from "../../src/testing/sample-tree.ts";
+import { readHistory } from "../../../../src/core/read-history.ts";
+import { openMemoryStore } from "../../../../src/storage/store/memory.ts";
+import { sampleTree } from "../../../../src/testing/sample-tree.ts";
 
 test("a fork that waited for its place begins with what its parent had said when it was called, pruned since or not", async () => {
   const tree = sampleTree("lead");

@@ -2,13 +2,13 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { UserError } from "../../src/core/errors.ts";
-import type { Store } from "../../src/core/store.ts";
-import { exportTree } from "../../src/store/export/tree.ts";
-import { importTree } from "../../src/store/import/tree.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { seededRandom } from "../../src/testing/world.ts";
-import { changed, placesOf } from "../core/every-event.ts";
+import { UserError } from "../../../../src/core/errors.ts";
+import type { Store } from "../../../../src/core/store.ts";
+import { exportTree } from "../../../../src/storage/store/export/tree.ts";
+import { importTree } from "../../../../src/storage/store/import/tree.ts";
+import { openMemoryStore } from "../../../../src/storage/store/memory.ts";
+import { seededRandom } from "../../../../src/testing/world.ts";
+import { changed, placesOf } from "../../../support/core/every-event.ts";
 import { CHILD, exportedFile, exportedText, FOLLOW_UP, ROOT, type Spoilable, wholeTree } from "./exported-tree.ts";
 
 const BRANCH = { kind: "branch", runId: "01KDVDP9G0E1SEWHERE0000001", turn: 1, history: [] };
@@ -56,12 +56,12 @@ test("why not everything was kept goes with the tree, and a store that cannot no
 });
 
 suite("a tree that is in the store already", () => {
-  test("is refused", async () => {
+  test("a tree that is in the store already is refused", async () => {
     const store = await storeWithTree();
     await refuses(store, await exportedText(), /run 01KDVDP9G0R00TR00TR00TR001 is in this store already/);
   });
 
-  test("is refused when only one of its runs is", async () => {
+  test("a tree is refused when only one of its runs is in the store", async () => {
     const store = openMemoryStore();
     const [start] = wholeTree().filter(({ runId }) => runId === FOLLOW_UP);
     if (start?.type !== "run-start") throw new Error("no start");
@@ -70,7 +70,7 @@ suite("a tree that is in the store already", () => {
     await refuses(store, await exportedText(), /run 01KDVDP9G2F0110WF0110WF003 is in this store already/);
   });
 
-  test("comes in beside it with new ids, which have the time and order of the old ones and are new everywhere", async () => {
+  test("a tree that is there already comes in beside it with new ids, which have the time and order of the old ones and are new everywhere", async () => {
     const store = await storeWithTree();
     const { rootId } = await importTree(store, await exportedText(), { newIds: true, random: seededRandom(1, "ids") });
     const text = await exportTree(store, rootId, "json");

@@ -2,11 +2,11 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { FIRST_FENCE } from "../../src/core/store.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { wrapStore } from "../../src/testing/faults.ts";
-import { says } from "../../src/testing/steps.ts";
-import { openStage } from "../requirements/support.ts";
+import { FIRST_FENCE } from "../../../../src/core/store.ts";
+import { openMemoryStore } from "../../../../src/storage/store/memory.ts";
+import { says } from "../../../../src/testing/steps.ts";
+import { openStage } from "../../../support/requirements/support.ts";
+import { wrapStore } from "../../../support/testing/faults.ts";
 
 test("the store is told at once and again at the end, and only then that no one works on the run, though it refuses all of it", async () => {
   const told: string[] = [];

@@ -4,40 +4,40 @@
  *   node --conditions=sous-source -p "import('./test/store/make-golden-journal.ts').then((made) => made.liveEverything())"
  *
  * A golden journal is never written again, by no test and no flag: it stands for the databases and files that people
- * have. When events change, `EVENT_SCHEMA_VERSION` is raised and the new version gets a file of its own beside the old
- * ones, which must work for ever.
+ * have. When events change, `EVENT_STEPS` gets a step and the new version a file of its own beside the old ones, which must
+ * work for ever.
  */
 
-import { agent } from "../../src/core/agent.ts";
-import type { ApprovalAnswer, ApprovalRequest } from "../../src/core/approval.ts";
-import { ConsentNeeded, ModelError } from "../../src/core/errors.ts";
-import type { SousEvent, StoredEvent } from "../../src/core/event.ts";
-import type { AssistantMessage, Message } from "../../src/core/message.ts";
-import type { Model } from "../../src/core/model.ts";
-import { type OutsideAgent, outsideModel } from "../../src/core/outside-agent.ts";
-import type { RunHandle } from "../../src/core/runtime.ts";
-import { tool } from "../../src/core/tool.ts";
-import { noUsage } from "../../src/core/usage.ts";
-import { createRuntime } from "../../src/runtime.ts";
-import { exportTree } from "../../src/store/export/tree.ts";
-import { importTree } from "../../src/store/import/tree.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import type { Script } from "../../src/testing/script.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
+import { agent } from "../../../../src/core/agent.ts";
+import type { ApprovalAnswer, ApprovalRequest } from "../../../../src/core/approval.ts";
+import { ApprovalNeeded, ModelError } from "../../../../src/core/errors.ts";
+import type { SousEvent, StoredEvent } from "../../../../src/core/event.ts";
+import { type ExternalAgent, externalModel } from "../../../../src/core/external-agent.ts";
+import type { AssistantMessage, Message } from "../../../../src/core/message.ts";
+import type { Model } from "../../../../src/core/model.ts";
+import type { RunHandle } from "../../../../src/core/runtime.ts";
+import { tool } from "../../../../src/core/tool.ts";
+import { noUsage } from "../../../../src/core/usage.ts";
+import { createRuntime } from "../../../../src/runtime.ts";
+import { exportTree } from "../../../../src/storage/store/export/tree.ts";
+import { importTree } from "../../../../src/storage/store/import/tree.ts";
+import { openMemoryStore } from "../../../../src/storage/store/memory.ts";
+import { scriptedModel } from "../../../../src/testing/scripted-model.ts";
 import {
   after,
   calls,
   fails,
   hangs,
   refuses,
+  type Script,
   type Step,
   says,
   stopsAtLength,
   thinks,
   uses,
-} from "../../src/testing/steps.ts";
-import { createWorld, type World } from "../../src/testing/world.ts";
-import { simpleTool } from "../requirements/support.ts";
+} from "../../../../src/testing/steps.ts";
+import { createWorld, type World } from "../../../../src/testing/world.ts";
+import { simpleTool } from "../../../support/requirements/support.ts";
 
 const provider = { scripted: { signature: "c2lnbmVk" } };
 const picture = {
@@ -116,7 +116,7 @@ const tools = [
 export async function liveEverything(): Promise<string> {
   const first = createWorld({ seed: 1, lateness: 0 });
   const store = openMemoryStore();
-  const budget = { tokens: 2_000_000, costUsd: 50, seconds: 36_000, executions: 50 };
+  const budget = { tokens: 2_000_000, costUsd: 50, durationMs: 36_000_000, executions: 50 };
   const limits = { maxConcurrent: 1, outputMaxSize: 1024, children: { ...budget, executions: 40 } };
   const conversation = { maxTokens: 30_000, minRetainTurns: 3, pruneThreshold: 0.6 };
   const shared = await store.sharedBudget("team", { tokens: 10_000_000 });
@@ -174,16 +174,16 @@ export async function liveFanOut(): Promise<string> {
     model: scriptedModel({ "fan-out/*": [says("A wall.")] }, { clock: world.clock }),
   });
   const runtime = createRuntime({ host: world.host, store });
-  await world.run(() => runtime.fanOut(worker, ["north", "south", "east"], { limit: 2 }));
+  await world.run(() => runtime.fanOut(worker, ["north", "south", "east"], { concurrency: 2 }));
   const [root] = await store.list({ rootsOnly: true });
   return exportTree(store, root?.id ?? "", "json");
 }
 
 /** The exported tree of a child outside, which acts by itself. */
-export async function liveOutside(): Promise<string> {
+export async function liveExternal(): Promise<string> {
   const world = createWorld({ seed: 4, lateness: 0 });
   const store = openMemoryStore();
-  const outside: OutsideAgent = {
+  const outside: ExternalAgent = {
     serverName: "Claude Code",
     maxCostUsd: 0.5,
     timeoutMs: 60_000,
@@ -206,7 +206,7 @@ export async function liveOutside(): Promise<string> {
       { lead: [calls("subagent_claude", { task: "Look." }), says("Done.")] },
       { clock: world.clock },
     ),
-    subagents: [agent({ name: "claude", model: outsideModel(outside) })],
+    subagents: [agent({ name: "claude", model: externalModel(outside) })],
   });
   const runtime = createRuntime({ host: world.host, store, approve: async () => ({ allow: true }) });
   await world.run(() => runtime.run(lead, "Go."));
@@ -273,7 +273,7 @@ export async function liveAsked(): Promise<string> {
     origin: { server: "yard", tool: "build", definition: "5b7a" },
     execute() {
       if (isAllowed) return "A wall.";
-      throw new ConsentNeeded("Its description has changed:\n- Builds.\n+ Builds walls.", () => {
+      throw new ApprovalNeeded("Its description has changed:\n- Builds.\n+ Builds walls.", () => {
         isAllowed = true;
       });
     },
@@ -330,7 +330,7 @@ function leadOn(model: Model) {
     tools,
     deny: ["terminal"],
     subagents: [
-      agent({ name: "poor", budget: { tokens: 9000, costUsd: 1, seconds: 600, executions: 2 } }),
+      agent({ name: "poor", budget: { tokens: 9000, costUsd: 1, durationMs: 600_000, executions: 2 } }),
       agent({ name: "plain" }),
     ],
   });

@@ -2,12 +2,12 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { StoreError } from "../../src/core/errors.ts";
-import type { StoredEvent } from "../../src/core/event.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { sampleTree } from "../../src/testing/sample-tree.ts";
-import { storeContract } from "../../src/testing/store-contract.ts";
-import { EVERY_EVENT } from "../core/every-event.ts";
+import { StoreError } from "../../../../src/core/errors.ts";
+import type { StoredEvent } from "../../../../src/core/event.ts";
+import { openMemoryStore } from "../../../../src/storage/store/memory.ts";
+import { sampleTree } from "../../../../src/testing/sample-tree.ts";
+import { storeContract } from "../../../../src/testing/store-contract.ts";
+import { EVERY_EVENT } from "../../../support/core/every-event.ts";
 
 storeContract(test, async () => openMemoryStore());
 
@@ -48,7 +48,7 @@ test("every event comes back as it was, also in a run that took years or whose c
   assert.deepEqual(await store.read(start.runId, { runId: start.runId, after: 3, limit: 9 }), events.slice(3, 12));
 });
 
-test("what was read does not change when more is kept, nor the other way round", async () => {
+test("events that were read do not change when more is kept, nor the other way round", async () => {
   const store = openMemoryStore();
   const tree = sampleTree("lead");
   tree.start("lead");

@@ -2,11 +2,11 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { StoreError } from "../../src/core/errors.ts";
-import type { Purse } from "../../src/core/purse.ts";
-import { PURSE_COLUMNS, purseValues, toPurse } from "../../src/store/purse-row.ts";
-import { budgetFile } from "./budget-file.ts";
-import { call, need } from "./shared-budget/purse-asks.ts";
+import { StoreError } from "../../../../src/core/errors.ts";
+import type { SharedBudgetBooks } from "../../../../src/core/shared-budget-books.ts";
+import { BOOK_COLUMNS, bookValues, toSharedBudgetBooks } from "../../../../src/storage/store/shared-budget-row.ts";
+import { budgetFile } from "../../../support/storage/store/budget-file.ts";
+import { call, need } from "../../../support/storage/store/shared-budget/shared-budget-asks.ts";
 
 const amount = { tokens: 5, nanoUsd: 6 };
 const member = {
@@ -21,7 +21,7 @@ const member = {
   isLapsed: false,
   lapses: 0,
 };
-const purse: Purse = {
+const books: SharedBudgetBooks = {
   limits: { tokens: 1000, nanoUsd: undefined, executions: 5 },
   past: amount,
   pastExecutions: 1,
@@ -32,37 +32,38 @@ const purse: Purse = {
 };
 
 test("the books come back from their row as they were", () => {
-  assert.deepEqual(toPurse(rowOf(purse)), purse);
+  assert.deepEqual(toSharedBudgetBooks(rowOf(books)), books);
 });
 
 suite("a row that makes no sense is refused", () => {
   const limits = ["many", -1, 0.5, Number.MAX_SAFE_INTEGER + 1, Number.NaN, new Uint8Array(1), undefined];
-  for (const column of PURSE_COLUMNS.slice(0, 3)) {
-    test(`where ${column} is not a number of 0 or more`, () => {
-      for (const value of limits) assert.throws(() => toPurse({ ...rowOf(purse), [column]: value }), StoreError);
+  for (const column of BOOK_COLUMNS.slice(0, 3)) {
+    test(`a row where ${column} is not a number of 0 or more is refused`, () => {
+      for (const value of limits)
+        assert.throws(() => toSharedBudgetBooks({ ...rowOf(books), [column]: value }), StoreError);
     });
   }
 
-  test("where the books are not the text of an object, or too long", () => {
-    const long = JSON.stringify({ ...booksOf(purse), more: "x".repeat(5_000_000) });
-    for (const books of ["{", "null", "[]", "5", 5, null, undefined, new Uint8Array(2), "[".repeat(100_000), long])
-      assert.throws(() => toPurse({ ...rowOf(purse), books }), StoreError);
+  test("a row where the books are not the text of an object, or too long, is refused", () => {
+    const long = JSON.stringify({ ...booksOf(books), more: "x".repeat(5_000_000) });
+    for (const text of ["{", "null", "[]", "5", 5, null, undefined, new Uint8Array(2), "[".repeat(100_000), long])
+      assert.throws(() => toSharedBudgetBooks({ ...rowOf(books), books: text }), StoreError);
   });
 
-  test("where two rows are of one process", () => {
-    const [first] = purse.members;
+  test("books where two rows are of one process are refused", () => {
+    const [first] = books.members;
     assert.ok(first !== undefined);
-    assert.throws(() => toPurse(rowOf({ ...purse, members: [first, first] })), StoreError);
+    assert.throws(() => toSharedBudgetBooks(rowOf({ ...books, members: [first, first] })), StoreError);
   });
 
   const strange: unknown[] = [null, -1, 0.5, 1e300, 9e15 + 8e15, "NaN", "x".repeat(2_000), [], {}, true, undefined];
-  for (const path of pathsOf(booksOf(purse))) {
-    test(`where ${path.join(".")} is something else`, () => {
+  for (const path of pathsOf(booksOf(books))) {
+    test(`a row where ${path.join(".")} is something else is refused`, () => {
       let refused = 0;
       for (const value of strange) {
-        const books = JSON.stringify(withValue(booksOf(purse), path, value));
+        const text = JSON.stringify(withValue(booksOf(books), path, value));
         try {
-          assert.doesNotMatch(JSON.stringify(toPurse({ ...rowOf(purse), books })), /null/);
+          assert.doesNotMatch(JSON.stringify(toSharedBudgetBooks({ ...rowOf(books), books: text })), /null/);
         } catch (error) {
           assert.ok(error instanceof StoreError, String(error));
           assert.match(error.message, /^its row is damaged \(\w+\): /);
@@ -73,7 +74,7 @@ suite("a row that makes no sense is refused", () => {
     });
   }
 
-  test("in a store: nothing can be had, and nothing is known", async () => {
+  test("nothing can be had from a damaged row in a store, and nothing is known", async () => {
     for (const damage of [
       "limit_tokens = 'many'",
       "limit_tokens = 9223372036854775807",
@@ -93,12 +94,12 @@ suite("a row that makes no sense is refused", () => {
   });
 });
 
-function rowOf(given: Purse): Record<string, unknown> {
-  const values = purseValues(given);
-  return Object.fromEntries(PURSE_COLUMNS.map((column, index) => [column, values[index]]));
+function rowOf(given: SharedBudgetBooks): Record<string, unknown> {
+  const values = bookValues(given);
+  return Object.fromEntries(BOOK_COLUMNS.map((column, index) => [column, values[index]]));
 }
 
-function booksOf({ past, pastExecutions, members }: Purse): object {
+function booksOf({ past, pastExecutions, members }: SharedBudgetBooks): object {
   return JSON.parse(JSON.stringify({ past, pastExecutions, members }));
 }
 

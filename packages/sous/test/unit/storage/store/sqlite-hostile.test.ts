@@ -3,11 +3,11 @@
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { suite, test } from "node:test";
-import { StoreError, UserError } from "../../src/core/errors.ts";
-import type { Store } from "../../src/core/store.ts";
-import { openSqliteStore } from "../../src/store/sqlite/store.ts";
-import { type SampleTree, sampleTree } from "../../src/testing/sample-tree.ts";
-import { type SqlitePlace, sqlitePlace } from "./sqlite-place.ts";
+import { StoreError, UserError } from "../../../../src/core/errors.ts";
+import type { Store } from "../../../../src/core/store.ts";
+import { openSqliteStore } from "../../../../src/storage/store/sqlite/store.ts";
+import { type SampleTree, sampleTree } from "../../../../src/testing/sample-tree.ts";
+import { type SqlitePlace, sqlitePlace } from "../../../support/storage/store/sqlite-place.ts";
 
 suite("B8.2: a database with more in it than sous put there", () => {
   const added: [what: string, sql: string, name: string][] = [
@@ -26,7 +26,7 @@ suite("B8.2: a database with more in it than sous put there", () => {
     ["figures of its own about the indexes", "ANALYZE", "sqlite_stat1"],
   ];
   for (const [what, sql, name] of added) {
-    test(`is refused when that is ${what}`, async () => {
+    test(`a database is refused when it also holds ${what}`, async () => {
       await using place = await filledPlace();
       place.tamper(sql);
       const before = place.image();
@@ -36,7 +36,7 @@ suite("B8.2: a database with more in it than sous put there", () => {
     });
   }
 
-  test("is refused when something is missing", async () => {
+  test("a database is refused when something is missing", async () => {
     await using place = await filledPlace();
     place.tamper("DROP INDEX runs_by_tree");
     const message = `${place.file} lacks tables that sous put there: give another file with --db-path`;
@@ -100,7 +100,7 @@ suite("B8.2: a database with rows that cannot be", () => {
     ["an event over 64 MB", "UPDATE events SET json = hex(zeroblob(33554433)) WHERE run = 2", ["read"]],
   ];
   for (const [what, sql, broken] of wrong) {
-    test(`says so: ${what}`, async () => {
+    test(`the store says that a row cannot be: ${what}`, async () => {
       await using place = await filledPlace();
       place.tamper(sql);
       const store = await place.open();
@@ -121,7 +121,7 @@ suite("B8.2: a database with rows that cannot be", () => {
     });
   }
 
-  test("says so: a run of a tree that is not there", async () => {
+  test("the store says that a row cannot be: a run of a tree that is not there", async () => {
     await using place = await filledPlace();
     place.tamper("UPDATE runs SET root = 9 WHERE id = 'scout'");
     const store = await place.open();
@@ -132,7 +132,7 @@ suite("B8.2: a database with rows that cannot be", () => {
     );
   });
 
-  test("ends when the pages of a table point at each other", async () => {
+  test("reading ends when the pages of a table point at each other", async () => {
     await using place = sqlitePlace();
     await using store = await openSqliteStore(place.file);
     const tree = sampleTree("lead");
@@ -149,7 +149,7 @@ suite("B8.2: a database with rows that cannot be", () => {
     await assert.rejects(crafted.run("lead"), StoreError);
   });
 
-  test("does not give a tree to an owner who made a claim up, nor let him speak to the terminal", async () => {
+  test("a forged database does not give a tree to an owner who made a claim up, nor let him speak to the terminal", async () => {
     await using place = await filledPlace();
     for (const owner of ["", "a b c d e", "%zz", "\u001b[31m%1b%5d52 x 7 1 0", "x".repeat(100_000)]) {
       place.tamper(`UPDATE runs SET owner = '${owner}', leased_until = 9e300 WHERE id = 'lead'`);

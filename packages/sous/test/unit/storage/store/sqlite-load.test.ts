@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { loadSqlite } from "../../src/store/sqlite/connection.ts";
+import { loadSqlite } from "../../../../src/storage/store/sqlite/connection.ts";
 
 test("warnings are as they were once SQLite is loaded", () => {
   const { emitWarning } = process;

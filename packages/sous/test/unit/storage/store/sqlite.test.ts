@@ -2,16 +2,22 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { StoreError } from "../../src/core/errors.ts";
-import type { StoredEvent } from "../../src/core/event.ts";
-import type { RunQuery } from "../../src/core/store.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { listQuery, SELECT_CHILDREN, SELECT_RUN, SELECT_TREE, SELECT_UNENDED } from "../../src/store/sqlite/reader.ts";
-import { wrapStore } from "../../src/testing/faults.ts";
-import { type SampleTree, sampleTree } from "../../src/testing/sample-tree.ts";
-import { storeContract } from "../../src/testing/store-contract.ts";
-import { checkSameAnswers } from "./same-answers.ts";
-import { sqlitePlace } from "./sqlite-place.ts";
+import { StoreError } from "../../../../src/core/errors.ts";
+import type { StoredEvent } from "../../../../src/core/event.ts";
+import type { RunQuery } from "../../../../src/core/store.ts";
+import { openMemoryStore } from "../../../../src/storage/store/memory.ts";
+import {
+  listQuery,
+  SELECT_CHILDREN,
+  SELECT_RUN,
+  SELECT_TREE,
+  SELECT_UNENDED,
+} from "../../../../src/storage/store/sqlite/reader.ts";
+import { type SampleTree, sampleTree } from "../../../../src/testing/sample-tree.ts";
+import { storeContract } from "../../../../src/testing/store-contract.ts";
+import { checkSameAnswers } from "../../../support/storage/store/same-answers.ts";
+import { sqlitePlace } from "../../../support/storage/store/sqlite-place.ts";
+import { wrapStore } from "../../../support/testing/faults.ts";
 
 for (const synchronous of ["normal", "full"] as const) {
   suite(`G2: SQLite keeps the contract of stores, with ${synchronous} synchronisation`, () => {
@@ -32,7 +38,7 @@ for (const seed of [1, 2, 3, 4, 5, Date.now() % 100_000]) {
 }
 
 suite("G3: what the SQLite store has kept", () => {
-  test("is there when the file is opened again, also for others while it is open", async () => {
+  test("a kept event is there when the file is opened again, also for others while it is open", async () => {
     await using place = sqlitePlace();
     const tree = family();
     const store = await place.open();
@@ -46,7 +52,7 @@ suite("G3: what the SQLite store has kept", () => {
     assert.deepEqual(plain(await (await place.open()).read("lead")), plain(tree.events));
   });
 
-  test("costs event rows and nothing else between the start and the end of a run", async () => {
+  test("an append costs event rows and nothing else between the start and the end of a run", async () => {
     await using place = sqlitePlace();
     const store = await place.open();
     const tree = sampleTree("lead");
@@ -86,7 +92,7 @@ suite("G3: what the SQLite store has kept", () => {
     );
   });
 
-  test("has at most 268,435,455 events a tree; another is refused in a sentence", async () => {
+  test("a store has at most 268,435,455 events a tree; another is refused in a sentence", async () => {
     await using place = sqlitePlace();
     const store = await place.open();
     const tree = sampleTree("lead");
@@ -97,7 +103,7 @@ suite("G3: what the SQLite store has kept", () => {
     assert.equal((await store.read("lead")).length, 1);
   });
 
-  test("is refused when it makes no sense: no start, a parent elsewhere, an id that is taken, a number that is", async () => {
+  test("an append is refused when it makes no sense: no start, a parent elsewhere, an id that is taken, a number that is", async () => {
     await using place = sqlitePlace();
     const store = await place.open();
     const tree = family();
@@ -128,7 +134,7 @@ suite("G3: what the SQLite store has kept", () => {
 suite("G1: a text over 64 KB", () => {
   const long = "long ".repeat(20_000);
 
-  test("is kept once, however often it occurs, and comes back in events and records", async () => {
+  test("a long text is kept once, however often it occurs, and comes back in events and records", async () => {
     await using place = sqlitePlace();
     const store = await place.open();
     for (const rootId of ["one", "two"]) store.append(rootId, withLongTexts(rootId, long).events);
@@ -140,7 +146,7 @@ suite("G1: a text over 64 KB", () => {
     }
   });
 
-  test("is deleted with the last tree that refers to it", async () => {
+  test("a long text is deleted with the last tree that refers to it", async () => {
     await using place = sqlitePlace();
     const store = await place.open();
     store.append("one", withLongTexts("one", long, 1_000).events);
@@ -159,7 +165,7 @@ suite("G1: a text over 64 KB", () => {
     assert.deepEqual(place.query("SELECT count(*) AS count FROM events"), [{ count: 0 }]);
   });
 
-  test("is not kept when its event is not", async () => {
+  test("a long text is not kept when its event is not", async () => {
     await using place = sqlitePlace();
     const store = await place.open();
     const { events } = withLongTexts("lead", long);
@@ -185,6 +191,7 @@ suite("G2: of however many runs", () => {
     ],
     ["those at work", listed({ status: "running" }), "SEARCH r USING INDEX runs_by_status (status=?)"],
     ["those left behind", listed({ status: "interrupted" }), "SEARCH r USING INDEX runs_by_status (status=?)"],
+    ["those that wait", listed({ status: "waiting" }), "SEARCH r USING INDEX runs_by_status (status=?)"],
     ["roots", listed({ rootsOnly: true }), "SCAN r USING INDEX roots_by_start"],
     [
       "roots with a status",

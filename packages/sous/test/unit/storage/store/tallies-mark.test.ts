@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseMark, writeMark } from "../../src/store/postgres/tallies-mark.ts";
+import { parseMark, writeMark } from "../../../../src/storage/store/postgres/tallies.ts";
 
 const NOW = "90:100:";
 

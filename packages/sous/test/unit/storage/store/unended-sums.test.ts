@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { RunRecord } from "../../src/core/store.ts";
-import { noUsage } from "../../src/core/usage.ts";
-import type { SqliteRunRow } from "../../src/store/sqlite/run-row.ts";
-import { fillSums, type KnownSums } from "../../src/store/sqlite/unended-sums.ts";
+import type { RunRecord } from "../../../../src/core/store.ts";
+import { noUsage } from "../../../../src/core/usage.ts";
+import { fillSums, type KnownSums } from "../../../../src/storage/store/sqlite/reader.ts";
+import type { SqliteRunRow } from "../../../../src/storage/store/sqlite/run-row.ts";
 
 test("a tree without new events is not counted again, and its runs have the same sums", () => {
   const lastSeqs = new Map([
@@ -49,5 +49,5 @@ test("a tree without new events is not counted again, and its runs have the same
 
 function rowOf(tree: number, number: number): SqliteRunRow {
   const record = { rootId: `root ${tree}`, turns: 0, toolCount: 0, usage: noUsage(), costUsd: 0 };
-  return { number, tree, firstSeq: 1, record: record as RunRecord };
+  return { number, tree, firstSeq: 1, record: record as RunRecord, isAsked: false };
 }

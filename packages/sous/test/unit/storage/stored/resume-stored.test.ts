@@ -3,18 +3,23 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { suite, test } from "node:test";
-import { createRuntime, openMemoryStore, type StoredEvent } from "../../src/index.ts";
-import { importTree } from "../../src/replay.ts";
-import { branchLead, countingLead } from "./cast.ts";
-import { COMMITS, goldenFiles, openCopy } from "./golden-files.ts";
-import { answerParked, resumeFanOut, resumeKilled, resumeOutside } from "./resume-stored.ts";
+import { createRuntime, openMemoryStore, type StoredEvent } from "../../../../src/index.ts";
+import { importTree } from "../../../../src/replay.ts";
+import { branchLead, countingLead } from "../../../support/storage/stored/cast.ts";
+import { COMMITS, goldenFiles, openCopy } from "../../../support/storage/stored/golden-files.ts";
+import {
+  answerParked,
+  resumeExternal,
+  resumeFanOut,
+  resumeKilled,
+} from "../../../support/storage/stored/resume-stored.ts";
 
 const CONTINUED = [
   { name: "killed", continues: resumeKilled, what: "is resumed to its end, and finished work is not repeated" },
   { name: "killed-fan-out", continues: resumeFanOut, what: "is resumed, and only inputs without an answer are asked" },
   {
     name: "killed-outside",
-    continues: resumeOutside,
+    continues: resumeExternal,
     what: "is resumed in the recorded session of the external agent",
   },
   { name: "parked", continues: answerParked, what: "lists its open questions and continues with their answers" },

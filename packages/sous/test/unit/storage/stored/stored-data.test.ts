@@ -5,13 +5,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { createRuntime, openMemoryStore } from "../../src/index.ts";
-import { importTree } from "../../src/replay.ts";
-import { cassetteModel, checkHistory, createWorld } from "../../src/testing.ts";
-import { inProcess } from "../cli/in-process.ts";
-import { PROJECT, walkLead } from "./cast.ts";
-import { COMMITS, goldenFiles, openCopy } from "./golden-files.ts";
-import { summarizeStore, summarizeTree } from "./summary.ts";
+import { createRuntime, openMemoryStore } from "../../../../src/index.ts";
+import { importTree } from "../../../../src/replay.ts";
+import { cassetteModel, checkHistory, createWorld } from "../../../../src/testing.ts";
+import { inProcess } from "../../../support/app/cli/in-process.ts";
+import { PROJECT, walkLead } from "../../../support/storage/stored/cast.ts";
+import { COMMITS, goldenFiles, openCopy } from "../../../support/storage/stored/golden-files.ts";
+import { summarizeStore, summarizeTree } from "../../../support/storage/stored/summary.ts";
 
 /** The types of stored events that each commit had. */
 const EVENT_TYPES: Readonly<Record<string, readonly string[]>> = {

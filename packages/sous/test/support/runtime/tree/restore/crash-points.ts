@@ -1,20 +1,20 @@
 /** Kills a run in its thoughts: cuts its journal behind every event in turn, and lets another process go on from there. */
 
 import assert from "node:assert/strict";
-import { type AgentDefinition, type AgentOptions, agent } from "../../src/core/agent.ts";
-import type { EventOf, StoredEvent } from "../../src/core/event.ts";
-import type { ModelRequest } from "../../src/core/model.ts";
-import type { RunHandle, RunOptions, RunResult, RuntimeOptions } from "../../src/core/runtime.ts";
-import { NO_OWNER } from "../../src/core/store.ts";
-import type { Tool } from "../../src/core/tool.ts";
-import { createRuntime, type Runtime } from "../../src/runtime.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { checkRequests } from "../../src/testing/check-messages.ts";
-import { checkHistory } from "../../src/testing/checker.ts";
-import type { Script } from "../../src/testing/script.ts";
-import { type ScriptedModel, scriptedModel } from "../../src/testing/scripted-model.ts";
-import { createWorld } from "../../src/testing/world.ts";
-import { spansOf, traceProblems } from "../telemetry/traced.ts";
+import { type AgentDefinition, type AgentOptions, agent } from "../../../../../src/core/agent.ts";
+import type { EventOf, StoredEvent } from "../../../../../src/core/event.ts";
+import type { ModelRequest } from "../../../../../src/core/model.ts";
+import type { RunHandle, RunOptions, RunResult, RuntimeOptions } from "../../../../../src/core/runtime.ts";
+import { NO_OWNER } from "../../../../../src/core/store.ts";
+import type { Tool } from "../../../../../src/core/tool.ts";
+import { createRuntime, type Runtime } from "../../../../../src/runtime.ts";
+import { openMemoryStore } from "../../../../../src/storage/store/memory.ts";
+import { checkHistory } from "../../../../../src/testing/checker.ts";
+import { type ScriptedModel, scriptedModel } from "../../../../../src/testing/scripted-model.ts";
+import type { Script } from "../../../../../src/testing/steps.ts";
+import { createWorld } from "../../../../../src/testing/world.ts";
+import { spansOf, traceProblems } from "../../../bridges/telemetry/traced.ts";
+import { checkRequests } from "../../../testing/check-messages.ts";
 
 /** Answers must follow from the request alone: the process that goes on knows nothing else. */
 export type Scenario = {

@@ -1,18 +1,24 @@
 /** Trees that park: processes one after the other on one store, with answers that follow from the request alone. */
 
 import assert from "node:assert/strict";
-import { type AgentDefinition, agent } from "../../src/core/agent.ts";
-import type { ApprovalAnswer, ApprovalRequest } from "../../src/core/approval.ts";
-import type { EventListener, SousEvent, StoredEvent } from "../../src/core/event.ts";
-import type { ModelRequest } from "../../src/core/model.ts";
-import type { ResumeOptions, RunHandle, RunOptions, RunResult, RuntimeOptions } from "../../src/core/runtime.ts";
-import type { Store } from "../../src/core/store.ts";
-import { type Tool, type ToolContext, tool } from "../../src/core/tool.ts";
-import { createRuntime, type Runtime } from "../../src/runtime.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import type { Script } from "../../src/testing/script.ts";
-import { type ScriptedModel, scriptedModel } from "../../src/testing/scripted-model.ts";
-import { createWorld } from "../../src/testing/world.ts";
+import { type AgentDefinition, agent } from "../../../../../src/core/agent.ts";
+import type { ApprovalAnswer, ApprovalRequest } from "../../../../../src/core/approval.ts";
+import type { EventListener, SousEvent, StoredEvent } from "../../../../../src/core/event.ts";
+import type { ModelRequest } from "../../../../../src/core/model.ts";
+import type {
+  ResumeOptions,
+  RunHandle,
+  RunOptions,
+  RunResult,
+  RuntimeOptions,
+} from "../../../../../src/core/runtime.ts";
+import type { Store } from "../../../../../src/core/store.ts";
+import { type Tool, type ToolContext, tool } from "../../../../../src/core/tool.ts";
+import { createRuntime, type Runtime } from "../../../../../src/runtime.ts";
+import { openMemoryStore } from "../../../../../src/storage/store/memory.ts";
+import { type ScriptedModel, scriptedModel } from "../../../../../src/testing/scripted-model.ts";
+import type { Script } from "../../../../../src/testing/steps.ts";
+import { createWorld } from "../../../../../src/testing/world.ts";
 
 export type Parking = {
   script: Script;

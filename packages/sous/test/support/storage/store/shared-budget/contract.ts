@@ -1,12 +1,12 @@
 /** What every shared budget promises, as tests. Give it a way to register a test and a way to open two views of one empty store. */
 
 import assert from "node:assert/strict";
-import { NO_AMOUNT } from "../../../src/core/amount.ts";
-import type { SharedBudgets } from "../../../src/core/shared-budget.ts";
-import type { RegisterTest } from "../../../src/testing/store-contract.ts";
+import { NO_AMOUNT } from "../../../../../src/core/amount.ts";
+import type { SharedBudgets } from "../../../../../src/core/shared-budget.ts";
+import type { RegisterTest } from "../../../../../src/testing/store-contract.ts";
 import { openingPromises } from "./opening.ts";
 import { processPromises } from "./processes.ts";
-import { call, need, PurseProcess, tokens, twoProcesses } from "./purse-asks.ts";
+import { call, need, PurseProcess, tokens, twoProcesses } from "./shared-budget-asks.ts";
 import { waitingPromises } from "./waiting.ts";
 
 /** Two users of the same store: two processes, or two parts of one. */

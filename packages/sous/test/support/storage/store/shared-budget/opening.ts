@@ -1,9 +1,9 @@
 /** What every store promises about opening a shared budget: making it, joining it, and refusing what makes no sense. */
 
 import assert from "node:assert/strict";
-import { UserError } from "../../../src/core/errors.ts";
+import { UserError } from "../../../../../src/core/errors.ts";
 import type { SharedBudgetUsers } from "./contract.ts";
-import { call, need, PurseProcess } from "./purse-asks.ts";
+import { call, need, PurseProcess } from "./shared-budget-asks.ts";
 
 /** Part of `sharedBudgetContract`. */
 export function openingPromises(

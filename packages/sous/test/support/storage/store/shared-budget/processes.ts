@@ -1,9 +1,9 @@
 /** What every shared budget promises about processes: steps that are repeated, processes that leave, die, or come back. */
 
 import assert from "node:assert/strict";
-import { NO_AMOUNT } from "../../../src/core/amount.ts";
+import { NO_AMOUNT } from "../../../../../src/core/amount.ts";
 import type { SharedBudgetUsers } from "./contract.ts";
-import { call, need, tokens, twoProcesses } from "./purse-asks.ts";
+import { call, need, tokens, twoProcesses } from "./shared-budget-asks.ts";
 
 /** Part of `sharedBudgetContract`. */
 export function processPromises(

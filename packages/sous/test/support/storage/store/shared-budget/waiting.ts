@@ -1,10 +1,10 @@
 /** What every shared budget promises about waiting: who is served first, who gets less, and who has to refuse. */
 
 import assert from "node:assert/strict";
-import { NO_AMOUNT } from "../../../src/core/amount.ts";
-import type { PurseAsk } from "../../../src/core/purse.ts";
+import { NO_AMOUNT } from "../../../../../src/core/amount.ts";
+import type { SharedBudgetAsk } from "../../../../../src/core/shared-budget-books.ts";
 import type { SharedBudgetUsers } from "./contract.ts";
-import { call, need, PurseProcess, tokens, twoProcesses } from "./purse-asks.ts";
+import { call, need, PurseProcess, tokens, twoProcesses } from "./shared-budget-asks.ts";
 
 /** Part of `sharedBudgetContract`. */
 export function waitingPromises(
@@ -192,7 +192,7 @@ export function waitingPromises(
     here.share = { ...here.share, spent: tokens(500), kept: tokens(400) };
     const first = call(need(300, 100), { since: 1 });
     const second = call(need(300, 100), { since: 2 });
-    const mustRefuse = async (process: PurseProcess, ask: PurseAsk, moves: boolean) =>
+    const mustRefuse = async (process: PurseProcess, ask: SharedBudgetAsk, moves: boolean) =>
       (await process.step([ask], { moves })).mustRefuse;
     assert.equal(await mustRefuse(here, first, true), false);
     assert.equal(await mustRefuse(there, second, false), false);

@@ -6,24 +6,24 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { after, before, suite, test } from "node:test";
-import { agent } from "../../src/core/agent.ts";
-import type { Clock } from "../../src/core/clock.ts";
-import { UserError } from "../../src/core/errors.ts";
-import type { Store } from "../../src/core/store.ts";
-import { tool } from "../../src/core/tool.ts";
-import { createRuntime } from "../../src/runtime.ts";
-import { openPostgresStore } from "../../src/store/postgres/store.ts";
-import { openSqliteStore } from "../../src/store/sqlite/store.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { calls, says } from "../../src/testing/steps.ts";
-import { type PostgresServer, startPostgresServer } from "../store/postgres-server.ts";
-import { sqlitePlace } from "../store/sqlite-place.ts";
+import { agent } from "../../../../../src/core/agent.ts";
+import type { Clock } from "../../../../../src/core/clock.ts";
+import { UserError } from "../../../../../src/core/errors.ts";
+import type { Store } from "../../../../../src/core/store.ts";
+import { tool } from "../../../../../src/core/tool.ts";
+import { createRuntime } from "../../../../../src/runtime.ts";
+import { openPostgresStore } from "../../../../../src/storage/store/postgres/store.ts";
+import { openSqliteStore } from "../../../../../src/storage/store/sqlite/store.ts";
+import { scriptedModel } from "../../../../../src/testing/scripted-model.ts";
+import { calls, says } from "../../../../../src/testing/steps.ts";
+import { type PostgresServer, startPostgresServer } from "../../../../support/storage/store/postgres-server.ts";
+import { sqlitePlace } from "../../../../support/storage/store/sqlite-place.ts";
 
 const REASON =
   /^Run \S+ cannot be resumed, because not all of it was stored\. The store failed 4 times to keep event \d+: /;
 
 suite("R17: a run whose SQLite store was away to its end", () => {
-  test("is refused by resume, and nothing is done twice", async () => {
+  test("a run whose SQLite store was away to its end is refused by resume, and nothing is done twice", async () => {
     await using place = sqlitePlace();
     const other = new DatabaseSync(place.file);
     const lead = paying(3, () => other.exec("BEGIN IMMEDIATE"));
@@ -42,7 +42,7 @@ suite("R17: a run whose SQLite store was away to its end", () => {
     );
   });
 
-  test("is refused by one who opened the store before, and has not closed it since", async () => {
+  test("a run whose SQLite store was away to its end is refused by one who opened the store before, and has not closed it since", async () => {
     await using place = sqlitePlace();
     await using early = await openSqliteStore(place.file, { clock: LATER });
     const other = new DatabaseSync(place.file);
@@ -54,7 +54,7 @@ suite("R17: a run whose SQLite store was away to its end", () => {
     await isRefused(early, runId, lead);
   });
 
-  test("can be resumed when it required its store: nothing was done without it", async () => {
+  test("a run whose SQLite store was away to its end can be resumed when it required its store: nothing was done without it", async () => {
     await using place = sqlitePlace();
     const other = new DatabaseSync(place.file);
     const lead = paying(3, () => other.exec("BEGIN IMMEDIATE"));
@@ -86,7 +86,7 @@ suite("R17: a run whose Postgres store was away to its end", () => {
   const open = () => openPostgresStore({ connectionString: server.connectionString(), reconnectMs: 50, lostFolder });
 
   for (const comesBack of ["before the store is closed", "after it"] as const) {
-    test(`is refused by resume when the server comes back ${comesBack}, and nothing is done twice`, async () => {
+    test(`a run whose Postgres store was away to its end is refused by resume when the server comes back ${comesBack}, and nothing is done twice`, async () => {
       const lead = paying(3, () => server.crash());
       const store = await open();
       const { runId, status } = await createRuntime({ store, host: { clock: HURRIED } }).run(lead.agent, "Go.");
@@ -105,7 +105,7 @@ suite("R17: a run whose Postgres store was away to its end", () => {
     });
   }
 
-  test("is told to a server that is back as soon as another run is stored there", async () => {
+  test("a run whose Postgres store was away to its end is told to a server that is back as soon as another run is stored there", async () => {
     const lead = paying(3, () => server.crash());
     await using store = await open();
     const { runId } = await createRuntime({ store, host: { clock: HURRIED } }).run(lead.agent, "Go.");

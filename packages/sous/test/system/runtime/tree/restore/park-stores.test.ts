@@ -5,19 +5,18 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { agent } from "../../src/core/agent.ts";
-import type { Store } from "../../src/core/store.ts";
-import { type Tool, tool } from "../../src/core/tool.ts";
-import { createRuntime } from "../../src/runtime.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { openPostgresStore } from "../../src/store/postgres/store.ts";
-import { openSqliteStore } from "../../src/store/sqlite/store.ts";
-import { checkHistory } from "../../src/testing/checker.ts";
-import type { Script } from "../../src/testing/script.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { calls, says } from "../../src/testing/steps.ts";
-import { startPostgresServer } from "../store/postgres-server.ts";
-import { openTown, resultsIn } from "./parking.ts";
+import { agent } from "../../../../../src/core/agent.ts";
+import type { Store } from "../../../../../src/core/store.ts";
+import { type Tool, tool } from "../../../../../src/core/tool.ts";
+import { createRuntime } from "../../../../../src/runtime.ts";
+import { openMemoryStore } from "../../../../../src/storage/store/memory.ts";
+import { openPostgresStore } from "../../../../../src/storage/store/postgres/store.ts";
+import { openSqliteStore } from "../../../../../src/storage/store/sqlite/store.ts";
+import { checkHistory } from "../../../../../src/testing/checker.ts";
+import { scriptedModel } from "../../../../../src/testing/scripted-model.ts";
+import { calls, type Script, says } from "../../../../../src/testing/steps.ts";
+import { openTown, resultsIn } from "../../../../support/runtime/tree/restore/parking.ts";
+import { startPostgresServer } from "../../../../support/storage/store/postgres-server.ts";
 
 const delegates: Script = {
   lead: (request) =>
@@ -39,8 +38,8 @@ async function parksAndResumes(open: () => Promise<Store>): Promise<void> {
     assert.deepEqual(
       (await store.tree(id)).map(({ path, status }) => [path, status]),
       [
-        ["lead", "interrupted"],
-        ["lead/a", "interrupted"],
+        ["lead", "waiting"],
+        ["lead/a", "waiting"],
       ],
     );
     // The claim is given back: another connection need not wait for a lease to run out.
@@ -57,18 +56,18 @@ async function parksAndResumes(open: () => Promise<Store>): Promise<void> {
 }
 
 suite("G7: a parked tree", () => {
-  test("is resumed from SQLite by another connection", async () => {
+  test("a parked tree is resumed from SQLite by another connection", async () => {
     const folder = await mkdtemp(join(tmpdir(), "sous-park-"));
     await parksAndResumes(() => openSqliteStore(join(folder, "runs.db")));
     await rm(folder, { recursive: true });
   });
 
-  test("is resumed from Postgres by another connection", async () => {
+  test("a parked tree is resumed from Postgres by another connection", async () => {
     await using server = await startPostgresServer();
     await parksAndResumes(() => openPostgresStore({ connectionString: server.connectionString() }));
   });
 
-  test("may be a fan-out: each input says what it waits for, and answers go with resumes", async () => {
+  test("a parked tree may be a fan-out: each input says what it waits for, and answers go with resumes", async () => {
     const ran: string[] = [];
     const pay = tool({
       name: "pay",
@@ -91,7 +90,7 @@ suite("G7: a parked tree", () => {
     const store = openMemoryStore();
     const runtime = createRuntime({ store, approve: () => "later" });
     const inputs = ["rich one", "poor", "rich two"];
-    const first = await runtime.fanOut(clerk, inputs, { limit: 1 });
+    const first = await runtime.fanOut(clerk, inputs, { concurrency: 1 });
     assert.deepEqual(
       first.map(({ status, stopReason, questions }) => [status, stopReason, questions.length]),
       [
@@ -121,7 +120,7 @@ suite("G7: a parked tree", () => {
     assert.deepEqual(checkHistory(await store.read(root?.id ?? "")), []);
   });
 
-  test("holds no money while it waits, and continues with what was left", async () => {
+  test("a parked tree holds no money while it waits, and continues with what was left", async () => {
     const town = openTown({ script: delegates });
     const { handle, result } = await town.process().run({ budget: { tokens: 50_000 } });
     assert.deepEqual(
@@ -137,7 +136,7 @@ suite("G7: a parked tree", () => {
 });
 
 suite("G7: a parked tree with a shared budget", () => {
-  test("reserves nothing of it, and continues with it: each token and each start counts once", async () => {
+  test("a parked tree with a shared budget reserves nothing of it, and continues with it: each token and each start counts once", async () => {
     const folder = await mkdtemp(join(tmpdir(), "sous-park-"));
     {
       await using store = await openSqliteStore(join(folder, "runs.db"));
@@ -188,7 +187,7 @@ suite("G7: a question that cannot wait is refused in words", () => {
     assert.deepEqual([second.result.text, town.ran], ["pay done", ["lead/a pay"]]);
   });
 
-  test("when the store has failed by then: the run ends in the ordinary way", async () => {
+  test("a question is refused when the store has failed by then, and the run ends in the ordinary way", async () => {
     const memory = openMemoryStore();
     let isBroken = false;
     const store: Store = new Proxy(memory, {

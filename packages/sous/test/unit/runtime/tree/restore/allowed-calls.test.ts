@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { calls, says } from "../../src/testing/steps.ts";
-import { simpleTool } from "../requirements/support.ts";
-import { goOn, live, resultsOf, type Scenario } from "./crash-points.ts";
+import { calls, says } from "../../../../../src/testing/steps.ts";
+import { simpleTool } from "../../../../support/requirements/support.ts";
+import { goOn, live, resultsOf, type Scenario } from "../../../../support/runtime/tree/restore/crash-points.ts";
 
 type Effect = "read" | "idempotent" | "unsafe";
 
@@ -30,7 +30,7 @@ suite("G5: a call that a person had allowed and that has no result", () => {
     ["unsafe", "not made", 0],
   ];
   for (const [effect, made, times] of expected) {
-    test(`is ${made} when its effect is ${effect}, and the person is not asked again`, async () => {
+    test(`a call that a person had allowed and that has no result is ${made} when its effect is ${effect}, and the person is not asked again`, async () => {
       const asked: unknown[] = [];
       const scenario = transfer(effect, asked);
       const { events: whole } = await live(scenario);

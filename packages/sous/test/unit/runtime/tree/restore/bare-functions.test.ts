@@ -2,11 +2,11 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { agent } from "../../src/core/agent.ts";
-import { fork, resume, run } from "../../src/runtime.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { hangs, says, streams } from "../../src/testing/steps.ts";
+import { agent } from "../../../../../src/core/agent.ts";
+import { fork, resume, run } from "../../../../../src/runtime.ts";
+import { openMemoryStore } from "../../../../../src/storage/store/memory.ts";
+import { scriptedModel } from "../../../../../src/testing/scripted-model.ts";
+import { hangs, says, streams } from "../../../../../src/testing/steps.ts";
 
 test("G5, G6: resume and fork take a stored run from the store that they are given", { timeout: 20_000 }, async () => {
   const store = openMemoryStore();

@@ -3,12 +3,11 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import * as z from "zod";
-import { agent } from "../../src/core/agent.ts";
-import type { ModelRequest } from "../../src/core/model.ts";
-import type { Script } from "../../src/testing/script.ts";
-import { after, calls, fails, says, stopsAtLength, uses } from "../../src/testing/steps.ts";
-import { simpleTool } from "../requirements/support.ts";
-import { cutEverywhere, resultsOf, type Scenario } from "./crash-points.ts";
+import { agent } from "../../../../../src/core/agent.ts";
+import type { ModelRequest } from "../../../../../src/core/model.ts";
+import { after, calls, fails, type Script, says, stopsAtLength, uses } from "../../../../../src/testing/steps.ts";
+import { simpleTool } from "../../../../support/requirements/support.ts";
+import { cutEverywhere, resultsOf, type Scenario } from "../../../../support/runtime/tree/restore/crash-points.ts";
 
 const look = (note: (callId: string) => void) => [
   simpleTool("look", (_input, { callId }) => {

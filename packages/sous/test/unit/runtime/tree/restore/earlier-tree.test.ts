@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { sampleTree } from "../../src/testing/sample-tree.ts";
-import { EarlierTree } from "../../src/tree/restore/earlier-tree.ts";
+import { EarlierTree } from "../../../../../src/runtime/tree/restore/earlier-tree.ts";
+import { sampleTree } from "../../../../../src/testing/sample-tree.ts";
 
 test("the time of children is that in which at least one was at work, without the pause before a restart", () => {
   const tree = sampleTree("lead", 0);
@@ -21,9 +21,15 @@ test("the time of children is that in which at least one was at work, without th
   tree.end("a");
   const { events } = tree;
   const [resumed, ended] = events.slice(-2).map(({ time }) => time);
-  assert.equal(new EarlierTree(events).childMs(), paused - 1_000 + (free - 5_000) + ((ended ?? 0) - (resumed ?? 0)));
+  assert.equal(
+    new EarlierTree("lead", events).childMs(),
+    paused - 1_000 + (free - 5_000) + ((ended ?? 0) - (resumed ?? 0)),
+  );
 });
 
 test("a tree without a root is refused", () => {
-  assert.throws(() => new EarlierTree([]), { message: "A tree without a root cannot be continued" });
+  assert.throws(() => new EarlierTree("lead", []), {
+    name: "UserError",
+    message: "Run lead has no beginning in this store",
+  });
 });

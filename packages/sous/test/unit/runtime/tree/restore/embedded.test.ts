@@ -2,15 +2,15 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { agent } from "../../src/core/agent.ts";
-import type { EventListener, SousEvent, StoredEvent } from "../../src/core/event.ts";
-import type { ToolResult } from "../../src/core/tool.ts";
-import { trackSubagents } from "../../src/subagents/callbacks.ts";
-import type { NamedAgentResult } from "../../src/subagents/named-agent.ts";
-import { type SubagentProgress, trackProgress } from "../../src/subagents/progress.ts";
-import { calls, says } from "../../src/testing/steps.ts";
-import { simpleTool } from "../requirements/support.ts";
-import { goOn, live, resultsOf, type Scenario } from "./crash-points.ts";
+import { agent } from "../../../../../src/core/agent.ts";
+import type { EventListener, SousEvent, StoredEvent } from "../../../../../src/core/event.ts";
+import type { ToolResult } from "../../../../../src/core/tool.ts";
+import { trackSubagents } from "../../../../../src/runtime/subagents/callbacks.ts";
+import type { NamedAgentResult } from "../../../../../src/runtime/subagents/named-agent.ts";
+import { type SubagentProgress, trackProgress } from "../../../../../src/runtime/subagents/progress.ts";
+import { calls, says } from "../../../../../src/testing/steps.ts";
+import { simpleTool } from "../../../../support/requirements/support.ts";
+import { goOn, live, resultsOf, type Scenario } from "../../../../support/runtime/tree/restore/crash-points.ts";
 
 const counted = () => ({ success: true, output: "a\nb\n[only 2]", metadata: { lines: 2, truncated: true } });
 
@@ -44,7 +44,7 @@ async function cuts(): Promise<StoredEvent[][]> {
 }
 
 suite("a tree that was cut and resumed", () => {
-  test("C3: its tool logs have the same names and counts, wherever it was cut", async () => {
+  test("C3: the tool logs of a resumed tree have the same names and counts, wherever it was cut", async () => {
     for (const kept of await cuts()) {
       const logs: unknown[] = [];
       await goOn(

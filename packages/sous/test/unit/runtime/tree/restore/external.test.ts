@@ -1,19 +1,19 @@
-/** G5, D5: cut anywhere, no agent outside gets the same prompt again, and it is told when it was interrupted. */
+/** G5, D5: cut anywhere, no external agent gets the same prompt again, and it is told when it was interrupted. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { agent } from "../../src/core/agent.ts";
-import type { StoredEvent } from "../../src/core/event.ts";
-import type { RunOptions } from "../../src/core/runtime.ts";
-import { NO_OWNER } from "../../src/core/store.ts";
-import { createRuntime } from "../../src/runtime.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { checkHistory } from "../../src/testing/checker.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { calls, says } from "../../src/testing/steps.ts";
-import { createWorld } from "../../src/testing/world.ts";
-import { ALLOW, fakeClient, registryWith } from "../requirements/embedding.ts";
-import { resultsOf } from "./crash-points.ts";
+import { agent } from "../../../../../src/core/agent.ts";
+import type { StoredEvent } from "../../../../../src/core/event.ts";
+import type { RunOptions } from "../../../../../src/core/runtime.ts";
+import { NO_OWNER } from "../../../../../src/core/store.ts";
+import { createRuntime } from "../../../../../src/runtime.ts";
+import { openMemoryStore } from "../../../../../src/storage/store/memory.ts";
+import { checkHistory } from "../../../../../src/testing/checker.ts";
+import { scriptedModel } from "../../../../../src/testing/scripted-model.ts";
+import { calls, says } from "../../../../../src/testing/steps.ts";
+import { createWorld } from "../../../../../src/testing/world.ts";
+import { ALLOW, fakeClient, registryWith } from "../../../../support/requirements/embedding.ts";
+import { resultsOf } from "../../../../support/runtime/tree/restore/crash-points.ts";
 
 const INTERRUPTED = /^You were interrupted/;
 
@@ -75,9 +75,9 @@ function sentBefore(kept: readonly StoredEvent[]): string[] {
   return ["Fix a.", "Now b."].slice(0, turns);
 }
 
-suite("G5, D5: an agent outside", () => {
+suite("G5, D5: an external agent", () => {
   for (const canLoad of [true, false]) {
-    test(`that ${canLoad ? "can" : "cannot"} continue its sessions is not told the same twice, wherever its process is cut`, async () => {
+    test(`an external agent that ${canLoad ? "can" : "cannot"} continue its sessions is not told the same twice, wherever its process is cut`, async () => {
       const whole = await live([], new Set(), canLoad);
       let [interruptions, unknowns] = [0, 0];
       for (let length = 1; length < whole.events.length; length++) {

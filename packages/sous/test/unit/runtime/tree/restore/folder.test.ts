@@ -2,12 +2,12 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { agent } from "../../src/core/agent.ts";
-import { systemHost } from "../../src/host.ts";
-import { createRuntime } from "../../src/runtime.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { calls, says } from "../../src/testing/steps.ts";
+import { agent } from "../../../../../src/core/agent.ts";
+import { systemHost } from "../../../../../src/machine/host.ts";
+import { createRuntime } from "../../../../../src/runtime.ts";
+import { openMemoryStore } from "../../../../../src/storage/store/memory.ts";
+import { scriptedModel } from "../../../../../src/testing/scripted-model.ts";
+import { calls, says } from "../../../../../src/testing/steps.ts";
 
 test("G5: a root says where its tree was made, also after a resume elsewhere; a copy belongs where it is made", async () => {
   const store = openMemoryStore();

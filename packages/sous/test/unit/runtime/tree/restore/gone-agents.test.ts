@@ -2,14 +2,13 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { agent } from "../../src/core/agent.ts";
-import type { StoredEvent } from "../../src/core/event.ts";
-import { NO_OWNER } from "../../src/core/store.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { checkHistory } from "../../src/testing/checker.ts";
-import type { Script } from "../../src/testing/script.ts";
-import { after, calls, says } from "../../src/testing/steps.ts";
-import { openStage, type Stage } from "../requirements/support.ts";
+import { agent } from "../../../../../src/core/agent.ts";
+import type { StoredEvent } from "../../../../../src/core/event.ts";
+import { NO_OWNER } from "../../../../../src/core/store.ts";
+import { openMemoryStore } from "../../../../../src/storage/store/memory.ts";
+import { checkHistory } from "../../../../../src/testing/checker.ts";
+import { after, calls, type Script, says } from "../../../../../src/testing/steps.ts";
+import { openStage, type Stage } from "../../../../support/requirements/support.ts";
 
 const GONE = "Subagent failed: Unknown agent: scout. No agents are defined.\n(subagent_id: CHILD)";
 

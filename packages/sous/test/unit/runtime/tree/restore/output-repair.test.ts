@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { StoredEvent } from "../../src/core/event.ts";
-import { says } from "../../src/testing/steps.ts";
-import { goOn, live, type Scenario } from "./crash-points.ts";
+import type { StoredEvent } from "../../../../../src/core/event.ts";
+import { says } from "../../../../../src/testing/steps.ts";
+import { goOn, live, type Scenario } from "../../../../support/runtime/tree/restore/crash-points.ts";
 
 const scenario: Scenario = {
   script: { lead: ({ messages }) => says(messages.length === 1 ? "Three." : '{"hits":3}') },

@@ -2,17 +2,16 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { agent } from "../../src/core/agent.ts";
-import type { StoredEvent } from "../../src/core/event.ts";
-import type { ModelRequest } from "../../src/core/model.ts";
-import type { Usage } from "../../src/core/usage.ts";
-import { rerun } from "../../src/rerun.ts";
-import { fanOut, run } from "../../src/runtime.ts";
-import { checkHistory } from "../../src/testing/checker.ts";
-import type { Script } from "../../src/testing/script.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { after, calls, says } from "../../src/testing/steps.ts";
-import { openTown, resultsIn, type Town } from "./parking.ts";
+import { agent } from "../../../../../src/core/agent.ts";
+import type { StoredEvent } from "../../../../../src/core/event.ts";
+import type { ModelRequest } from "../../../../../src/core/model.ts";
+import type { Usage } from "../../../../../src/core/usage.ts";
+import { rerun } from "../../../../../src/rerun.ts";
+import { fanOut, run } from "../../../../../src/runtime.ts";
+import { checkHistory } from "../../../../../src/testing/checker.ts";
+import { scriptedModel } from "../../../../../src/testing/scripted-model.ts";
+import { after, calls, type Script, says } from "../../../../../src/testing/steps.ts";
+import { openTown, resultsIn, type Town } from "../../../../support/runtime/tree/restore/parking.ts";
 
 const pays: Script[string] = (request) => (resultsIn(request, "pay").length === 0 ? calls("pay") : says("Paid."));
 
@@ -46,14 +45,14 @@ suite("G7: a parked child in the background", () => {
     "lead/a": pays,
   });
 
-  test("is ended by subagent_cancel", async () => {
+  test("a parked child in the background is ended by subagent_cancel", async () => {
     const town = openTown({ script: lead("subagent_cancel", (subagent_id) => ({ subagent_id })) });
     const { result, handle } = await town.process().run();
     assert.deepEqual([result.status, result.text, result.questions], ["completed", "a: cancelled (1)", []]);
     assert.deepEqual(await endsOf(town, handle.id, result.usage), ["lead/a cancelled", "lead completed"]);
   });
 
-  test("is waited for by subagent_wait, in the next process too", async () => {
+  test("a parked child in the background is waited for by subagent_wait, in the next process too", async () => {
     const town = openTown({ script: lead("subagent_wait", (id) => ({ subagent_ids: [id] })) });
     const { result, handle } = await town.process().run();
     assert.deepEqual([result.status, result.questions.length], ["incomplete", 1]);
@@ -63,14 +62,14 @@ suite("G7: a parked child in the background", () => {
     assert.deepEqual(await endsOf(town, handle.id, second.result.usage), ["lead/a completed", "lead completed"]);
   });
 
-  test("takes no message, and says so", async () => {
+  test("a parked child in the background takes no message, and says so", async () => {
     const town = openTown({ script: lead("subagent_send", (subagent_id) => ({ subagent_id, message: "Hurry." })) });
     const { result } = await town.process().run();
     assert.match(result.text, /^a waits until the user has answered a question, and reads no messages before\. \(0\)/);
     assert.equal(result.questions.length, 1);
   });
 
-  test("is ended with its parent when live children are cancelled", async () => {
+  test("a parked child in the background is ended with its parent when live children are cancelled", async () => {
     const town = openTown({
       script: {
         lead: (request) =>
@@ -85,7 +84,7 @@ suite("G7: a parked child in the background", () => {
     assert.deepEqual(await endsOf(town, handle.id, result.usage), ["lead/a cancelled", "lead completed"]);
   });
 
-  test("that the handle cancels reports so to its parent", async () => {
+  test("a parked child in the background that the handle cancels reports so to its parent", async () => {
     const town = openTown({
       script: {
         lead: (request) => {
@@ -118,7 +117,7 @@ suite("G7: a parked child that its parent waits for", () => {
     "lead/b": [[after(50_000), calls("look")], says("Seen.")],
   };
 
-  test("may be cancelled by the handle: the tree is resumed without an answer", async () => {
+  test("a parked child that its parent waits for may be cancelled by the handle: the tree is resumed without an answer", async () => {
     const town = openTown({ script: both });
     const { result, handle } = await town.process().run({
       during(live, event) {
@@ -135,9 +134,9 @@ suite("G7: a parked child that its parent waits for", () => {
     ]);
   });
 
-  test("ends with the tree when its time is over while another child works", async () => {
+  test("a parked child that its parent waits for ends with the tree when its time is over while another child works", async () => {
     const town = openTown({ script: both });
-    const { result, handle } = await town.process().run({ budget: { seconds: 10 } });
+    const { result, handle } = await town.process().run({ budget: { durationMs: 10_000 } });
     assert.deepEqual([result.status, result.questions], ["timeout", []]);
     const events = await town.events(handle.id);
     assert.deepEqual(checkHistory(events, { resultUsage: result.usage }), []);
@@ -156,7 +155,7 @@ suite("G7: a parked child that its parent waits for", () => {
 });
 
 suite("G7: answers that are none", () => {
-  test("are refused in words, whatever they are", async () => {
+  test("answers that are none are refused in words, whatever they are", async () => {
     const town = openTown({ script: { lead: pays } });
     const { handle } = await town.process().run();
     const allow = { allow: true };

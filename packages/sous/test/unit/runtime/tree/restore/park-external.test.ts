@@ -1,22 +1,22 @@
-/** Agents outside and later answers: what they ask cannot wait, and whether they get a task can. */
+/** External agents and later answers: what they ask cannot wait, and whether they get a task can. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { agent } from "../../src/core/agent.ts";
-import type { ApprovalRequest } from "../../src/core/approval.ts";
-import type { OutsideHost } from "../../src/core/outside-agent.ts";
-import { type Tool, tool } from "../../src/core/tool.ts";
-import { rerun } from "../../src/rerun.ts";
-import { createRuntime } from "../../src/runtime.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { checkHistory } from "../../src/testing/checker.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { calls, says } from "../../src/testing/steps.ts";
-import { fakeClient } from "../requirements/embedding.ts";
-import { resultsIn } from "./parking.ts";
+import { agent } from "../../../../../src/core/agent.ts";
+import type { ApprovalRequest } from "../../../../../src/core/approval.ts";
+import type { ExternalHost } from "../../../../../src/core/external-agent.ts";
+import { type Tool, tool } from "../../../../../src/core/tool.ts";
+import { rerun } from "../../../../../src/rerun.ts";
+import { createRuntime } from "../../../../../src/runtime.ts";
+import { openMemoryStore } from "../../../../../src/storage/store/memory.ts";
+import { checkHistory } from "../../../../../src/testing/checker.ts";
+import { scriptedModel } from "../../../../../src/testing/scripted-model.ts";
+import { calls, says } from "../../../../../src/testing/steps.ts";
+import { fakeClient } from "../../../../support/requirements/embedding.ts";
+import { resultsIn } from "../../../../support/runtime/tree/restore/parking.ts";
 
 /** The lead has a helper outside and hands it one task; `how` is the call. */
-function place(how: "subagent_helper" | "parallel_subagent", asks: (host: OutsideHost) => Promise<string>) {
+function place(how: "subagent_helper" | "parallel_subagent", asks: (host: ExternalHost) => Promise<string>) {
   const store = openMemoryStore();
   const ran: string[] = [];
   const client = fakeClient(async ({ task }, { host }) => {
@@ -53,14 +53,14 @@ function place(how: "subagent_helper" | "parallel_subagent", asks: (host: Outsid
         toolName === "subagent_delegate" || toolName === "bash" ? undefined : ({ effect: "allow" } as const),
       ask: approve,
     };
-    return createRuntime({ store, approve: rules, models: { outside: client } });
+    return createRuntime({ store, approve: rules, models: { external: client } });
   };
   return { store, ran, lead, process };
 }
 
-suite("G7: agents outside", () => {
+suite("G7: external agents", () => {
   for (const how of ["subagent_helper", "parallel_subagent"] as const) {
-    test(`whether one gets a task by ${how} can be answered later, and it gets it once`, async () => {
+    test(`whether an external agent gets a task by ${how} can be answered later, and it gets it once`, async () => {
       const { store, ran, lead, process } = place(how, async () => "Fixed.");
       const handle = process().run(lead, "Go.");
       const { status, questions } = await handle.result;
@@ -89,11 +89,11 @@ suite("G7: agents outside", () => {
     });
   }
 
-  test("what one asks cannot wait: it is refused, and the run continues", async () => {
+  test("what an external agent asks cannot wait: it is refused, and the run continues", async () => {
     const answers: boolean[] = [];
-    const asks = async (host: OutsideHost) => {
+    const asks = async (host: ExternalHost) => {
       answers.push(
-        await host.consent({
+        await host.approve({
           callId: "1",
           toolName: "bash",
           name: "Bash",
@@ -115,7 +115,7 @@ suite("G7: agents outside", () => {
     assert.match(text, /Done without\./);
     assert.deepEqual(ends.at(-1), [
       "lead/helper",
-      "the question failed: the answer comes later, and lead/helper is an agent outside of this process, which cannot wait that long",
+      "the question failed: the answer comes later, and lead/helper is an external agent, which cannot wait that long",
     ]);
     assert.deepEqual(checkHistory(events), []);
   });

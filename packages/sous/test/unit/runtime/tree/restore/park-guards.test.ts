@@ -3,16 +3,16 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
-import { agent } from "../../src/core/agent.ts";
-import type { EventOf, StoredEvent } from "../../src/core/event.ts";
-import { NO_OWNER, type Store } from "../../src/core/store.ts";
-import { type Tool, tool } from "../../src/core/tool.ts";
-import { createRuntime } from "../../src/runtime.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { scriptedModel } from "../../src/testing/scripted-model.ts";
-import { calls, says } from "../../src/testing/steps.ts";
-import { importWithout, type Mutation } from "../mutation.ts";
-import { resultsIn } from "./parking.ts";
+import { agent } from "../../../../../src/core/agent.ts";
+import type { EventOf, StoredEvent } from "../../../../../src/core/event.ts";
+import { NO_OWNER, type Store } from "../../../../../src/core/store.ts";
+import { type Tool, tool } from "../../../../../src/core/tool.ts";
+import { createRuntime } from "../../../../../src/runtime.ts";
+import { openMemoryStore } from "../../../../../src/storage/store/memory.ts";
+import { scriptedModel } from "../../../../../src/testing/scripted-model.ts";
+import { calls, says } from "../../../../../src/testing/steps.ts";
+import { importWithout, type Mutation } from "../../../../support/mutation.ts";
+import { resultsIn } from "../../../../support/runtime/tree/restore/parking.ts";
 
 type Seen = { problems: string[]; events: readonly StoredEvent[]; rootId: string };
 
@@ -96,7 +96,7 @@ async function problemsWith(make = createRuntime): Promise<string[]> {
 }
 
 suite("G7: an answer", () => {
-  test("is stored before the tool runs, and holds for the input and the definition that were asked about", async () => {
+  test("an answer is stored before the tool runs, and holds for the input and the definition that were asked about", async () => {
     assert.deepEqual(await problemsWith(), []);
   });
 
@@ -125,8 +125,8 @@ suite("G7: an answer", () => {
   ];
   for (const [what, mutation, problem] of mutations) {
     test(`G7: the test finds ${what}`, async () => {
-      const mutant = await importWithout<typeof import("../../src/runtime.ts")>(
-        import.meta.resolve("../../src/runtime.ts"),
+      const mutant = await importWithout<typeof import("../../../../../src/runtime.ts")>(
+        import.meta.resolve("../../../../../src/runtime.ts"),
         mutation,
       );
       assert.match((await problemsWith(mutant.createRuntime)).join("\n"), problem);

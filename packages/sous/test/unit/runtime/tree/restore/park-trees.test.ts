@@ -2,17 +2,16 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import type { GivenAnswer } from "../../src/core/approval.ts";
-import type { ModelRequest } from "../../src/core/model.ts";
-import { rerun } from "../../src/rerun.ts";
-import { checkHistory } from "../../src/testing/checker.ts";
-import type { Answer, Script } from "../../src/testing/script.ts";
-import { after, calls, says } from "../../src/testing/steps.ts";
-import { createWorld } from "../../src/testing/world.ts";
-import { spansOf, traceProblems } from "../telemetry/traced.ts";
-import { openTown } from "./parking.ts";
+import type { GivenAnswer } from "../../../../../src/core/approval.ts";
+import type { ModelRequest } from "../../../../../src/core/model.ts";
+import { rerun } from "../../../../../src/rerun.ts";
+import { checkHistory } from "../../../../../src/testing/checker.ts";
+import { type Answer, after, calls, type Script, says } from "../../../../../src/testing/steps.ts";
+import { createWorld } from "../../../../../src/testing/world.ts";
+import { spansOf, traceProblems } from "../../../../support/bridges/telemetry/traced.ts";
+import { openTown } from "../../../../support/runtime/tree/restore/parking.ts";
 
-const SEEDS = 60;
+const SEEDS = 25;
 
 type Node = {
   pays: number;

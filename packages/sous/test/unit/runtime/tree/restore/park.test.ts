@@ -2,12 +2,11 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import type { ApprovalPolicy } from "../../src/core/approval.ts";
-import type { SousEvent, StoredEvent } from "../../src/core/event.ts";
-import { checkHistory } from "../../src/testing/checker.ts";
-import type { Script } from "../../src/testing/script.ts";
-import { after, calls, hangs, says } from "../../src/testing/steps.ts";
-import { openTown, resultsIn } from "./parking.ts";
+import type { ApprovalPolicy } from "../../../../../src/core/approval.ts";
+import type { SousEvent, StoredEvent } from "../../../../../src/core/event.ts";
+import { checkHistory } from "../../../../../src/testing/checker.ts";
+import { after, calls, hangs, type Script, says } from "../../../../../src/testing/steps.ts";
+import { openTown, resultsIn } from "../../../../support/runtime/tree/restore/parking.ts";
 
 /** Pays once, and says what came of it. */
 const pays: Script = {
@@ -26,7 +25,7 @@ function ends(events: readonly StoredEvent[]): string[] {
 }
 
 suite("G7: a question whose answer comes later", () => {
-  test("leaves the run open in its store, and the result lists it", async () => {
+  test("a question whose answer comes later leaves the run open in its store, and the result lists it", async () => {
     const town = openTown({ script: pays });
     const { result, events, handle } = await town.process().run();
     const { status, stopReason, text, questions, denied, error, turns } = result;
@@ -45,7 +44,7 @@ suite("G7: a question whose answer comes later", () => {
       "tool-call-start",
       "approval-request",
     ]);
-    assert.equal((await town.store.run(handle.id))?.status, "interrupted");
+    assert.equal((await town.store.run(handle.id))?.status, "waiting");
     assert.deepEqual(await town.process().runtime.questions(handle.id), questions);
     assert.equal(events.at(-1)?.type, "park");
     assert.deepEqual(
@@ -54,7 +53,7 @@ suite("G7: a question whose answer comes later", () => {
     );
   });
 
-  test("is answered in another process, which runs the call once", async () => {
+  test("a question whose answer comes later is answered in another process, which runs the call once", async () => {
     const town = openTown({ script: pays });
     const { handle } = await town.process().run();
     const { result, events } = await town.process().resume(handle.id, { answers: { 5: { allow: true } } });
@@ -71,7 +70,7 @@ suite("G7: a question whose answer comes later", () => {
     ]);
   });
 
-  test("is denied in another process, and the model reads the reason", async () => {
+  test("a question whose answer comes later is denied in another process, and the model reads the reason", async () => {
     const town = openTown({ script: pays });
     const { handle } = await town.process().run();
     const answers = { 5: { allow: false, reason: "too much" } } as const;
@@ -80,7 +79,7 @@ suite("G7: a question whose answer comes later", () => {
     assert.deepEqual(town.ran, []);
   });
 
-  test("is answered once: an answer to a question that is gone is refused before anything is done", async () => {
+  test("a question whose answer comes later is answered once: an answer to a question that is gone is refused before anything is done", async () => {
     const town = openTown({ script: pays });
     const { handle } = await town.process().run();
     const before = (await town.events(handle.id)).length;
@@ -101,7 +100,7 @@ suite("G7: a question whose answer comes later", () => {
     assert.deepEqual(town.ran, ["lead pay"]);
   });
 
-  test("without an answer is asked again, keeps its id while it stays open, and can be answered then", async () => {
+  test("a question without an answer is asked again, keeps its id while it stays open, and can be answered then", async () => {
     const town = openTown({ script: pays });
     const { handle, result: first } = await town.process().run();
     const second = await town.process().resume(handle.id);
@@ -113,7 +112,7 @@ suite("G7: a question whose answer comes later", () => {
     assert.deepEqual(checkHistory(await town.events(handle.id), { resultUsage: third.result.usage }), []);
   });
 
-  test("ends the iteration of its handle, for an early reader and for a late one", async () => {
+  test("a question whose answer comes later ends the iteration of its handle, for an early reader and for a late one", async () => {
     const town = openTown({ script: pays });
     const read: SousEvent["type"][][] = [[], []];
     let early: Promise<void> | undefined;
@@ -143,7 +142,7 @@ suite("G7: a question whose answer comes later", () => {
     });
   });
 
-  test("loses to a rule that denies the call by then, also when the answer allows it", async () => {
+  test("a question whose answer comes later loses to a rule that denies the call by then, also when the answer allows it", async () => {
     const town = openTown({ script: pays });
     const { handle } = await town.process().run();
     const rules: ApprovalPolicy = { decide: () => ({ effect: "deny", reason: "no payments" }) };
@@ -155,7 +154,7 @@ suite("G7: a question whose answer comes later", () => {
     assert.deepEqual(checkHistory(await town.events(handle.id), { resultUsage: result.usage }), []);
   });
 
-  test("keeps a denial that was given, also when a rule allows the call by then", async () => {
+  test("a question that was denied stays denied, also when a rule allows the call by then", async () => {
     const town = openTown({ script: pays });
     const { handle } = await town.process().run();
     const rules: ApprovalPolicy = { decide: () => ({ effect: "allow" }) };

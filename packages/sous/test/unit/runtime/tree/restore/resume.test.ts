@@ -2,24 +2,23 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { openLedger } from "../../src/budget/ledger.ts";
-import { Slots } from "../../src/budget/run-slots.ts";
-import { agent } from "../../src/core/agent.ts";
-import { UserError } from "../../src/core/errors.ts";
-import type { EventOf, SousEvent, StoredEvent } from "../../src/core/event.ts";
-import type { ModelRequest } from "../../src/core/model.ts";
-import { NO_OWNER } from "../../src/core/store.ts";
-import { createRuntime } from "../../src/runtime.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { AgentBook } from "../../src/subagents/agent-book.ts";
-import { checkHistory } from "../../src/testing/checker.ts";
-import type { Script } from "../../src/testing/script.ts";
-import { after, calls, hangs, says, uses } from "../../src/testing/steps.ts";
-import { EarlierRuns } from "../../src/tree/restore/earlier-runs.ts";
-import { EarlierTree } from "../../src/tree/restore/earlier-tree.ts";
-import { GO_ON } from "../../src/tree/restore/resume.ts";
-import { openStage, type Stage, simpleTool } from "../requirements/support.ts";
-import { goOn, live, resultsOf, type Scenario } from "./crash-points.ts";
+import { agent } from "../../../../../src/core/agent.ts";
+import { UserError } from "../../../../../src/core/errors.ts";
+import type { EventOf, SousEvent, StoredEvent } from "../../../../../src/core/event.ts";
+import type { ModelRequest } from "../../../../../src/core/model.ts";
+import { NO_OWNER } from "../../../../../src/core/store.ts";
+import { openLedger } from "../../../../../src/runtime/budget/ledger.ts";
+import { Slots } from "../../../../../src/runtime/budget/run-slots.ts";
+import { AgentBook } from "../../../../../src/runtime/subagents/agent-book.ts";
+import { EarlierRuns } from "../../../../../src/runtime/tree/restore/earlier-runs.ts";
+import { EarlierTree } from "../../../../../src/runtime/tree/restore/earlier-tree.ts";
+import { GO_ON } from "../../../../../src/runtime/tree/restore/resume.ts";
+import { createRuntime } from "../../../../../src/runtime.ts";
+import { openMemoryStore } from "../../../../../src/storage/store/memory.ts";
+import { checkHistory } from "../../../../../src/testing/checker.ts";
+import { after, calls, hangs, type Script, says, uses } from "../../../../../src/testing/steps.ts";
+import { openStage, type Stage, simpleTool } from "../../../../support/requirements/support.ts";
+import { goOn, live, resultsOf, type Scenario } from "../../../../support/runtime/tree/restore/crash-points.ts";
 
 /** The events up to and including the first that matches. */
 function upTo(events: readonly StoredEvent[], matches: (event: StoredEvent) => boolean): StoredEvent[] {
@@ -38,7 +37,7 @@ const transfer = (effect: "read" | "idempotent" | "unsafe"): Scenario => ({
 });
 
 suite("G5: a call that had begun and has no result", () => {
-  test("is given to the model as unknown when its effect is unsafe", async () => {
+  test("a call that had begun and has no result is given to the model as unknown when its effect is unsafe", async () => {
     const scenario = transfer("unsafe");
     const kept = upTo((await live(scenario)).events, ({ type }) => type === "tool-call-start");
     const { ran, events, result } = await goOn(scenario, kept);
@@ -55,7 +54,7 @@ suite("G5: a call that had begun and has no result", () => {
   });
 
   for (const effect of ["read", "idempotent"] as const) {
-    test(`is made again when its effect is ${effect}`, async () => {
+    test(`a call that had begun and has no result is made again when its effect is ${effect}`, async () => {
       const scenario = transfer(effect);
       const kept = upTo((await live(scenario)).events, ({ type }) => type === "tool-call-start");
       const { ran, events } = await goOn(scenario, kept);
@@ -64,7 +63,7 @@ suite("G5: a call that had begun and has no result", () => {
     });
   }
 
-  test("and was still waiting for consent is asked about again, and not called unknown", async () => {
+  test("a call that had begun and has no result and was still waiting for consent is asked about again, and not called unknown", async () => {
     const scenario: Scenario = {
       ...transfer("unsafe"),
       tools: (note) => [
@@ -78,7 +77,7 @@ suite("G5: a call that had begun and has no result", () => {
     assert.equal(ofType(events, "approval-request").length, 1);
   });
 
-  test("and was denied stays denied, without another question", async () => {
+  test("a call that had begun and has no result and was denied stays denied, without another question", async () => {
     const scenario: Scenario = {
       ...transfer("idempotent"),
       tools: (note) => [simpleTool("transfer", (_input, { callId }) => note(callId) ?? "sent", { tier: "confirm" })],
@@ -92,7 +91,7 @@ suite("G5: a call that had begun and has no result", () => {
 });
 
 suite("G5: a question whose answer was lost", () => {
-  test("is asked again, counts as spent, and shows as an attempt that failed", async () => {
+  test("a question whose answer was lost is asked again, counts as spent, and shows as an attempt that failed", async () => {
     const scenario: Scenario = { script: { lead: () => says("Here.") }, run: { budget: { tokens: 10_000 } } };
     const whole = await live(scenario);
     const kept = upTo(whole.events, ({ type }) => type === "turn-start");
@@ -106,7 +105,7 @@ suite("G5: a question whose answer was lost", () => {
     assert.equal(result.usage.totalTokens, model.reported.totalTokens + (asked?.reserved ?? 0));
   });
 
-  test("is not paid for twice when the process dies again before it is repeated", async () => {
+  test("a question whose answer was lost is not paid for twice when the process dies again before it is repeated", async () => {
     const scenario: Scenario = { script: { lead: () => says("Here.") }, run: { budget: { tokens: 20_000 } } };
     const whole = await live(scenario);
     const kept = upTo(whole.events, ({ type }) => type === "turn-start");
@@ -249,7 +248,7 @@ suite("resume", () => {
     );
   });
 
-  test("H1: what was spent before stays spent, and more can be given", async () => {
+  test("H1: what was spent before a resume stays spent, and more can be given", async () => {
     const spend = { input: 3_000, output: 100 };
     const stage = openStage({
       lead: (request) =>
@@ -294,10 +293,10 @@ suite("resume", () => {
     const inEvents = ofType(kept, "message-end").reduce((sum, { costUsd }) => sum + (costUsd ?? 0), 0);
     assert.ok((stopped.costUsd ?? 0) > inEvents, "the stopped call cost something");
     const left = 20 - (stopped.costUsd ?? 0);
-    const recorded = new EarlierTree(kept);
+    const earlier = new EarlierTree(stopped.runId, kept);
     const root = openLedger({ costUsd: 20 }, { slots: new Slots(1, "queue") });
     const parts = { spending: { root, children: root, budget: {}, childTime: { restore: () => {} } } };
-    new EarlierRuns(recorded, new AgentBook(), parts as never).restoredRoot({ rights: NO_RIGHTS } as never);
+    new EarlierRuns(earlier, new AgentBook(), parts as never).rootEntry({ rights: NO_RIGHTS } as never);
     assert.ok(Math.abs((root.left().costUsd ?? 0) - left) < 1e-6, `${root.left().costUsd} is left of ${left}`);
   });
 
@@ -495,7 +494,7 @@ suite("resume", () => {
     });
   });
 
-  test("its handle can be iterated, steered and cancelled before the tree is open", async () => {
+  test("the handle of a resume can be iterated, steered and cancelled before the tree is open", async () => {
     const kept = await cutRun(openStage({ lead: [calls("look"), says("Done.")] }), ({ type }) => type === "turn-start");
     const stage = openStage({ lead: () => says("Done.") }, { runtime: { store: storeOf(kept) } });
     const lead = stage.lead({ tools: [simpleTool("look")] });
@@ -528,13 +527,13 @@ suite("I4: a fan-out from code that was interrupted", () => {
     const scout = agent({ name: "scout", model: first.model, tools: [simpleTool("look")] });
     const events: StoredEvent[] = [];
     const onEvent = (event: SousEvent) => void (event.seq === undefined || events.push(event));
-    const whole = await first.world.run(() => first.runtime.fanOut(scout, inputs, { limit: 2, onEvent }));
+    const whole = await first.world.run(() => first.runtime.fanOut(scout, inputs, { concurrency: 2, onEvent }));
     for (let length = 1; length < events.length; length++) {
       const kept = events.slice(0, length);
       const stage = openStage(script, { runtime: { store: storeOf(kept) }, seed: length + 100 });
       const again = agent({ name: "scout", model: stage.model, tools: [simpleTool("look")] });
       const resumes = kept[0]?.runId ?? "";
-      const results = await stage.world.run(() => stage.runtime.fanOut(again, inputs, { limit: 2, resumes }));
+      const results = await stage.world.run(() => stage.runtime.fanOut(again, inputs, { concurrency: 2, resumes }));
       assert.deepEqual(
         results.map(({ status, text, error }) => [status, text, error]),
         whole.map(({ status, text, error }) => [status, text, error]),
@@ -546,7 +545,7 @@ suite("I4: a fan-out from code that was interrupted", () => {
 });
 
 suite("G6: a fork of a stored run", () => {
-  test("is a new tree that remembers the old one up to a turn, and goes another way", async () => {
+  test("a fork of a stored run is a new tree that remembers the old one up to a turn, and goes another way", async () => {
     const stage = openStage({
       lead: (request) => {
         const seen = resultsOf(request, "look").length;
@@ -582,7 +581,7 @@ suite("G6: a fork of a stored run", () => {
     });
   });
 
-  test("can be followed up and resumed like any other tree", async () => {
+  test("a fork of a stored run can be followed up and resumed like any other tree", async () => {
     const stage = openStage({ lead: () => says("Yes.") });
     const lead = stage.lead();
     const first = await stage.run(lead);
@@ -605,7 +604,7 @@ suite("H1, G5: a call of a child whose answer was lost", () => {
     run: { budget: { tokens: 9_000 }, onExhausted: "stop", limits: { summary: "never" } },
   };
 
-  test("is counted before any other run continues or starts", async () => {
+  test("a call of a child whose answer was lost is counted before any other run continues or starts", async () => {
     const whole = await live(scenario);
     const kept = upTo(whole.events, ({ type, path }) => type === "turn-start" && path === "lead/a");
     const { events, result } = await goOn(scenario, kept);
@@ -616,7 +615,7 @@ suite("H1, G5: a call of a child whose answer was lost", () => {
 });
 
 suite("H1, G5: what a run keeps for its last words", () => {
-  test("is kept after a restart too", async () => {
+  test("what a run keeps for its last words is kept after a restart too", async () => {
     const task = { label: "a", task_prompt: "p".repeat(3_000), allowed_tools: [] };
     const scenario: Scenario = {
       script: {

@@ -2,15 +2,15 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import type { EventOf, StoredEvent } from "../../src/core/event.ts";
-import type { ModelRequest } from "../../src/core/model.ts";
-import type { RunOptions } from "../../src/core/runtime.ts";
-import { NO_OWNER } from "../../src/core/store.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { checkHistory } from "../../src/testing/checker.ts";
-import { after, calls, hangs, says } from "../../src/testing/steps.ts";
-import { openStage, type Stage, type StageOptions, simpleTool } from "../requirements/support.ts";
-import { resultsOf } from "./crash-points.ts";
+import type { EventOf, StoredEvent } from "../../../../../src/core/event.ts";
+import type { ModelRequest } from "../../../../../src/core/model.ts";
+import type { RunOptions } from "../../../../../src/core/runtime.ts";
+import { NO_OWNER } from "../../../../../src/core/store.ts";
+import { openMemoryStore } from "../../../../../src/storage/store/memory.ts";
+import { checkHistory } from "../../../../../src/testing/checker.ts";
+import { after, calls, hangs, says } from "../../../../../src/testing/steps.ts";
+import { openStage, type Stage, type StageOptions, simpleTool } from "../../../../support/requirements/support.ts";
+import { resultsOf } from "../../../../support/runtime/tree/restore/crash-points.ts";
 
 /** What is kept of a life that was stopped behind the first event that matches. */
 function cut(stage: Stage, matches: (event: StoredEvent) => boolean): StoredEvent[] {
@@ -41,7 +41,7 @@ async function lastWord(stage: Stage, kept: readonly StoredEvent[], options: Pic
 }
 
 suite("G5: a process that continues", () => {
-  test("H1: counts children that had started before anybody new can take their place", async () => {
+  test("H1: a process that continues counts children that had started before anybody new can take their place", async () => {
     const script = {
       lead: (request: ModelRequest) =>
         resultsOf(request, "parallel_subagent").length === 0
@@ -65,7 +65,7 @@ suite("G5: a process that continues", () => {
     );
   });
 
-  test("and is stopped before it acts leaves no call without a result", async () => {
+  test("a process that continues and is stopped before it acts leaves no call without a result", async () => {
     const script = { lead: [calls("look"), says("Done.")] };
     const first = openStage(script);
     await first.run(first.lead({ tools: [simpleTool("look")] }));
@@ -89,7 +89,7 @@ suite("G5: a process that continues", () => {
         : [after(1_000), says("Written.")],
   };
 
-  test("H4: knows how long a child was at work when two questions waited for a person at once", async () => {
+  test("H4: a process that continues knows how long a child was at work when two questions waited for a person at once", async () => {
     const first = openStage(asksTwice, {
       runtime: {
         approve: () => new Promise((resolve) => first.world.clock.ownTimer(60_000, () => resolve({ allow: true }))),
@@ -108,7 +108,7 @@ suite("G5: a process that continues", () => {
     );
   });
 
-  test("H4: does not count the time in which a person thought until the process ended", async () => {
+  test("H4: a process that continues does not count the time in which a person thought until the process ended", async () => {
     const first = openStage(asksTwice, { runtime: { approve: () => new Promise(() => {}) } });
     const waits = () => new Promise((resolve) => first.world.clock.ownTimer(9_000, () => resolve("seen")));
     const write = simpleTool("write", () => "written", { tier: "confirm" });
@@ -130,7 +130,7 @@ suite("G5: a process that continues", () => {
     );
   });
 
-  test("H4: counts the time in which a person thought for the root, whose clock never stands still", async () => {
+  test("H4: a process that continues counts the time in which a person thought for the root, whose clock never stands still", async () => {
     const script = {
       lead: [
         [after(500), calls("write")],
@@ -151,7 +151,7 @@ suite("G5: a process that continues", () => {
     );
   });
 
-  test("B8: ends a child in the background that is stopped before it gets its place again", async () => {
+  test("B8: a process that continues ends a child in the background that is stopped before it gets its place again", async () => {
     const script = {
       lead: (request: ModelRequest) =>
         resultsOf(request, "subagent").length === 0
@@ -191,7 +191,7 @@ suite("G5: a process that continues", () => {
     );
   });
 
-  test("B8: reports the end of a child in the background that it may not continue", async () => {
+  test("B8: a process that continues reports the end of a child in the background that it may not continue", async () => {
     const script = {
       lead: (request: ModelRequest) =>
         resultsOf(request, "subagent").length === 0
@@ -223,7 +223,7 @@ suite("G5: a process that continues", () => {
     assert.equal(ofType(all, "report").length, 1);
   });
 
-  test("H1: counts the question of a child that is not continued as spent", async () => {
+  test("H1: a process that continues counts the question of a child that is not continued as spent", async () => {
     const script = {
       lead: (request: ModelRequest) => (resultsOf(request, "crew").length === 0 ? calls("crew") : says("Alone.")),
       "lead/*": [[after(10), says("Here.")]],
@@ -245,7 +245,7 @@ suite("G5: a process that continues", () => {
     assert.equal(result.usage.estimated, true);
   });
 
-  test("continues a follow-up that was interrupted, though the first run of the root had completed", async () => {
+  test("a process that continues continues a follow-up that was interrupted, though the first run of the root had completed", async () => {
     const script = { lead: ({ messages }: ModelRequest) => says(messages.length === 1 ? "First." : "Second.") };
     const first = openStage(script);
     const handle = first.start(first.lead());
@@ -257,7 +257,7 @@ suite("G5: a process that continues", () => {
     assert.notEqual(result.runId, kept[0]?.runId);
   });
 
-  test("refuses a tree that was not kept, by whichever of the runs of its root it is named", async () => {
+  test("a process that continues refuses a tree that was not kept, by whichever of the runs of its root it is named", async () => {
     const first = openStage({ lead: [says("First."), says("Second.")] });
     const handle = first.start(first.lead());
     await first.end(handle);

@@ -2,14 +2,14 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { agent } from "../../src/core/agent.ts";
-import { textOf } from "../../src/core/message.ts";
-import { SUMMARY_HEAD } from "../../src/core/rebuild-conversation.ts";
-import { rerun } from "../../src/rerun.ts";
-import { createRuntime } from "../../src/runtime.ts";
-import { openMemoryStore } from "../../src/store/memory.ts";
-import { type ScriptedModel, scriptedModel } from "../../src/testing/scripted-model.ts";
-import { fails, says } from "../../src/testing/steps.ts";
+import { agent } from "../../../../../src/core/agent.ts";
+import { textOf } from "../../../../../src/core/message.ts";
+import { SUMMARY_HEAD } from "../../../../../src/core/read-history.ts";
+import { rerun } from "../../../../../src/rerun.ts";
+import { createRuntime } from "../../../../../src/runtime.ts";
+import { openMemoryStore } from "../../../../../src/storage/store/memory.ts";
+import { type ScriptedModel, scriptedModel } from "../../../../../src/testing/scripted-model.ts";
+import { fails, says } from "../../../../../src/testing/steps.ts";
 
 const SUM_UP = "Sum up.";
 const summarizes = { summarizes: true };
@@ -25,7 +25,7 @@ const said = (model: ScriptedModel, index: number): string[] | undefined =>
 suite("a summary of a conversation", () => {
   const script = () => scriptedModel(says("One."), says("Two."), says("All of it."), says("Four."), says("Five."));
 
-  test("is all that later messages remember, however the conversation continues", async () => {
+  test("a summary of a conversation is all that later messages remember, however the conversation continues", async () => {
     const model = script();
     const { store, runtime, lead } = parts(model);
     const first = runtime.run(lead, "one");
@@ -48,7 +48,7 @@ suite("a summary of a conversation", () => {
     assert.deepEqual([again.matches, again.firstDifference], [true, undefined]);
   });
 
-  test("can be asked for when a stored conversation continues, and in a copy", async () => {
+  test("a summary of a conversation can be asked for when a stored conversation continues, and in a copy", async () => {
     const model = script();
     const { runtime, lead } = parts(model);
     const first = runtime.run(lead, "one");
@@ -62,7 +62,7 @@ suite("a summary of a conversation", () => {
     assert.deepEqual(said(model, 4), [`${SUMMARY_HEAD}One.`, "three"]);
   });
 
-  test("that was not given leaves the conversation as it was, without the question for it", async () => {
+  test("a summary of a conversation that was not given leaves the conversation as it was, without the question for it", async () => {
     const model = scriptedModel(says("One."), fails("auth"), says("Two."));
     const { runtime, lead } = parts(model);
     const first = runtime.run(lead, "one");

@@ -1,0 +1,263 @@
+/**
+ * Every event once: its fields, which of them are compared, and its words for people. The types are in `core/event.ts`; a field
+ * that is missing here, misspelt, of another kind or wrongly marked `?` does not compile. Schema, redaction, comparison and most
+ * lines for people follow from the rows. Code that only one place has for an event stands in that place.
+ */
+
+import type { DeltaBody, StoredBody } from "../event.ts";
+import type { AnyWord, FieldWord } from "./kinds.ts";
+
+type Body = StoredBody | DeltaBody;
+type BodyOf<Type extends Body["type"]> = Extract<Body, { type: Type }>;
+type KeysOf<Shape> = Shape extends unknown ? keyof Shape : never;
+/** Also fields that only one of several shapes has, so that the table refuses them: an event has one shape. */
+type FieldOf<Type extends Body["type"]> = Exclude<KeysOf<BodyOf<Type>>, "type">;
+type WordOf<Type extends Body["type"], Field> = Field extends keyof BodyOf<Type>
+  ? FieldWord<BodyOf<Type>[Field]>
+  : { eventHasSeveralShapes: Type };
+
+/** Makes a text of others harmless: one line, cut to about `maxLength` units. */
+type Plain = (text: string, maxLength?: number) => string;
+
+type Row<Type extends Body["type"]> = {
+  /** Every field by its kind. A text that could hold a secret is a `text`, not an `id`. The order is that of exports. */
+  fields: { [Field in FieldOf<Type>]: WordOf<Type, Field> };
+  /** Fields that may differ when the same run is made again; `event` for one that only time brings. */
+  varies?: readonly FieldOf<Type>[] | "event";
+  /** Fields that are estimated from the size of a prompt. */
+  estimated?: readonly FieldOf<Type>[];
+  /** A person reads it behind the path of the run, where that needs no more than the event. */
+  line?: (event: BodyOf<Type>, plain: Plain) => string;
+} & (Type extends StoredBody["type"]
+  ? {
+      /** Its name where two runs are compared. */
+      noun: string | ((event: BodyOf<Type>) => string);
+    }
+  : { stored: false });
+
+export const EVENTS = {
+  "run-start": {
+    fields: {
+      agent: "id",
+      nickname: "text?",
+      label: "text",
+      task: "task",
+      model: "id",
+      price: "price?",
+      contextWindow: "amount?",
+      tools: "tools",
+      outputSchema: "record?",
+      instructions: "text?",
+      notes: "text?",
+      maxTurns: "count",
+      rights: "rights",
+      origin: "origin?",
+      call: "call?",
+      summaryPrompt: "text?",
+      summarizes: "yes?",
+      timeoutMs: "amount?",
+      budget: "budget?",
+      terms: "terms?",
+      cwd: "text?",
+      traceparent: "id?",
+    },
+    // A rerun may be in any folder, and a price that was not known may be known now.
+    varies: ["cwd", "traceparent", "price", "contextWindow"],
+    noun: "the start",
+  },
+  "turn-start": {
+    fields: { turn: "count", promptTokens: "amount", reserved: "amount", reservedUsd: "amount?" },
+    estimated: ["promptTokens", "reserved"],
+    noun: ({ turn }) => `turn ${turn}`,
+  },
+  "message-end": {
+    fields: {
+      turn: "count",
+      message: "answer",
+      finish: "finish",
+      usage: "usage",
+      costUsd: "cost",
+      providerCalls: "providerCalls?",
+    },
+    noun: "the answer",
+  },
+  "tool-call-start": {
+    fields: { callId: "id", toolName: "text", input: "json?" },
+    noun: ({ toolName }) => `the call of ${toolName}`,
+  },
+  "tool-call-end": {
+    fields: {
+      callId: "id",
+      toolName: "text",
+      output: "text",
+      isError: "flag",
+      files: "files?",
+      durationMs: "amount",
+      stack: "text?",
+      metadata: "record?",
+    },
+    varies: ["durationMs", "stack"],
+    noun: ({ toolName }) => `the result of ${toolName}`,
+  },
+  "outside-session": {
+    fields: { server: "id", sessionId: "id", continued: "flag" },
+    noun: ({ server }) => `the session with ${server}`,
+    line: ({ continued, server }, plain) => `${continued ? "continues" : "works in"} a session of ${plain(server, 80)}`,
+  },
+  "outside-call": {
+    fields: {
+      callId: "id",
+      phase: "phase",
+      name: "text",
+      kind: "text",
+      title: "text",
+      input: "json?",
+      output: "text?",
+      isError: "flag?",
+    },
+    noun: ({ phase, name }) => `the ${phase} of its own ${name}`,
+  },
+  "approval-request": {
+    fields: { callId: "id", toolName: "text", input: "json?", origin: "toolOrigin?", toolReason: "text?" },
+    // A rerun has the name of the tool, and not its server.
+    varies: ["origin"],
+    noun: ({ toolName }) => `the question about ${toolName}`,
+  },
+  "approval-end": {
+    fields: { callId: "id", allowed: "flag", by: "answerer", reason: "text?" },
+    noun: "the answer about consent",
+    line: ({ allowed }) => (allowed ? "allowed" : "not allowed"),
+  },
+  "budget-warning": {
+    fields: { message: "text" },
+    noun: "the warning about its budget",
+    line: ({ message }, plain) => plain(message),
+  },
+  retry: {
+    fields: {
+      attempt: "count",
+      delayMs: "amount",
+      kind: "modelErrorKind",
+      message: "text",
+      spent: "usage",
+      costUsd: "cost",
+    },
+    varies: ["delayMs"],
+    estimated: ["spent", "costUsd"],
+    noun: "the failed attempt",
+  },
+  prune: {
+    fields: { from: "count", dropped: "count", tokensBefore: "amount", tokensAfter: "amount" },
+    estimated: ["tokensBefore", "tokensAfter"],
+    noun: "the pruning",
+    line: ({ dropped }) => `dropped ${dropped} old ${dropped === 1 ? "message" : "messages"} to make room`,
+  },
+  truncation: {
+    fields: { subject: "cutText", of: "id", originalBytes: "count", keptBytes: "count" },
+    noun: ({ subject }) => (subject === "report" ? "the cut of its report" : "the cut of a result"),
+    line: ({ subject, keptBytes, originalBytes }) =>
+      `cut a ${subject === "report" ? "report" : "tool result"} to ${keptBytes} of ${originalBytes} bytes`,
+  },
+  "spawn-refused": {
+    fields: { label: "text", childPath: "id?", waited: "yes?", errorType: "errorType", message: "text" },
+    noun: ({ label }) => `the refusal of ${label}`,
+    // With a path, an earlier line may have said that the child waits.
+    line: ({ childPath, label, message }, plain) =>
+      `refused${childPath === undefined ? "" : ` ${plain(label, 80)}`}: ${plain(message)}`,
+  },
+  stalled: {
+    fields: { seconds: "amount", waitingFor: "text" },
+    varies: "event",
+    noun: "the silence",
+    line: ({ seconds, waitingFor }, plain) => `silent for ${seconds}s, waits for ${plain(waitingFor, 80)}`,
+  },
+  cancel: {
+    fields: { mode: "cancelMode", callId: "id?" },
+    noun: ({ mode }) => `the cancel (${mode})`,
+  },
+  steer: {
+    fields: { text: "text", callId: "id?" },
+    noun: "what was said to it",
+    line: ({ text }, plain) => `is told: ${plain(text)}`,
+  },
+  notice: {
+    fields: { reason: "noticeReason", text: "text" },
+    noun: ({ reason }) => `the notice (${reason})`,
+  },
+  report: {
+    fields: { childRunId: "id", childAgentId: "id", text: "text" },
+    noun: "the report of a child",
+  },
+  resume: {
+    fields: { usedMs: "amount", run: "resumedRun?" },
+    varies: "event",
+    noun: "the restart",
+    line: () => "continues where it was interrupted",
+  },
+  "run-end": {
+    fields: {
+      status: "status",
+      stopReason: "stopReason?",
+      text: "text",
+      output: "json?",
+      fault: "fault?",
+      turns: "count",
+      toolCount: "count",
+      usage: "usage",
+      costUsd: "cost",
+      durationMs: "amount",
+    },
+    varies: ["durationMs"],
+    noun: "the end",
+  },
+  "text-delta": { stored: false, fields: { text: "text" } },
+  "reasoning-delta": { stored: false, fields: { text: "text" } },
+  "tool-progress": {
+    stored: false,
+    fields: { callId: "id", toolName: "text", text: "text", done: "amount?", total: "amount?" },
+  },
+  park: { stored: false, fields: {} },
+  "budget-wait": { stored: false, fields: { limit: "limit" } },
+  "budget-near": { stored: false, fields: { limit: "limit" } },
+} satisfies { [Type in Body["type"]]: Row<Type> };
+
+type EventStep = (event: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>;
+
+/**
+ * The steps between the versions of stored events: the first makes an event of version 2 from one of version 1. A change of the
+ * rows that are stored, or of a kind in them, adds one step here and one golden journal (`test/golden/`); a step that has nothing
+ * to change returns its event. Steps run before an event is parsed, so a field may hold anything. They are never changed again.
+ */
+export const EVENT_STEPS: readonly EventStep[] = [];
+
+/** The version of events as they are stored and exported. */
+export const EVENT_VERSION: number = EVENT_STEPS.length + 1;
+
+/** A row as code reads it that does the same for every event. */
+type AnyRow = {
+  readonly fields: Readonly<Record<string, AnyWord>>;
+  readonly varies?: readonly string[] | "event";
+  readonly estimated?: readonly string[];
+  readonly line?: (event: never, plain: Plain) => string;
+  readonly noun?: string | ((event: never) => string);
+  readonly stored?: false;
+};
+
+export const ROWS: Readonly<Record<Body["type"], AnyRow>> = EVENTS;
+
+/** In the order of the table. */
+export const STORED_TYPES: readonly StoredBody["type"][] = (Object.keys(EVENTS) as Body["type"][]).filter(isStored);
+
+function isStored(type: Body["type"]): type is StoredBody["type"] {
+  return ROWS[type].stored !== false;
+}
+
+export function nounOf(event: StoredBody): string {
+  const { noun = "" } = ROWS[event.type];
+  return typeof noun === "string" ? noun : noun(event as never);
+}
+
+/** Undefined when the row has no line. */
+export function lineOf(event: Body, plain: Plain): string | undefined {
+  return ROWS[event.type].line?.(event as never, plain);
+}

@@ -1,0 +1,105 @@
+/**
+ * Every limit of delegation once: its type, its default, the values it may have and how it narrows. Its setting and its flag are in
+ * `app/config/limit-settings.ts`; stored runs are checked by these rows, too.
+ */
+
+import { checkWhole, checkWord, UserError } from "../errors.ts";
+import type { Budget } from "../limits.ts";
+import { checkOptions, type OptionNames } from "../options.ts";
+
+/** The limits of delegation, as in the configuration (`agent.subagent`). */
+export type DelegationLimits = {
+  /** The deepest level that may exist; the root is 0. */
+  maxDepth: number;
+  /** Turns of a child made up by a call, when the call does not say. */
+  defaultMaxTurns: number;
+  /** Bytes of UTF-8 of a report; the rest is cut and can be fetched. */
+  outputMaxSize: number;
+  /** Children that are not waiting for children themselves. */
+  maxConcurrent: number;
+  onFull: "queue" | "refuse";
+  summary: "auto" | "always" | "never";
+  /** The budget of all children together; the root is not counted. */
+  children: Budget;
+};
+
+export type DelegationLimit = Exclude<keyof DelegationLimits, "children">;
+
+/** `narrows`: of two numbers the lower one holds (`lower`), or that of the tree whatever else is given (`never`). */
+type LimitRow<Value> = [Value] extends [number]
+  ? { readonly default: number; readonly min: number; readonly max?: number; readonly narrows: "lower" }
+  : { readonly default: Value; readonly words: readonly Value[]; readonly narrows: "never" };
+
+/** Nothing could ever pass a limit below its minimum: a run that waits for one of no slots would wait for ever. */
+export const LIMITS: { readonly [Name in DelegationLimit]: LimitRow<DelegationLimits[Name]> } = {
+  maxDepth: { default: 3, min: 1, max: 10, narrows: "lower" },
+  defaultMaxTurns: { default: 10, min: 1, max: 1000, narrows: "lower" },
+  outputMaxSize: { default: 4096, min: 1024, narrows: "lower" },
+  maxConcurrent: { default: 5, min: 1, narrows: "lower" },
+  onFull: { default: "queue", words: ["queue", "refuse"], narrows: "never" },
+  summary: { default: "auto", words: ["auto", "always", "never"], narrows: "never" },
+};
+
+export const LIMIT_NAMES = Object.keys(LIMITS) as readonly DelegationLimit[];
+
+type LoweredName = { [Name in DelegationLimit]: DelegationLimits[Name] extends number ? Name : never }[DelegationLimit];
+const isLowered = (name: DelegationLimit): name is LoweredName => LIMITS[name].narrows === "lower";
+
+export const DEFAULT_LIMITS: DelegationLimits = Object.freeze({
+  ...(Object.fromEntries(LIMIT_NAMES.map((name) => [name, LIMITS[name].default])) as Pick<
+    DelegationLimits,
+    DelegationLimit
+  >),
+  children: Object.freeze({}),
+});
+
+/** The limits that both allow: `given` can lower a number of `limits` and not raise it. */
+export function narrowerLimits(limits: DelegationLimits, given: Partial<DelegationLimits> = {}): DelegationLimits {
+  const narrowed = { ...limits, children: smallerBudget(limits.children, given.children) ?? {} };
+  for (const name of LIMIT_NAMES.filter(isLowered))
+    narrowed[name] = Math.min(limits[name], given[name] ?? limits[name]);
+  return narrowed;
+}
+
+export function checkLimits(limits: DelegationLimits): DelegationLimits {
+  checkOptions("limits", limits, { ...LIMITS, children: true });
+  for (const name of LIMIT_NAMES) {
+    const row = LIMITS[name];
+    if ("words" in row) checkWord(`limits.${name}`, limits[name], row.words);
+    else checkWhole(`limits.${name}`, limits[name], row.min, row.max);
+  }
+  checkBudget(limits.children, "limits.children");
+  return limits;
+}
+
+/** `from` is a shared budget, which only a root may have. */
+export const BUDGET_OPTIONS: OptionNames<Budget & { from: unknown }> = {
+  tokens: true,
+  costUsd: true,
+  durationMs: true,
+  executions: true,
+  from: true,
+};
+
+/** Every limit of a budget. */
+export const BUDGET_UNITS = Object.keys(BUDGET_OPTIONS).filter((name) => name !== "from") as readonly (keyof Budget)[];
+
+export function checkBudget(budget: Budget, name = "budget"): void {
+  checkOptions(name, budget, BUDGET_OPTIONS);
+  for (const unit of BUDGET_UNITS) {
+    const limit = budget[unit];
+    if (limit === undefined || (typeof limit === "number" && limit >= 0)) continue;
+    throw new UserError(`${name}.${unit} must be 0 or more; found ${limit}`);
+  }
+}
+
+/** The smaller of two budgets, limit by limit. */
+export function smallerBudget(one: Budget | undefined, other: Budget | undefined): Budget | undefined {
+  if (one === undefined || other === undefined) return one ?? other;
+  return Object.fromEntries(BUDGET_UNITS.map((unit) => [unit, shorterLimit(one[unit], other[unit])]));
+}
+
+/** The smaller of two limits; undefined is none. */
+export function shorterLimit(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
+}

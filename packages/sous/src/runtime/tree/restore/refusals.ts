@@ -1,0 +1,40 @@
+/** Why a stored run is not resumed: one sentence each, for the library and the command line. `command` is what a person can type instead. */
+
+import { UserError } from "../../../core/errors.ts";
+import type { RunState } from "../../../core/run-state.ts";
+import type { RunRecord, Store } from "../../../core/store.ts";
+
+/** Throws a `UserError` when there is no such run. */
+export async function recordOf(runId: string, store: Pick<Store, "run">): Promise<RunRecord> {
+  const record = await store.run(runId);
+  if (record === undefined) throw new UserError(`No run with the id ${runId} in this store`);
+  return record;
+}
+
+export function refuseChild({ id, parentId, rootId }: RunRecord, command?: string): void {
+  if (parentId === null) return;
+  throw new UserError(
+    `Run ${id} is a child: a tree is continued as a whole, so name its root, ${rootId}${typed(command, "")}`,
+  );
+}
+
+/** The state is that of the latest run of the root: one that was stopped and resumed has completed, although its own record says `cancelled`. */
+export function refuseCompleted(runId: string, { end }: RunState, command?: string): void {
+  if (end?.status !== "completed") return;
+  throw new UserError(
+    `Run ${runId} has completed. Give it a message to continue with, or fork it${typed(command, ".")}`,
+  );
+}
+
+export function refuseLost(rootId: string, lost: string | undefined): void {
+  if (lost === undefined) return;
+  throw new UserError(`Run ${rootId} cannot be resumed, because not all of it was stored. ${lost}`);
+}
+
+export function noBeginning(runId: string): UserError {
+  return new UserError(`Run ${runId} has no beginning in this store`);
+}
+
+function typed(command: string | undefined, otherwise: string): string {
+  return command === undefined ? otherwise : `: ${command}`;
+}
