@@ -1,6 +1,7 @@
 /** The profiles of a rerun: what `run-start` says of each run, with tools that play back. Nothing is worked out again. */
 
 import { type AgentDefinition, agent, RESERVED_AGENT_NAMES } from "../core/agent.ts";
+import { allOf, andThen } from "../core/at-once.ts";
 import { Refused } from "../core/errors.ts";
 import { externalModel } from "../core/external-agent.ts";
 import type { Model, ToolDefinition } from "../core/model.ts";
@@ -54,7 +55,7 @@ export class RecordedProfiles implements ProfileSource {
   }
 
   /** A child that was refused by its profile is refused again; one that was refused later is so by what refused it. */
-  async child(parent: RunProfile, request: SpawnRequest, path: string): Promise<RunProfile> {
+  child(parent: RunProfile, request: SpawnRequest, path: string): RunProfile | Promise<RunProfile> {
     const { playback } = this.#parts;
     if (this.#given !== undefined && !this.#recorded.has(parent) && !playback.respawned.has(request))
       return this.#played(this.#given.child(parent, request, path), path);
@@ -79,14 +80,18 @@ export class RecordedProfiles implements ProfileSource {
   }
 
   /** An external agent is played also where its definition was given. */
-  async #played(profile: RunProfile | Promise<RunProfile>, path: string): Promise<RunProfile> {
+  #played(profile: RunProfile | Promise<RunProfile>, path: string): RunProfile | Promise<RunProfile> {
     const { playback } = this.#parts;
     const run = playback.upcoming(path);
     const model = run && recordedExternalModel(run, playback);
-    return model === undefined ? profile : { ...(await profile), model };
+    return model === undefined ? profile : andThen(profile, (own) => ({ ...own, model }));
   }
 
-  async #profileOf(run: RunRecording): Promise<RunProfile> {
+  #profileOf(run: RunRecording): RunProfile | Promise<RunProfile> {
+    return andThen(this.#toolSet(run), (tools) => this.#profileWith(run, tools));
+  }
+
+  #profileWith(run: RunRecording, tools: ToolSet): RunProfile {
     const { start } = run;
     const { rights, nickname, instructions, notes, price, contextWindow, depth, maxTurns, timeoutMs } = start;
     const { modelOf, playback } = this.#parts;
@@ -96,7 +101,7 @@ export class RecordedProfiles implements ProfileSource {
       agentName: start.agent,
       model: recordedExternalModel(run, playback) ?? modelOf(start.model),
       provider: undefined,
-      tools: await this.#toolSet(run),
+      tools,
       rights: {
         use: new Set(rights.use),
         delegate: new Set(rights.delegate),
@@ -113,17 +118,15 @@ export class RecordedProfiles implements ProfileSource {
     });
   }
 
-  async #toolSet(run: RunRecording): Promise<ToolSet> {
-    const { tools } = run.start;
-    const all = await Promise.all(this.#parts.playback.toolsOf(run).map((shown) => this.#ready(shown, run)));
-    const callable = all.filter(({ tool }) => tools.withheld?.includes(tool.name) !== true);
-    for (const name of hiddenAgents(run, all)) callable.push(await this.#hidden(name));
-    return {
-      byName: new Map(callable.map((each) => [each.tool.name, each])),
-      definitions: this.#definitionsOf(tools.hash, all),
-      bytes: tools.bytes,
-      isDeepest: tools.isDeepest,
-    };
+  #toolSet(run: RunRecording): ToolSet | Promise<ToolSet> {
+    const { hash, bytes, isDeepest, withheld = [] } = run.start.tools;
+    const shown = this.#parts.playback.toolsOf(run);
+    const hidden = [...hiddenAgents(run, shown)].map((name) => this.#hidden(name));
+    return andThen(allOf([...shown.map((each) => this.#ready(each, run)), ...hidden]), (ready) => {
+      const callable = ready.filter(({ tool }, index) => index >= shown.length || !withheld.includes(tool.name));
+      const definitions = this.#definitionsOf(hash, ready.slice(0, shown.length));
+      return { byName: new Map(callable.map((each) => [each.tool.name, each])), definitions, bytes, isDeepest };
+    });
   }
 
   /** The same array for the same set, as a fork has that of its parent. */
@@ -133,13 +136,16 @@ export class RecordedProfiles implements ProfileSource {
     return known;
   }
 
-  async #hidden(agentName: string): Promise<ReadyTool> {
+  #hidden(agentName: string): ReadyTool | Promise<ReadyTool> {
     const tool = namedAgentTool(agent({ name: agentName }), { tier: "observe" });
-    const schema = await compileSchema(tool.inputSchema);
-    return { tool, schema, definition: { name: tool.name, description: "", inputSchema: schema.jsonSchema } };
+    return andThen(compileSchema(tool.inputSchema), (schema) => ({
+      tool,
+      schema,
+      definition: { name: tool.name, description: "", inputSchema: schema.jsonSchema },
+    }));
   }
 
-  async #ready(shown: ShownTool, run: RunRecording): Promise<ReadyTool> {
+  #ready(shown: ShownTool, run: RunRecording): ReadyTool | Promise<ReadyTool> {
     const { name, description, inputSchema, provider: id } = shown;
     const provider = id === undefined ? undefined : { id, args: {}, runsThere: true };
     const definition = { name, description, inputSchema, ...(provider !== undefined && { provider }) };
@@ -148,8 +154,11 @@ export class RecordedProfiles implements ProfileSource {
     const isOurs = ours !== undefined || tool.inputSchema !== inputSchema;
     const played = playedInput(run, shown);
     if (!isOurs) return { tool, definition, schema: played };
-    const schema = await compileSchema(tool.inputSchema);
-    return { tool, definition, schema: namesOnly(shown) ? inTurn(played, schema) : schema };
+    return andThen(compileSchema(tool.inputSchema), (schema) => ({
+      tool,
+      definition,
+      schema: namesOnly(shown) ? inTurn(played, schema) : schema,
+    }));
   }
 
   #toolForChildren({ name, category, agent: agentName, tier }: ShownTool): Tool | undefined {
@@ -179,12 +188,12 @@ function inTurn(first: Schema, second: Schema): Schema {
 }
 
 /** Agents whose own tool was called and not shown, because one tool named them all. */
-function hiddenAgents({ calls, results, children }: RunRecording, shown: readonly ReadyTool[]): Set<string> {
+function hiddenAgents({ calls, results, children }: RunRecording, shown: readonly ShownTool[]): Set<string> {
   const names = new Set<string>();
   for (const { callId, toolName } of calls.values()) {
     const [, name] = /^subagent_([A-Za-z0-9][\w-]{0,47})$/.exec(toolName) ?? [];
     if (name === undefined || RESERVED_AGENT_NAMES.includes(name)) continue;
-    if (shown.some(({ tool }) => tool.name === toolName)) continue;
+    if (shown.some((tool) => tool.name === toolName)) continue;
     const answer = results.get(callId)?.output;
     const wasCalled = answer !== undefined && !/^(?:Unknown tool|You may not use|Maximum)/.test(answer);
     if (wasCalled || children.some(({ start }) => start.call?.callId === callId)) names.add(name);

@@ -28,11 +28,15 @@ export function compileSchema(given: object): Schema | Promise<Schema> {
 }
 
 /** Says whose schema it is when it cannot be used. */
-export async function compileSchemaOf(whose: string, given: object): Promise<Schema> {
-  try {
-    return await compileSchema(given);
-  } catch (cause) {
+export function compileSchemaOf(whose: string, given: object): Schema | Promise<Schema> {
+  const fail = (cause: unknown): never => {
     throw new UserError(`${whose} cannot be used: ${messageOf(cause)}`, { cause });
+  };
+  try {
+    const schema = compileSchema(given);
+    return schema instanceof Promise ? schema.catch(fail) : schema;
+  } catch (cause) {
+    return fail(cause);
   }
 }
 

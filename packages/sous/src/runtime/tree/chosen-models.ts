@@ -1,6 +1,7 @@
 /** The models that definitions and calls choose, and which of them a name leads to. */
 
 import type { ModelChoice } from "../../core/agent.ts";
+import { andThen } from "../../core/at-once.ts";
 import { UserError } from "../../core/errors.ts";
 import { type Model, providerOf } from "../../core/model.ts";
 
@@ -13,13 +14,14 @@ export class ChosenModels {
     this.#resolve = resolve;
   }
 
-  async find(choice: ModelChoice | undefined, inherited: Model | undefined): Promise<Model> {
+  find(choice: ModelChoice | undefined, inherited: Model | undefined): Model | Promise<Model> {
     if (choice === undefined && inherited !== undefined) return inherited;
     if (choice === undefined)
       throw new UserError('No model: give the agent one, such as model: "anthropic/claude-sonnet-4-5"');
-    const found = await this.#resolve(choice);
-    if (typeof choice === "string") this.#foundByName.add(found);
-    return found;
+    return andThen(this.#resolve(choice), (found) => {
+      if (typeof choice === "string") this.#foundByName.add(found);
+      return found;
+    });
   }
 
   /** Undefined for a model that the developer has made: a name would lead to another key. */

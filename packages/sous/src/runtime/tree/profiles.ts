@@ -2,13 +2,14 @@
 
 import { type AgentDefinition, type ModelChoice, systemPrompt } from "../../core/agent.ts";
 import { guardsOf } from "../../core/approval.ts";
+import { andThen } from "../../core/at-once.ts";
 import { Refused, UserError } from "../../core/errors.ts";
 import { toTools } from "../../core/foreign-tool.ts";
 import type { Model } from "../../core/model.ts";
 import { type AskingOptions, inheritAsking } from "../../core/model-options.ts";
 import { mayUse, type Rights } from "../../core/rights.ts";
 import type { RunProfile } from "../../core/run.ts";
-import type { SpawnRequest } from "../../core/spawn.ts";
+import type { SpawnOptions, SpawnRequest } from "../../core/spawn.ts";
 import type { Tool } from "../../core/tool.ts";
 import type { ToolSet } from "../../core/tool-set.ts";
 import type { Price } from "../../core/usage.ts";
@@ -57,7 +58,7 @@ type ProfileParts = {
 export type ProfileSource = {
   root(definition: AgentDefinition): Promise<RunProfile>;
   /** Throws `Refused`. `path` is where the child would be. */
-  child(parent: RunProfile, request: SpawnRequest, path: string): Promise<RunProfile>;
+  child(parent: RunProfile, request: SpawnRequest, path: string): RunProfile | Promise<RunProfile>;
   /** The profile of an agent that runs once more. */
   revived(earlier: RunProfile, parent: RunProfile, path: string): RunProfile | Promise<RunProfile>;
 };
@@ -65,10 +66,8 @@ export type ProfileSource = {
 export class Profiles implements ProfileSource {
   readonly #parts: ProfileParts;
   readonly #delegation: DelegationTools;
-  /** Children that a call did not change: by parent profile, then by definition. */
-  readonly #known = new WeakMap<RunProfile, Map<AgentDefinition | undefined, Promise<RunProfile>>>();
-  /** The latest child that was asked for, by parent profile. */
-  readonly #latest = new WeakMap<RunProfile, { isOver: boolean; promise: Promise<void> }>();
+  /** Children that a call did not change: by parent profile, then by definition. A promise while something is loaded. */
+  readonly #known = new WeakMap<RunProfile, Map<AgentDefinition | undefined, RunProfile | Promise<RunProfile>>>();
   readonly #models: ChosenModels;
 
   constructor(parts: ProfileParts) {
@@ -101,36 +100,26 @@ export class Profiles implements ProfileSource {
     return this.#build(definition, made);
   }
 
-  /**
-   * The profile of a child: narrowed from its parent's. Throws `Refused`. Children start in the order of their calls, so a profile
-   * that is ready first waits for those that were asked for before it.
-   */
-  async child(parent: RunProfile, request: SpawnRequest): Promise<RunProfile> {
-    const before = this.#latest.get(parent);
-    const turn = { isOver: false, ...Promise.withResolvers<void>() };
-    this.#latest.set(parent, turn);
-    try {
-      return await this.#makeChild(parent, request);
-    } finally {
-      if (before?.isOver === false) await before.promise;
-      turn.isOver = true;
-      turn.resolve();
-    }
-  }
-
-  async #makeChild(parent: RunProfile, request: SpawnRequest): Promise<RunProfile> {
+  /** The profile of a child: narrowed from its parent's. Throws `Refused`. */
+  child(parent: RunProfile, request: SpawnRequest): RunProfile | Promise<RunProfile> {
     const definition = this.#definitionOf(parent, request.agent);
-    const base = await (this.#known.get(parent)?.get(definition) ?? this.#remember(parent, definition));
-    return this.#changed(base, parent, request);
+    const base = this.#known.get(parent)?.get(definition) ?? this.#remember(parent, definition);
+    return andThen(base, (built) => this.#changed(built, parent, request));
   }
 
-  /** A thousand siblings that start at once share one profile, so it is remembered also while it is being built. */
-  #remember(parent: RunProfile, definition: AgentDefinition | undefined): Promise<RunProfile> {
-    const siblings = this.#known.get(parent) ?? new Map<AgentDefinition | undefined, Promise<RunProfile>>();
+  /** A thousand siblings that start at once share one profile, so it is remembered also while something is loaded for it. */
+  #remember(parent: RunProfile, definition: AgentDefinition | undefined): RunProfile | Promise<RunProfile> {
+    const siblings =
+      this.#known.get(parent) ?? new Map<AgentDefinition | undefined, RunProfile | Promise<RunProfile>>();
     this.#known.set(parent, siblings);
     const building = this.#buildChild(parent, definition);
     siblings.set(definition, building);
-    building.catch(() => siblings.delete(definition));
+    if (building instanceof Promise) {
+      building.then(
+        (built) => siblings.set(definition, built),
+        () => siblings.delete(definition),
+      );
+    }
     return building;
   }
 
@@ -144,8 +133,16 @@ export class Profiles implements ProfileSource {
     return findAgent(wanted, callableAgents(parent.subagents, this.#parts.agents, parent.rights.deny));
   }
 
-  async #buildChild(parent: RunProfile, definition: AgentDefinition | undefined): Promise<RunProfile> {
-    const model = await this.#models.find(definition?.model, parent.model);
+  #buildChild(parent: RunProfile, definition: AgentDefinition | undefined): RunProfile | Promise<RunProfile> {
+    const found = this.#models.find(definition?.model, parent.model);
+    return andThen(found, (model) => this.#buildChildOn(model, parent, definition));
+  }
+
+  #buildChildOn(
+    model: Model,
+    parent: RunProfile,
+    definition: AgentDefinition | undefined,
+  ): RunProfile | Promise<RunProfile> {
     const own = definition?.tools === undefined ? inherited(parent, model) : toTools(definition.tools);
     const wrong = whyNotTaken(own, model);
     if (wrong !== undefined) throw new Refused("invalid_input", wrong);
@@ -194,42 +191,43 @@ export class Profiles implements ProfileSource {
     return isPlain ? timed : this.#specialized(timed, parent, request);
   }
 
-  async #specialized(base: RunProfile, parent: RunProfile, { options = {} }: SpawnRequest): Promise<RunProfile> {
-    const { allowedTools, model, systemPrompt, outputSchema, context } = options;
+  #specialized(base: RunProfile, parent: RunProfile, { options = {} }: SpawnRequest): RunProfile | Promise<RunProfile> {
+    const { allowedTools, systemPrompt, outputSchema, context } = options;
     if (allowedTools !== undefined) checkAllowed(allowedTools, base.rights);
     const rights = allowedTools === undefined ? base.rights : narrow(base.rights, UNDECLARED, { tools: allowedTools });
-    const output = outputSchema === undefined ? base.output : await compileSchema(outputSchema);
-    const changed: RunProfile = {
-      ...base,
-      rights,
-      storedRights: toStoredRights(rights),
-      output,
-      instructions: withOutput(systemPrompt ?? base.instructions, outputSchema === undefined ? undefined : output),
-    };
     if (context === "fork" && base.model.external !== undefined)
       throw new Refused(
         "invalid_input",
         `${base.model.id} is an external agent and cannot begin with your conversation`,
       );
-    // A fork keeps the parent's model, prefix and definitions byte for byte; what it may not use is refused at dispatch.
-    if (context === "fork") {
-      const { model: same, provider, price, contextWindow, instructions, notes } = parent;
-      const tools = forkedSet(parent.tools, base.tools);
-      return { ...changed, model: same, provider, price, contextWindow, instructions, notes, tools };
-    }
-    checkModel(model, parent.provider, this.#parts.allowedModels);
-    const chosen = model === undefined ? base.model : await this.#models.find(model, parent.model);
-    const allowed = allowedTools === undefined ? base.tools : onlyAllowed(base.tools, rights);
-    const tools = model === undefined ? allowed : onlyTaken(allowed, chosen);
-    const provider = model === undefined ? base.provider : parent.provider;
-    const facts = { price: this.#priceOf(chosen, tools), contextWindow: this.#parts.windowOf(chosen) };
-    return { ...changed, ...facts, model: chosen, provider, tools };
+    const compiled = outputSchema === undefined ? base.output : compileSchema(outputSchema);
+    return andThen(compiled, (output) => {
+      const instructions = withOutput(systemPrompt ?? base.instructions, outputSchema && output);
+      const changed = { ...base, rights, storedRights: toStoredRights(rights), output, instructions };
+      return context === "fork" ? asFork(changed, parent) : this.#onModel(changed, parent, options);
+    });
   }
 
-  async #build(
+  /** The profile with the tools and on the model that a call asks for. */
+  #onModel(
+    changed: RunProfile,
+    parent: RunProfile,
+    { allowedTools, model }: SpawnOptions,
+  ): RunProfile | Promise<RunProfile> {
+    checkModel(model, parent.provider, this.#parts.allowedModels);
+    const allowed = allowedTools === undefined ? changed.tools : onlyAllowed(changed.tools, changed.rights);
+    return andThen(model === undefined ? changed.model : this.#models.find(model, parent.model), (chosen) => {
+      const tools = model === undefined ? allowed : onlyTaken(allowed, chosen);
+      const provider = model === undefined ? changed.provider : parent.provider;
+      const facts = { price: this.#priceOf(chosen, tools), contextWindow: this.#parts.windowOf(chosen) };
+      return { ...changed, ...facts, model: chosen, provider, tools };
+    });
+  }
+
+  #build(
     source: Pick<AgentDefinition, "subagents" | "delegate"> & Partial<AgentDefinition>,
     made: Made,
-  ): Promise<RunProfile> {
+  ): RunProfile | Promise<RunProfile> {
     const { own, rights, asking, ...rest } = made;
     // Which tools a child inherits is known to its caller only; where the chosen one is missing, the model is free.
     if (made.depth === 0 || source.tools !== undefined) checkToolChoice(source, own);
@@ -246,32 +244,33 @@ export class Profiles implements ProfileSource {
     const tools = hasChildren ? [...mayCall, ...this.#delegation.offered(forChildren)] : mayCall;
     const hidden = hasChildren ? this.#delegation.hidden(forChildren) : [];
     const whose = `The output schema of the agent ${source.name ?? "subagent"}`;
-    const output = source.outputSchema && (await compileSchemaOf(whose, source.outputSchema));
-    const instructions = withOutput(made.instructions, output);
-    const prompt = systemPrompt({ instructions, notes: made.notes });
-    const set = await toolSet({ tools, hidden, isDeepest, instructions: prompt });
-    return {
-      ...rest,
-      instructions,
-      agentName: source.name ?? "subagent",
-      nickname: source.nickname,
-      price: this.#priceOf(made.model, set),
-      contextWindow: windowOf(made.model),
-      tools: set,
-      rights,
-      storedRights: toStoredRights(rights),
-      subagents,
-      delegate,
-      timeoutMs: shorterLimit(source.timeoutMs, made.model.external?.timeoutMs),
-      settings: {
-        ...{ maxOutputTokens: source.maxOutputTokens, outputSchema: undefined },
-        ...{ ...asking, toolChoice: source.toolChoice },
-      },
-      output,
-      hooks: source.hooks,
-      rules: source.rules,
-      budget: source.budget,
-    };
+    return andThen(source.outputSchema && compileSchemaOf(whose, source.outputSchema), (output) => {
+      const instructions = withOutput(made.instructions, output);
+      const prompt = systemPrompt({ instructions, notes: made.notes });
+      const ready = toolSet({ tools, hidden, isDeepest, instructions: prompt });
+      return andThen(ready, (set) => ({
+        ...rest,
+        instructions,
+        agentName: source.name ?? "subagent",
+        nickname: source.nickname,
+        price: this.#priceOf(made.model, set),
+        contextWindow: windowOf(made.model),
+        tools: set,
+        rights,
+        storedRights: toStoredRights(rights),
+        subagents,
+        delegate,
+        timeoutMs: shorterLimit(source.timeoutMs, made.model.external?.timeoutMs),
+        settings: {
+          ...{ maxOutputTokens: source.maxOutputTokens, outputSchema: undefined },
+          ...{ ...asking, toolChoice: source.toolChoice },
+        },
+        output,
+        hooks: source.hooks,
+        rules: source.rules,
+        budget: source.budget,
+      }));
+    });
   }
 
   /** With the fees of those tools of the provider that the run has. */
@@ -286,6 +285,13 @@ type Made = Pick<
   RunProfile,
   "rights" | "catalog" | "depth" | "model" | "provider" | "instructions" | "notes" | "maxTurns"
 > & { readonly own: readonly Tool[]; readonly asking: AskingOptions };
+
+/** A fork keeps its parent's model, prefix and definitions byte for byte; what it may not use is refused at dispatch. */
+function asFork(changed: RunProfile, parent: RunProfile): RunProfile {
+  const { model, provider, price, contextWindow, instructions, notes } = parent;
+  const tools = forkedSet(parent.tools, changed.tools);
+  return { ...changed, model, provider, price, contextWindow, instructions, notes, tools };
+}
 
 /** The same profile with fewer rights: it is not shown what it has lost. */
 export function withFewerRights(profile: RunProfile, rights: Rights): RunProfile {

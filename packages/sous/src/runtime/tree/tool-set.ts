@@ -1,6 +1,7 @@
 /** The tools of a run, ready for dispatch, and which of them its children are shown. */
 
 import type { AgentDefinition } from "../../core/agent.ts";
+import { allOf, andThen } from "../../core/at-once.ts";
 import { oneLine, shortened } from "../../core/clean-text.ts";
 import { UserError } from "../../core/errors.ts";
 import { toTools } from "../../core/foreign-tool.ts";
@@ -24,16 +25,17 @@ type ToolSetRequest = {
   readonly instructions: string | undefined;
 };
 
-export async function toolSet({ tools, hidden = [], isDeepest, instructions }: ToolSetRequest): Promise<ToolSet> {
+export function toolSet({ tools, hidden = [], isDeepest, instructions }: ToolSetRequest): ToolSet | Promise<ToolSet> {
   checkCount(tools);
-  const byName = new Map<string, ReadyTool>();
-  for (const each of [...tools, ...hidden]) {
-    if (byName.has(each.name))
-      throw new UserError(`Two tools are named ${each.name}: the model could not tell them apart`);
-    byName.set(each.name, readyTools.get(each) ?? (await readyTool(each)));
-  }
-  const definitions = [...byName.values()].slice(0, tools.length).map(({ definition }) => definition);
-  return { byName, definitions, bytes: JSON.stringify(definitions).length + (instructions?.length ?? 0), isDeepest };
+  const all = [...tools, ...hidden];
+  const names = all.map(({ name }) => name);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) throw new UserError(`Two tools are named ${twice}: the model could not tell them apart`);
+  return andThen(allOf(all.map(readyTool)), (ready) => {
+    const definitions = ready.slice(0, tools.length).map(({ definition }) => definition);
+    const bytes = JSON.stringify(definitions).length + (instructions?.length ?? 0);
+    return { byName: new Map(ready.map((each) => [each.tool.name, each])), definitions, bytes, isDeepest };
+  });
 }
 
 /** Before the first request: the answer of a provider would come late, and would not say which. */
@@ -84,16 +86,20 @@ export function checkToolChoice(source: Partial<AgentDefinition>, own: readonly 
 /** A tool that `tool()` made does not change: it is made ready once for all trees. */
 const readyTools = new WeakMap<Tool, ReadyTool>();
 
-async function readyTool(tool: Tool): Promise<ReadyTool> {
+function readyTool(tool: Tool): ReadyTool | Promise<ReadyTool> {
+  const known = readyTools.get(tool);
+  if (known !== undefined) return known;
   const { name, description, provider } = tool;
-  const schema = await compileSchemaOf(`The input schema of the tool ${name}`, tool.inputSchema);
-  const { type = "object" } = schema.jsonSchema;
-  if (type !== "object")
-    throw new UserError(`The input of the tool ${name} must be an object; its schema says ${JSON.stringify(type)}`);
-  const definition = { name, description, inputSchema: schema.jsonSchema, ...(provider !== undefined && { provider }) };
-  const ready = { tool, schema, definition };
-  if (Object.isFrozen(tool)) readyTools.set(tool, ready);
-  return ready;
+  return andThen(compileSchemaOf(`The input schema of the tool ${name}`, tool.inputSchema), (schema) => {
+    const { jsonSchema: inputSchema } = schema;
+    const { type = "object" } = inputSchema;
+    if (type !== "object")
+      throw new UserError(`The input of the tool ${name} must be an object; its schema says ${JSON.stringify(type)}`);
+    const definition = { name, description, inputSchema, ...(provider !== undefined && { provider }) };
+    const ready = { tool, schema, definition };
+    if (Object.isFrozen(tool)) readyTools.set(tool, ready);
+    return ready;
+  });
 }
 
 /** True for a tool that can be called and is not shown, because `subagent` names its agent. */

@@ -1,4 +1,4 @@
-/** The order in which the profiles of children are handed out. */
+/** The moments at which the profiles of children are there. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -8,34 +8,43 @@ import { DEFAULT_LIMITS } from "../../../../src/core/words/limits.ts";
 import { Profiles } from "../../../../src/runtime/tree/profiles.ts";
 import { scriptedModel } from "../../../../src/testing/scripted-model.ts";
 
-test("children get their profiles in the order of their calls, also when one has to wait for its model or fails", async () => {
-  const loaded = Promise.withResolvers<Model>();
-  const profiles = new Profiles({
-    resolveModel: (choice) => (choice === "slow/model" ? loaded.promise : scriptedModel()),
-    priceOf: () => undefined,
-    windowOf: () => undefined,
-    allowedModels: [],
-    limits: DEFAULT_LIMITS,
-    agents: [],
-    now: () => 0,
-  });
-  const parent = await profiles.root(agent({ name: "lead", model: scriptedModel(), delegate: true }));
-  await profiles.child(parent, { label: "known", task: "b" });
-  const order: string[] = [];
-  const ask = async (label: string, model?: string, unknown?: string): Promise<void> => {
-    const asked = unknown ?? (model === undefined ? undefined : agent({ name: label, model }));
-    await profiles.child(parent, { label, task: "b", agent: asked }).catch(() => undefined);
-    order.push(label);
-  };
-  const asked = [
-    ask("slow", "slow/model"),
-    ask("quick", "quick/model"),
-    ask("refused", undefined, "nobody"),
-    ask("known"),
-  ];
-  await new Promise(setImmediate);
-  assert.deepEqual(order, []);
+const loaded = Promise.withResolvers<Model>();
+
+const profiles = new Profiles({
+  resolveModel: (choice) => (choice === "slow/model" ? loaded.promise : scriptedModel()),
+  priceOf: () => undefined,
+  windowOf: () => undefined,
+  allowedModels: [],
+  limits: DEFAULT_LIMITS,
+  agents: [],
+  now: () => 0,
+});
+
+const parent = await profiles.root(agent({ name: "lead", model: scriptedModel(), delegate: true }));
+
+test("a profile for which nothing has to be loaded is there at once, so that children start in the order of their calls", () => {
+  const requests = [
+    { label: "first", task: "b" },
+    { label: "known", task: "b" },
+    { label: "short", task: "b", options: { maxTurns: 2, timeoutMs: 1000 } },
+    { label: "bare", task: "b", options: { allowedTools: [] } },
+    { label: "checked", task: "b", options: { outputSchema: { type: "object" } } },
+    { label: "fork", task: "b", options: { context: "fork" } },
+    {
+      label: "named",
+      task: "b",
+      agent: agent({ name: "named", model: "quick/model", outputSchema: { type: "object" } }),
+    },
+  ] as const;
+  for (const request of requests) assert.ok(!(profiles.child(parent, request) instanceof Promise), request.label);
+});
+
+test("siblings that wait for the same model share one profile, and get it at once when it is there", async () => {
+  const scout = agent({ name: "scout", model: "slow/model" });
+  const asked = ["a", "b"].map((label) => profiles.child(parent, { label, task: "b", agent: scout }));
+  assert.ok(asked.every((each) => each instanceof Promise));
   loaded.resolve(scriptedModel());
-  await Promise.all(asked);
-  assert.deepEqual(order, ["slow", "quick", "refused", "known"]);
+  const [first, second] = await Promise.all(asked);
+  assert.equal(first, second);
+  assert.equal(profiles.child(parent, { label: "c", task: "b", agent: scout }), first);
 });

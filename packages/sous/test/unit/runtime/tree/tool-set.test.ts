@@ -9,8 +9,8 @@ import { toolSet } from "../../../../src/runtime/tree/tool-set.ts";
 
 const look: Tool = tool({ name: "look", description: "Looks.", inputSchema: { type: "object" }, execute: () => "" });
 
-function setOf(...tools: Tool[]): Promise<ToolSet> {
-  return toolSet({ tools, isDeepest: false, instructions: undefined });
+async function setOf(...tools: Tool[]): Promise<ToolSet> {
+  return await toolSet({ tools, isDeepest: false, instructions: undefined });
 }
 
 suite("the tools of a run", () => {
