@@ -122,12 +122,8 @@ export const readMcpServers: KeyReader = (draft, key) => {
   if (defined.length === 0) return;
   const names = defined.flatMap((each) => (isRecord(each) ? Object.keys(each) : []));
   const what = names.length === 0 ? key : names.slice(0, MAX_NAMED).join(", ").slice(0, 200);
-  draft.warn(
-    "SOUS-A005",
-    [key],
-    `${what}: servers are not started from agent files`,
-    "define it in mcp_servers of your configuration or in .mcp.json, and name it here",
-  );
+  const fix = "define it in mcp_servers of your configuration or in .mcp.json, and name it here";
+  draft.warn("SOUS-A005", [key], `${what}: servers are not started from agent files`, fix);
 };
 
 function itemsOf(given: unknown): readonly unknown[] {

@@ -43,15 +43,10 @@ export function readAgentFile(source: AgentSource): ReadAgent {
 function complete(draft: AgentDraft): void {
   const { file, name = basename(file).replace(/\.md$/i, "") } = draft.source;
   if (!Object.hasOwn(draft.settings, "name")) setName(draft, name, []);
+  const warn = (message: string, fix: string) => draft.warn("SOUS-A009", [], message, fix);
   if (!draft.has("description"))
-    draft.warn(
-      "SOUS-A009",
-      [],
-      "there is no description: models do not know when to call this agent",
-      "write `description: ...`",
-    );
-  if (draft.isEmpty)
-    draft.warn("SOUS-A009", [], "there are no instructions below the front matter", "write what the agent should do");
+    warn("there is no description: models do not know when to call this agent", "write `description: ...`");
+  if (draft.isEmpty) warn("there are no instructions below the front matter", "write what the agent should do");
 }
 
 /** Warns of tools that a file names and the agent does not have: by a mode, or because none of them is a tool of ours. */
@@ -62,23 +57,16 @@ function warnOfLoss(draft: AgentDraft): void {
   const taken = had.filter((tool) => draft.isDenied(tool));
   const isPlan = settings.permissionMode === "plan" && dialect === "claude";
   const lost = isPlan ? taken.filter((tool) => CHANGING_TOOLS.some((each) => covers(each, tool))) : [];
-  if (lost.length > 0)
-    draft.warn(
-      "SOUS-A007",
-      ["permissionMode"],
-      `permissionMode: plan takes ${lost.join(", ")} away`,
-      "remove it to have them",
-    );
+  if (lost.length > 0) {
+    const message = `permissionMode: plan takes ${lost.join(", ")} away`;
+    draft.warn("SOUS-A007", ["permissionMode"], message, "remove it to have them");
+  }
   // Empty means none, as our own template says; elsewhere it may have been meant as "not limited".
   const isEmpty = settings.tools === null || settings.tools === "";
   const isMeant = (Array.isArray(settings.tools) && settings.tools.length === 0) || (isEmpty && dialect === "sous");
-  if (taken.length === had.length && !isMeant)
-    draft.warn(
-      "SOUS-A007",
-      "tools" in settings ? ["tools"] : [],
-      "nothing is left: the agent has no tools",
-      "name tools that sous has, or leave tools out to have those of its caller",
-    );
+  if (taken.length !== had.length || isMeant) return;
+  const fix = "name tools that sous has, or leave tools out to have those of its caller";
+  draft.warn("SOUS-A007", "tools" in settings ? ["tools"] : [], "nothing is left: the agent has no tools", fix);
 }
 
 const MAX_FRONT_MATTER_BYTES = 64 * 1024;

@@ -3,11 +3,11 @@
 import type { PermissionEffect } from "../../../core/configuration.ts";
 import { nearest } from "../../../core/nearest.ts";
 import { toolRow } from "../../../core/words/tools.ts";
+import type { Path } from "../yaml/value.ts";
 import type { AgentDraft } from "./draft.ts";
 import { denyingEntry, EVERY_MCP_TOOL } from "./mcp-entries.ts";
 import { meaningOf, namesOf, OUR_TOOLS } from "./tools.ts";
 
-type Path = readonly (string | number)[];
 type Entry = {
   readonly path: Path;
   readonly said: string;
@@ -18,8 +18,7 @@ type Entry = {
 /** `tools`: absent is whatever the parent passes on, empty is none, `*` is the same as absent. */
 export function readToolList(draft: AgentDraft, key: string): void {
   const entries = readEntries(draft, key);
-  if (entries === undefined) return;
-  if (entries.some(({ said }) => said === "*")) return;
+  if (entries === undefined || entries.some(({ said }) => said === "*")) return;
   draft.limitTools([key], entries.length === 0 ? `${key}: none` : key);
   for (const entry of entries) grantEntry(draft, entry);
   warnOfElsewhere(draft, entries);
@@ -50,34 +49,21 @@ function grantEntry(draft: AgentDraft, { path, said, name, specifier }: Entry): 
     const tool = "mcp" in meaning ? meaning.mcp : meaning.tool;
     draft.grant(tool, path, said);
     if (specifier !== undefined) limitTool(draft, tool, specifier, path);
-    return;
-  }
-  if (meaning === "children") {
+  } else if (meaning === "children") {
+    const message = `${said}: sous cannot limit which agents it calls, so it calls none`;
     if (specifier === undefined) draft.children(true, path, said);
-    else
-      draft.warn(
-        "SOUS-A007",
-        path,
-        `${said}: sous cannot limit which agents it calls, so it calls none`,
-        `write ${name}`,
-      );
-    return;
-  }
-  if (meaning === "elsewhere") return;
-  draft.warn("SOUS-A006", path, `there is no tool ${said}: it is left out`, suggestion(draft, name));
+    else draft.warn("SOUS-A007", path, message, `write ${name}`);
+  } else if (meaning === "unknown")
+    draft.warn("SOUS-A006", path, `there is no tool ${said}: it is left out`, suggestion(draft, name));
 }
 
 /** The tool may be used for these calls only, and they still ask. */
 function limitTool(draft: AgentDraft, tool: string, specifier: string, path: Path): void {
   const patterns = rulePatterns(tool, specifier, "allow") ?? [];
   for (const pattern of patterns) draft.only(pattern, path);
-  if (patterns.length === 0)
-    draft.refuse(
-      "SOUS-A006",
-      path,
-      `${tool} cannot be limited to ${specifier}`,
-      "name the tool without parentheses, or leave it out",
-    );
+  if (patterns.length > 0) return;
+  const fix = "name the tool without parentheses, or leave it out";
+  draft.refuse("SOUS-A006", path, `${tool} cannot be limited to ${specifier}`, fix);
 }
 
 /** `deny`, `disallowedTools`: nothing that is named here may be used. */
