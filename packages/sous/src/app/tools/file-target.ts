@@ -7,7 +7,7 @@ import { randomBytes } from "node:crypto";
 import { constants, type Stats } from "node:fs";
 import { access, type FileHandle, lstat, mkdir, open, realpath, rename, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { ToolFailure } from "../../core/errors.ts";
+import { codeOf, ToolFailure } from "../../core/errors.ts";
 import {
   askedInside,
   isInside,
@@ -256,10 +256,6 @@ function changed(path: string): ToolFailure {
 /** Undefined for one kind of error; others become failures with an explanation. */
 function ignoring(code: string, path: string): (error: unknown) => undefined {
   return (error) => (codeOf(error) === code ? undefined : fail(error, path));
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && "code" in error ? error.code : undefined;
 }
 
 function fail(error: unknown, path: string): never {
