@@ -168,19 +168,15 @@ const READ = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NON
 
 async function readAll(at: string, existing: Stats | undefined, path: string): Promise<Buffer> {
   if (existing === undefined) throw new ToolFailure(`No file at ${path}. Use glob to find its name.`);
-  const handle = await open(at, READ).catch((error: unknown) => fail(error, path));
-  try {
-    const stats = await handle.stat();
-    if (!isSame(stats, existing)) throw changed(path);
-    if (stats.size > MAX_WRITTEN_BYTES) {
-      throw new ToolFailure(`${path} has ${stats.size} bytes, and at most ${MAX_WRITTEN_BYTES} can be edited.`);
-    }
-    const bytes = Buffer.alloc(stats.size);
-    const { bytesRead } = await handle.read(bytes, 0, bytes.length, 0);
-    return bytes.subarray(0, bytesRead);
-  } finally {
-    await handle.close();
+  await using handle = await open(at, READ).catch((error: unknown) => fail(error, path));
+  const stats = await handle.stat();
+  if (!isSame(stats, existing)) throw changed(path);
+  if (stats.size > MAX_WRITTEN_BYTES) {
+    throw new ToolFailure(`${path} has ${stats.size} bytes, and at most ${MAX_WRITTEN_BYTES} can be edited.`);
   }
+  const bytes = Buffer.alloc(stats.size);
+  const { bytesRead } = await handle.read(bytes, 0, bytes.length, 0);
+  return bytes.subarray(0, bytesRead);
 }
 
 type Replacement = {
@@ -215,21 +211,18 @@ async function replaceFile(workspace: Workspace, folder: OpenFolder, replacement
   }
 }
 
-async function writeDraft(handle: FileHandle, content: Uint8Array, existing: Stats | undefined): Promise<void> {
-  try {
-    await handle.writeFile(content);
-    if (existing !== undefined) {
-      const { uid, gid } = await handle.stat();
-      // Only a privileged user may change the owner; for others the new file is their own.
-      if (uid !== existing.uid || gid !== existing.gid) {
-        await handle.chown(existing.uid, existing.gid).catch(() => undefined);
-      }
-      await handle.chmod(existing.mode & 0o777);
+async function writeDraft(draft: FileHandle, content: Uint8Array, existing: Stats | undefined): Promise<void> {
+  await using handle = draft;
+  await handle.writeFile(content);
+  if (existing !== undefined) {
+    const { uid, gid } = await handle.stat();
+    // Only a privileged user may change the owner; for others the new file is their own.
+    if (uid !== existing.uid || gid !== existing.gid) {
+      await handle.chown(existing.uid, existing.gid).catch(() => undefined);
     }
-    await handle.sync();
-  } finally {
-    await handle.close();
+    await handle.chmod(existing.mode & 0o777);
   }
+  await handle.sync();
 }
 
 /** The last check before the new file replaces the old one: neither the folder was moved nor the file written meanwhile. */

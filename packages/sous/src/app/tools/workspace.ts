@@ -66,20 +66,16 @@ export async function locate(workspace: Workspace, path: string): Promise<Locate
 
 /** The entries of a folder, by name; `real` comes from `locate` or from a walk. */
 export async function readFolder(workspace: Workspace, real: string, path: string): Promise<FolderEntry[]> {
-  const handle = await openAt(real, path, "folder");
-  try {
-    const isNamed = await refuseIfElsewhere(workspace, handle, real, path);
-    // On a kernel that names open files, the folder that was checked is the one that is read.
-    const folder = isNamed ? `/proc/self/fd/${handle.fd}` : real;
-    const listing = readdir(folder, { withFileTypes: true });
-    const entries = await listing.catch((error: unknown) => fail(error, path, "folder"));
-    if (!isNamed) await refuseIfElsewhere(workspace, handle, real, path);
-    return entries
-      .map((entry): FolderEntry => ({ name: entry.name, kind: kindOf(entry) }))
-      .sort((a, b) => (a.name < b.name ? -1 : 1));
-  } finally {
-    await handle.close();
-  }
+  await using handle = await openAt(real, path, "folder");
+  const isNamed = await refuseIfElsewhere(workspace, handle, real, path);
+  // On a kernel that names open files, the folder that was checked is the one that is read.
+  const folder = isNamed ? `/proc/self/fd/${handle.fd}` : real;
+  const listing = readdir(folder, { withFileTypes: true });
+  const entries = await listing.catch((error: unknown) => fail(error, path, "folder"));
+  if (!isNamed) await refuseIfElsewhere(workspace, handle, real, path);
+  return entries
+    .map((entry): FolderEntry => ({ name: entry.name, kind: kindOf(entry) }))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 function kindOf(entry: Dirent): FolderEntry["kind"] {

@@ -88,7 +88,11 @@ function readFrontMatter({ file, text: given }: AgentSource): ReadFrontMatter {
     return problem(1, "the file is larger than 128 KB", "shorten it: settings and text may have 64 KB each");
   const lines = text.replace(/^\uFEFF/, "").split(/\r\n|\r|\n/);
   const start = lines.findIndex((line) => line.trim() !== "");
-  if (!FENCE.test(lines[start] ?? "")) return noFrontMatter();
+  if (!FENCE.test(lines[start] ?? "")) {
+    // Folders of agents have notes, too.
+    const fix = "begin it with a line ---, settings, and a line ---; or move it away";
+    return problem(1, "the file does not begin with front matter, so it is no agent", fix, "warning");
+  }
   const end = lines.findIndex((line, index) => index > start && FENCE.test(line));
   if (end === -1) return problem(start + 1, "the front matter is not closed", "put a line --- below the settings");
   const body = lines.slice(end + 1).join("\n");
@@ -127,19 +131,11 @@ function toProblem({ line, column, message, fix }: YamlDocument["problems"][numb
   return { severity: "error", line, column, message, fix };
 }
 
-/** Folders of agents have notes, too. */
-function noFrontMatter(): { problem: FrontMatterProblem } {
-  return {
-    problem: {
-      severity: "warning",
-      line: 1,
-      column: 1,
-      message: "the file does not begin with front matter, so it is no agent",
-      fix: "begin it with a line ---, settings, and a line ---; or move it away",
-    },
-  };
-}
-
-function problem(line: number, message: string, fix: string): { problem: FrontMatterProblem } {
-  return { problem: { severity: "error", line, column: 1, message, fix } };
+function problem(
+  line: number,
+  message: string,
+  fix: string,
+  severity: AgentProblem["severity"] = "error",
+): { problem: FrontMatterProblem } {
+  return { problem: { severity, line, column: 1, message, fix } };
 }
