@@ -8,7 +8,7 @@ import { nearest } from "../../../core/nearest.ts";
 import { isRecord } from "../../../core/schema.ts";
 import { parseDuration } from "../../../core/units.ts";
 import { type AgentDraft, isEffect, type KeyReader } from "./draft.ts";
-import { isPlaceholder, looksLikeRestriction, normalKey, slugOf } from "./known-keys.ts";
+import { isPlaceholder, listed, looksLikeRestriction, normalKey, slugOf } from "./known-keys.ts";
 import { isToolWord, meaningOf } from "./tools.ts";
 
 const MAX_TURNS = 1000;
@@ -159,14 +159,10 @@ export function warnOfUnknownKeys(draft: AgentDraft, known: readonly string[]): 
 
 function warnOfUnknown(draft: AgentDraft, keys: readonly string[], fix: string): void {
   const [first = ""] = keys;
-  const names = keys.slice(0, MAX_NAMED).map(shown).join(", ");
-  const rest = keys.length > MAX_NAMED ? ` and ${keys.length - MAX_NAMED} more` : "";
-  const what = keys.length === 1 ? `key ${names} is` : `keys ${names}${rest} are`;
-  const has = keys.length === 1 ? "has" : "have";
-  draft.warn("SOUS-A005", [first], `the ${what} not understood and ${has} no effect`, fix);
+  const names = listed(keys.map(shown));
+  const [what, is, has] = keys.length === 1 ? ["key", "is", "has"] : ["keys", "are", "have"];
+  draft.warn("SOUS-A005", [first], `the ${what} ${names} ${is} not understood and ${has} no effect`, fix);
 }
-
-const MAX_NAMED = 20;
 
 /** A key that means something to the other program and nothing here. */
 export function hasNoEffect(why: string): KeyReader {

@@ -5,6 +5,7 @@ import { nearest } from "../../../core/nearest.ts";
 import { toolRow } from "../../../core/words/tools.ts";
 import type { Path } from "../yaml/value.ts";
 import type { AgentDraft } from "./draft.ts";
+import { listed } from "./known-keys.ts";
 import { denyingEntry, EVERY_MCP_TOOL } from "./mcp-entries.ts";
 import { meaningOf, namesOf, OUR_TOOLS } from "./tools.ts";
 
@@ -24,24 +25,16 @@ export function readToolList(draft: AgentDraft, key: string): void {
   warnOfElsewhere(draft, entries);
 }
 
-/** One line for all of them: many files name ten. */
 function warnOfElsewhere(draft: AgentDraft, entries: readonly Entry[]): void {
   const missing = entries.filter(({ name }) => meaningOf(name, draft.source.dialect) === "elsewhere");
   const [first] = missing;
   if (first === undefined) return;
   const names = [...new Set(missing.map(({ said }) => said))];
-  const shown = names.slice(0, MAX_NAMED).join(", ");
-  const rest = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : "";
   const isOne = names.length === 1;
-  draft.warn(
-    "SOUS-A006",
-    first.path,
-    `sous has no tool${isOne ? "" : "s"} ${shown}${rest}: ${isOne ? "it is" : "they are"} left out`,
-    `remove ${isOne ? "it" : "them"}, or leave ${isOne ? "it" : "them"} for the other program`,
-  );
+  const message = `sous has no tool${isOne ? "" : "s"} ${listed(names)}: ${isOne ? "it is" : "they are"} left out`;
+  const them = isOne ? "it" : "them";
+  draft.warn("SOUS-A006", first.path, message, `remove ${them}, or leave ${them} for the other program`);
 }
-
-const MAX_NAMED = 20;
 
 function grantEntry(draft: AgentDraft, { path, said, name, specifier }: Entry): void {
   const meaning = meaningOf(name, draft.source.dialect);
