@@ -100,16 +100,10 @@ export function groupsOf<Value>(groups: Groups<Value>) {
 
 function complaintsOf<Value>(name: string, given: unknown, groups: Groups<Value>): Complaint[] {
   const { fields, needed } = groups;
-  if (!groups.name.pattern.test(name))
-    return [
-      {
-        kind: "range",
-        path: [name],
-        message: `must be ${groups.name.wants}`,
-        fix: "give it such a name",
-        isName: true,
-      },
-    ];
+  if (!groups.name.pattern.test(name)) {
+    const message = `must be ${groups.name.wants}`;
+    return [{ kind: "range", path: [name], message, fix: "give it such a name", isName: true }];
+  }
   const names = "all" in needed ? needed.all.join(" and ") : needed.oneOf.join(" or ");
   const missing = { path: [name], message: `must have ${names}`, fix: `add ${names}` };
   if (!isRecord(given)) return [{ kind: "type", ...missing }];

@@ -6,7 +6,7 @@ import { secondsToMs } from "../../core/units.ts";
 import { AGENT_SERVER_RULES, toAgentServers } from "./agent-servers.ts";
 import type { Configuration, SettingValues } from "./configuration.ts";
 import { hideSecrets, type Layer, readEnvironment } from "./layer.ts";
-import { ALL_LIMITS, type LimitPath } from "./limit-settings.ts";
+import { ALL_LIMITS } from "./limit-settings.ts";
 import { type ConfigurationCode, ConfigurationError, type Problem, type ProblemLocation } from "./problem.ts";
 import { MAX_CONFIGURATION_BYTES, readSmallFile } from "./read-file.ts";
 import { type CheckRule, createResolver, type Resolved, type Resolver } from "./resolve-settings.ts";
@@ -78,12 +78,13 @@ function build(from: Resolver, { env, cwd, projectRoot }: Surroundings): Configu
   );
   const settings = valuesIn(SETTINGS, values, "") as SettingValues;
   const { subagent } = settings.agent;
+  const { persistencePath } = subagent;
   return {
     ...settings,
     agent: {
       ...settings.agent,
       ...limitsOf(values),
-      subagent: { ...subagent, persistencePath: expandHome(subagent.persistencePath, env) },
+      subagent: { ...subagent, persistencePath: persistencePath && inHome(persistencePath, env.HOME ?? "") },
     },
     permissions: from.rules({ key: "permissions", ...SETTINGS.permissions }).map((rule) => {
       const { effect, pattern, origin, isProject } = rule;
@@ -122,27 +123,16 @@ function limitsOf(
   const below = (prefix: string): object => {
     const inside = ALL_LIMITS.filter(([path]) => path.startsWith(prefix) && !path.includes(".", prefix.length));
     return Object.fromEntries(
-      inside.map(([path, { key }]) => [
-        path.slice(prefix.length),
-        isTime(path) ? toMs(values.get(key)) : values.get(key),
-      ]),
+      inside.map(([path, { key }]) => {
+        const value = values.get(key);
+        // Settings count seconds, options milliseconds.
+        const isSeconds = path.endsWith(".durationMs") && typeof value === "number";
+        return [path.slice(prefix.length), isSeconds ? secondsToMs(value) : value];
+      }),
     );
   };
   const limits = { ...below("limits."), children: below("limits.children.") };
   return { ...below(""), budget: below("budget."), limits } as ReturnType<typeof limitsOf>;
-}
-
-function isTime(path: LimitPath): boolean {
-  return path.endsWith(".durationMs");
-}
-
-/** Settings count seconds, options milliseconds. */
-function toMs(seconds: unknown): number | undefined {
-  return typeof seconds === "number" ? secondsToMs(seconds) : undefined;
-}
-
-function expandHome(path: string | undefined, { HOME = "" }: Variables): string | undefined {
-  return path && inHome(path, HOME);
 }
 
 type FileSource = {

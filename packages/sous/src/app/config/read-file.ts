@@ -2,7 +2,7 @@
 
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
-import { codeOf } from "../../core/errors.ts";
+import { codeOf, orUndefined } from "../../core/errors.ts";
 
 export const MAX_CONFIGURATION_BYTES = 1_000_000;
 /** The front matter of an agent file and what stands below it. */
@@ -33,9 +33,5 @@ export async function readSmallFile(path: string, maxBytes: number): Promise<Sma
 
 /** Undefined when the bytes are not UTF-8. */
 export function decodeUtf8(bytes: Uint8Array): string | undefined {
-  try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    return undefined;
-  }
+  return orUndefined(() => new TextDecoder("utf-8", { fatal: true }).decode(bytes));
 }

@@ -28,16 +28,13 @@ export function toMcpServers(
   ground: Surroundings & { readonly readable: readonly string[] },
   warnings: string[],
 ): Readonly<Record<string, McpServer>> {
-  const readable = readableInProject(ground.readable);
+  // Few, so that a server of a project cannot send keys away.
+  const readable = new Set([...EVERYBODYS, ...ground.readable]);
   const made = servers.map((given): McpServer => {
     const { name, server, origin, isProject } = given;
     const place = placeOf(isProject, ground);
-    const filler = createFiller({
-      env: ground.env,
-      readable: isProject ? readable : undefined,
-      folder: place.folder,
-    });
-    const made = toMcpServer(given, place, filler);
+    const source = { env: ground.env, readable: isProject ? readable : undefined, folder: place.folder };
+    const made = toMcpServer(given, place, createFiller(source));
     // A server that is switched off is not read.
     if (isOff(normalFields(server))) return made;
     warnings.push(...notesOf(server).map((note) => `${origin}: mcp_servers: ${name}${note}`));
@@ -166,11 +163,6 @@ type Filler = { fill(text: string): string; readonly missing: ReadonlySet<string
 /** Every program that is started gets these anyway. */
 const EVERYBODYS: readonly string[] = [...PASSED_ON, "HOME", "PATH", "SHELL"];
 
-/** The variables a server of a project may read, few so that it cannot send keys away: `listed` is the setting `mcp_variables`. */
-function readableInProject(listed: readonly string[]): ReadonlySet<string> {
-  return new Set([...EVERYBODYS, ...listed]);
-}
-
 /**
  * The forms of Claude Code, of VS Code and Cursor (`${env:NAME}`, `${workspaceFolder}`, `${userHome}`, `${/}`, `${input:x}`), and of
  * opencode (`{env:NAME}`).
@@ -204,7 +196,11 @@ function createFiller({ env, readable, folder }: VariableSource): Filler {
     const value = mayRead ? env[own] : undefined;
     if (value !== undefined && (value !== "" || fallback === undefined)) return value;
     if (fallback !== undefined) return fallback;
-    missing.add(mayRead ? `set the variable ${own}` : notPassedOn(own));
+    missing.add(
+      mayRead
+        ? `set the variable ${own}`
+        : `a project gets the variable ${own} only when mcp_variables of your own configuration lists it`,
+    );
     return "";
   };
   return {
@@ -219,17 +215,9 @@ function createFiller({ env, readable, folder }: VariableSource): Filler {
   };
 }
 
-function notPassedOn(name: string): string {
-  return `a project gets the variable ${name} only when mcp_variables of your own configuration lists it`;
-}
-
 /** The names of variables in these texts, those left out that every program gets. For people. */
 export function variablesIn(texts: readonly string[]): string[] {
   const names = texts.flatMap((text) => [...text.matchAll(REFERENCE)].map(([, name, , input]) => name ?? input ?? ""));
-  const shown = names.filter((name) => name !== "" && !EVERYBODYS.includes(name) && !isFolder(name));
-  return [...new Set(shown)];
-}
-
-function isFolder(name: string): boolean {
-  return name === "userHome" || Object.hasOwn(FOLDERS, name);
+  const known = new Set(["", ...EVERYBODYS, "userHome", ...Object.keys(FOLDERS)]);
+  return [...new Set(names.filter((name) => !known.has(name)))];
 }

@@ -1,7 +1,7 @@
 /** `write_file`: a whole text file, made or replaced in one step. `edit_file`: an exact piece of one. */
 
 import { z } from "zod";
-import { ToolFailure } from "../../core/errors.ts";
+import { orUndefined, ToolFailure } from "../../core/errors.ts";
 import type { GuardPaths } from "../../core/guarded-files.ts";
 import { type Tool, type ToolResult, tool } from "../../core/tool.ts";
 import { toolWords } from "../../core/words/tools.ts";
@@ -121,11 +121,9 @@ export function editFileTool({ root, guards, aroundWrite = justWrite }: WriteToo
 
 function decode(bytes: Buffer, name: string): string {
   if (bytes.subarray(0, BINARY_BYTES).includes(0)) throw new ToolFailure(`${name} is a binary file and is not edited.`);
-  try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    throw new ToolFailure(`${name} is not UTF-8 text; to edit it would damage it.`);
-  }
+  const text = orUndefined(() => new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
+  if (text === undefined) throw new ToolFailure(`${name} is not UTF-8 text; to edit it would damage it.`);
+  return text;
 }
 
 type Wanted = { name: string; old: string; replacement: string; all: boolean };

@@ -8,7 +8,8 @@ import { request as httpsRequest } from "node:https";
 import { isIP } from "node:net";
 import { pipeline, type Readable, Transform } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
-import { ToolFailure } from "../../core/errors.ts";
+import { untilSignal } from "../../core/clock.ts";
+import { codeOf, ToolFailure } from "../../core/errors.ts";
 import {
   type Addresses,
   hostOf,
@@ -69,9 +70,8 @@ export async function fetchPage(
     const contentType = (headers["content-type"] ?? "").toLowerCase();
     if (!isWanted(contentType)) {
       const size = /^\d+$/.test(headers["content-length"] ?? "") ? ` of ${headers["content-length"]} bytes` : "";
-      throw new ToolFailure(
-        `${url.href} is ${contentType || "of an unknown type"}${size}, not text, and was not read.`,
-      );
+      const type = contentType || "of an unknown type";
+      throw new ToolFailure(`${url.href} is ${type}${size}, not text, and was not read.`);
     }
     return { url, status, contentType, ...(await readBody(reply.message, url)) };
   }
@@ -114,22 +114,14 @@ async function checkedAddresses(url: URL, network: Network, signal: AbortSignal)
 }
 
 async function resolved(host: string, resolve: Resolve, signal: AbortSignal): Promise<Addresses> {
-  const [first, ...others] = await stoppable(resolve(host), signal).catch((error: unknown) => {
+  signal.throwIfAborted();
+  // A name lookup cannot be cancelled, only abandoned.
+  const [first, ...others] = await untilSignal(resolve(host), signal).catch((error: unknown) => {
     signal.throwIfAborted();
     throw unreachable(host, error);
   });
   if (first === undefined) throw new ToolFailure(`${host} has no address. Check the name.`);
   return [first, ...others];
-}
-
-/** A name lookup cannot be cancelled, only abandoned. */
-function stoppable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise: stopped, reject } = Promise.withResolvers<never>();
-  const onAbort = (): void => reject(signal.reason);
-  if (signal.aborted) onAbort();
-  // The signal is that of one call of the tool, so its listeners end with it.
-  signal.addEventListener("abort", onAbort, { once: true });
-  return Promise.race([promise, stopped]);
 }
 
 const HEADERS = {
@@ -221,8 +213,9 @@ function unpackerFor(encoding: string): ReturnType<typeof createGunzip> | undefi
 }
 
 function unreachable(host: string, error: unknown): ToolFailure {
-  const code = error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "no answer";
-  return new ToolFailure(`${host} could not be reached (${code}). Check the address, or continue without it.`, {
+  const code = codeOf(error);
+  const why = typeof code === "string" ? code : "no answer";
+  return new ToolFailure(`${host} could not be reached (${why}). Check the address, or continue without it.`, {
     cause: error,
   });
 }

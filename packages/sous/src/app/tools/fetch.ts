@@ -1,5 +1,6 @@
 /** `fetch`: one public page as bounded text. */
 
+import { addAbortListener } from "node:events";
 import { z } from "zod";
 import { ToolFailure } from "../../core/errors.ts";
 import { type Tool, type ToolResult, tool } from "../../core/tool.ts";
@@ -68,9 +69,7 @@ function deniedRedirect(from: string, to: string, reason: string): string {
 function deadlineFor(timeoutMs: number, parent: AbortSignal): Disposable & { signal: AbortSignal; isOver(): boolean } {
   const controller = new AbortController();
   let isOver = false;
-  const onAbort = (): void => controller.abort(parent.reason);
-  if (parent.aborted) onAbort();
-  parent.addEventListener("abort", onAbort, { once: true });
+  const link = addAbortListener(parent, () => controller.abort(parent.reason));
   const timer = setTimeout(() => {
     isOver = !controller.signal.aborted;
     controller.abort(new Error("the time is over"));
@@ -80,7 +79,7 @@ function deadlineFor(timeoutMs: number, parent: AbortSignal): Disposable & { sig
     isOver: () => isOver,
     [Symbol.dispose]: () => {
       clearTimeout(timer);
-      parent.removeEventListener("abort", onAbort);
+      link[Symbol.dispose]();
     },
   };
 }

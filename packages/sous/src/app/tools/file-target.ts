@@ -7,7 +7,7 @@ import { randomBytes } from "node:crypto";
 import { constants, type Stats } from "node:fs";
 import { access, type FileHandle, lstat, mkdir, open, realpath, rename, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { ToolFailure } from "../../core/errors.ts";
+import { codeOf, ToolFailure } from "../../core/errors.ts";
 import {
   askedInside,
   isInside,
@@ -168,19 +168,15 @@ const READ = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NON
 
 async function readAll(at: string, existing: Stats | undefined, path: string): Promise<Buffer> {
   if (existing === undefined) throw new ToolFailure(`No file at ${path}. Use glob to find its name.`);
-  const handle = await open(at, READ).catch((error: unknown) => fail(error, path));
-  try {
-    const stats = await handle.stat();
-    if (!isSame(stats, existing)) throw changed(path);
-    if (stats.size > MAX_WRITTEN_BYTES) {
-      throw new ToolFailure(`${path} has ${stats.size} bytes, and at most ${MAX_WRITTEN_BYTES} can be edited.`);
-    }
-    const bytes = Buffer.alloc(stats.size);
-    const { bytesRead } = await handle.read(bytes, 0, bytes.length, 0);
-    return bytes.subarray(0, bytesRead);
-  } finally {
-    await handle.close();
+  await using handle = await open(at, READ).catch((error: unknown) => fail(error, path));
+  const stats = await handle.stat();
+  if (!isSame(stats, existing)) throw changed(path);
+  if (stats.size > MAX_WRITTEN_BYTES) {
+    throw new ToolFailure(`${path} has ${stats.size} bytes, and at most ${MAX_WRITTEN_BYTES} can be edited.`);
   }
+  const bytes = Buffer.alloc(stats.size);
+  const { bytesRead } = await handle.read(bytes, 0, bytes.length, 0);
+  return bytes.subarray(0, bytesRead);
 }
 
 type Replacement = {
@@ -215,21 +211,18 @@ async function replaceFile(workspace: Workspace, folder: OpenFolder, replacement
   }
 }
 
-async function writeDraft(handle: FileHandle, content: Uint8Array, existing: Stats | undefined): Promise<void> {
-  try {
-    await handle.writeFile(content);
-    if (existing !== undefined) {
-      const { uid, gid } = await handle.stat();
-      // Only a privileged user may change the owner; for others the new file is their own.
-      if (uid !== existing.uid || gid !== existing.gid) {
-        await handle.chown(existing.uid, existing.gid).catch(() => undefined);
-      }
-      await handle.chmod(existing.mode & 0o777);
+async function writeDraft(draft: FileHandle, content: Uint8Array, existing: Stats | undefined): Promise<void> {
+  await using handle = draft;
+  await handle.writeFile(content);
+  if (existing !== undefined) {
+    const { uid, gid } = await handle.stat();
+    // Only a privileged user may change the owner; for others the new file is their own.
+    if (uid !== existing.uid || gid !== existing.gid) {
+      await handle.chown(existing.uid, existing.gid).catch(() => undefined);
     }
-    await handle.sync();
-  } finally {
-    await handle.close();
+    await handle.chmod(existing.mode & 0o777);
   }
+  await handle.sync();
 }
 
 /** The last check before the new file replaces the old one: neither the folder was moved nor the file written meanwhile. */
@@ -256,10 +249,6 @@ function changed(path: string): ToolFailure {
 /** Undefined for one kind of error; others become failures with an explanation. */
 function ignoring(code: string, path: string): (error: unknown) => undefined {
   return (error) => (codeOf(error) === code ? undefined : fail(error, path));
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && "code" in error ? error.code : undefined;
 }
 
 function fail(error: unknown, path: string): never {

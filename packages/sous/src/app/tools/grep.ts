@@ -84,37 +84,19 @@ function compilePattern({ pattern, literal = false, ignore_case: ignoreCase = fa
 }
 
 /** The finds of a search so far, and why it ended early. */
-type Search = {
-  pattern: Pattern;
-  programs: Programs | undefined;
-  required: Buffer | undefined;
-  limit: number;
-  lines: string[];
-  bytes: number;
-  files: Set<string>;
-  now: () => number;
-  milliseconds: number;
-  longLines: number;
-  hardLinks: number;
-  notices: Set<string>;
-  isOver: boolean;
-};
+type Search = ReturnType<typeof newSearch>;
 
-function newSearch(pattern: Pattern, limit: number, programs: Programs | undefined, now: () => number): Search {
-  const required = pattern.required === undefined ? undefined : Buffer.from(pattern.required);
+function newSearch(pattern: Pattern, limit: number, programs: Programs | undefined, now: () => number) {
   return {
-    pattern,
-    programs,
-    required,
-    limit,
-    lines: [],
+    ...{ pattern, limit, programs, now },
+    required: pattern.required === undefined ? undefined : Buffer.from(pattern.required),
+    lines: [] as string[],
     bytes: 0,
-    files: new Set(),
-    now,
+    files: new Set<string>(),
     milliseconds: 0,
     longLines: 0,
     hardLinks: 0,
-    notices: new Set(),
+    notices: new Set<string>(),
     isOver: false,
   };
 }

@@ -5,38 +5,14 @@ import { spaceAtEnd } from "../../core/truncate.ts";
 /** Text around what is marked. */
 type Mark = { before: string; after: string };
 
-export type Block = {
-  /** Ends the block; what comes next begins another. */
-  next(): void;
-  heading(level: number): void;
-  text(text: string): void;
-  lineBreak(): void;
-  rule(): void;
-  /** Without a mark the element is shown plain. */
-  openMark(name: string, mark: Mark | undefined): void;
-  closeMark(name: string): void;
-  openList(isOrdered: boolean, first: number): void;
-  closeList(): void;
-  item(): void;
-  endItem(): void;
-  openQuote(): void;
-  closeQuote(): void;
-  openCode(language: string): void;
-  closeCode(): void;
-  openTable(): void;
-  closeTable(): void;
-  row(): void;
-  cell(): void;
-  isFull(): boolean;
-  end(): string;
-};
+export type Block = ReturnType<typeof blockBuilder>;
 
 /** Deeper ones are shown like the deepest. */
 const MAX_NESTING = 12;
 const MAX_CELLS = 50;
 
 /** Text beyond `maxLength` is dropped. */
-export function blockBuilder({ isPlain, maxLength }: { isPlain: boolean; maxLength: number }): Block {
+export function blockBuilder({ isPlain, maxLength }: { isPlain: boolean; maxLength: number }) {
   const lines: string[] = [];
   /** Pieces of the block that is being written. */
   let pieces: string[] = [];
@@ -53,12 +29,13 @@ export function blockBuilder({ isPlain, maxLength }: { isPlain: boolean; maxLeng
   let tables = 0;
 
   return {
+    /** Ends the block; what comes next begins another. */
     next,
-    heading(level) {
+    heading(level: number) {
       next();
       if (!isPlain) prefix = `${"#".repeat(level)} `;
     },
-    text(text) {
+    text(text: string) {
       const kept = text.slice(0, Math.max(0, maxLength - length));
       length += text.length;
       if (kept !== "") pieces.push(code === undefined ? kept.replace(/\s+/g, " ") : kept);
@@ -68,14 +45,15 @@ export function blockBuilder({ isPlain, maxLength }: { isPlain: boolean; maxLeng
       next();
       if (!isPlain) push("---");
     },
-    openMark(name, mark) {
+    /** Without a mark the element is shown plain. */
+    openMark(name: string, mark: Mark | undefined) {
       if (code === undefined && marks.length < MAX_NESTING) marks.push({ name, mark, start: pieces.length });
     },
-    closeMark(name) {
+    closeMark(name: string) {
       const index = marks.findLastIndex((each) => each.name === name);
       if (index !== -1) for (const open of marks.splice(index).reverse()) wrap(open);
     },
-    openList(isOrdered, first) {
+    openList(isOrdered: boolean, first: number) {
       next();
       if (lists.length < MAX_NESTING) lists.push({ isOrdered, number: first });
       else ignoredLists += 1;
@@ -99,7 +77,7 @@ export function blockBuilder({ isPlain, maxLength }: { isPlain: boolean; maxLeng
       next();
       quotes = Math.max(0, quotes - 1);
     },
-    openCode(language) {
+    openCode(language: string) {
       next();
       code ??= { language };
     },

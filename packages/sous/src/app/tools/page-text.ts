@@ -1,6 +1,6 @@
 /** A fetched page as bounded text for a model: decoded, and HTML as the Markdown of what a person would read. */
 
-import { ToolFailure } from "../../core/errors.ts";
+import { orUndefined, ToolFailure } from "../../core/errors.ts";
 import type { ToolResult } from "../../core/tool.ts";
 import { truncateUtf8 } from "../../core/truncate.ts";
 import { MAX_BYTES, type Page } from "./fetch-page.ts";
@@ -65,20 +65,12 @@ function typeOf(contentType: string): string {
 function decode({ url, contentType, body, isCut }: Page): string {
   const named = /charset=["']?([\w:.-]+)/.exec(contentType)?.[1];
   const inside = named ?? /<meta[^>]{1,200}charset=["']?([\w:.-]+)/i.exec(body.toString("latin1", 0, 2048))?.[1];
-  const decoder = decoderFor(inside ?? "utf-8");
+  const decoder = orUndefined(() => new TextDecoder(inside)) ?? new TextDecoder();
   if (decoder.encoding !== "utf-16le" && decoder.encoding !== "utf-16be" && body.subarray(0, 8000).includes(0)) {
     throw new ToolFailure(`${url.href} is a binary file of ${body.length} bytes and cannot be read as text.`);
   }
   // The last character of a page that was cut may be half.
   return decoder.decode(body, { stream: isCut });
-}
-
-function decoderFor(label: string): InstanceType<typeof TextDecoder> {
-  try {
-    return new TextDecoder(label);
-  } catch {
-    return new TextDecoder();
-  }
 }
 
 export type HtmlPage = { title: string; text: string };
@@ -88,15 +80,7 @@ const MAX_LENGTH = 400_000;
 
 const HEADINGS: ReadonlyMap<string, number> = new Map(Object.entries({ h1: 1, h2: 2, h3: 3, h4: 4, h5: 5, h6: 6 }));
 const MARKS: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    b: "**",
-    strong: "**",
-    em: "*",
-    i: "*",
-    code: "`",
-    kbd: "`",
-    samp: "`",
-  }),
+  Object.entries({ b: "**", strong: "**", em: "*", i: "*", code: "`", kbd: "`", samp: "`" }),
 );
 const BLOCKS = new Set(
   (

@@ -3,10 +3,10 @@
  * link is not followed, and the real path of the open file is checked, so that a link swapped in between has no effect.
  */
 
-import { constants, lstatSync, type Stats } from "node:fs";
+import { constants, type Dirent, lstatSync, type Stats } from "node:fs";
 import { type FileHandle, lstat, open, readdir, readlink, realpath } from "node:fs/promises";
 import { isAbsolute, relative, resolve, sep } from "node:path";
-import { ToolFailure } from "../../core/errors.ts";
+import { codeOf, ToolFailure } from "../../core/errors.ts";
 import { type FileGuard, type GuardPaths, guardOf } from "../../core/guarded-files.ts";
 
 export type Workspace = {
@@ -66,30 +66,22 @@ export async function locate(workspace: Workspace, path: string): Promise<Locate
 
 /** The entries of a folder, by name; `real` comes from `locate` or from a walk. */
 export async function readFolder(workspace: Workspace, real: string, path: string): Promise<FolderEntry[]> {
-  const handle = await openAt(real, path, "folder");
-  try {
-    const isNamed = await refuseIfElsewhere(workspace, handle, real, path);
-    // On a kernel that names open files, the folder that was checked is the one that is read.
-    const folder = isNamed ? `/proc/self/fd/${handle.fd}` : real;
-    const entries = await readdir(folder, { withFileTypes: true }).catch((error: unknown) =>
-      fail(error, path, "folder"),
-    );
-    if (!isNamed) await refuseIfElsewhere(workspace, handle, real, path);
-    return entries
-      .map((entry): FolderEntry => {
-        const kind = entry.isFile()
-          ? "file"
-          : entry.isDirectory()
-            ? "folder"
-            : entry.isSymbolicLink()
-              ? "link"
-              : "other";
-        return { name: entry.name, kind };
-      })
-      .sort((a, b) => (a.name < b.name ? -1 : 1));
-  } finally {
-    await handle.close();
-  }
+  await using handle = await openAt(real, path, "folder");
+  const isNamed = await refuseIfElsewhere(workspace, handle, real, path);
+  // On a kernel that names open files, the folder that was checked is the one that is read.
+  const folder = isNamed ? `/proc/self/fd/${handle.fd}` : real;
+  const listing = readdir(folder, { withFileTypes: true });
+  const entries = await listing.catch((error: unknown) => fail(error, path, "folder"));
+  if (!isNamed) await refuseIfElsewhere(workspace, handle, real, path);
+  return entries
+    .map((entry): FolderEntry => ({ name: entry.name, kind: kindOf(entry) }))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+function kindOf(entry: Dirent): FolderEntry["kind"] {
+  if (entry.isFile()) return "file";
+  if (entry.isDirectory()) return "folder";
+  return entry.isSymbolicLink() ? "link" : "other";
 }
 
 /** The name of a real path for people and models: below the top, with forward slashes. */
@@ -188,9 +180,8 @@ export function outside(path: string): ToolFailure {
 }
 
 function fail(error: unknown, path: string, kind: Kind): never {
-  const code = error instanceof Error && "code" in error ? error.code : undefined;
   const found = kind === "file" ? "Use glob to find its name." : "Use list_files on its parent to see the names.";
-  switch (code) {
+  switch (codeOf(error)) {
     case "ENOENT":
       throw new ToolFailure(`No ${kind} at ${path}. ${found}`);
     case "ENOTDIR":

@@ -1,5 +1,6 @@
 /** One started agent: its process, the handshake, and which of its sessions a message is for. */
 
+import { addAbortListener } from "node:events";
 import type { Clock } from "../../core/clock.ts";
 import { ignore, ModelError, messageOf, UserError } from "../../core/errors.ts";
 import type { Programs } from "../../core/process.ts";
@@ -135,25 +136,20 @@ export async function startAgent(start: AgentStart, signal?: AbortSignal): Promi
   signal?.throwIfAborted();
   const begun = clock.monotonic();
   const connection = new AgentConnection({ serverName: server.name, program: await startProgram(start), clock });
-  const stop = (): void => void connection.close();
-  signal?.addEventListener("abort", stop, { once: true });
+  using _stop = signal && addAbortListener(signal, () => void connection.close());
   try {
     signal?.throwIfAborted();
     const answer = await connection.request("initialize", greeting(start.lent), deadlines.startMs);
     const { data } = initializeResult.safeParse(answer);
     if (data === undefined) throw new ModelError("unknown", `The agent server ${server.name} gave no valid handshake`);
     if (data.protocolVersion !== PROTOCOL_VERSION) {
-      throw new ModelError(
-        "unknown",
-        `The agent server ${server.name} speaks version ${data.protocolVersion} of the protocol, not ${PROTOCOL_VERSION}: update one of the two`,
-      );
+      const words = `speaks version ${data.protocolVersion} of the protocol, not ${PROTOCOL_VERSION}: update one of the two`;
+      throw new ModelError("unknown", `The agent server ${server.name} ${words}`);
     }
     return new StartedAgent(start, connection, data, clock.monotonic() - begun);
   } catch (error) {
     await connection.close();
     throw error instanceof AgentError ? refusedBy(server.name, "initialize", error) : error;
-  } finally {
-    signal?.removeEventListener("abort", stop);
   }
 }
 
@@ -197,11 +193,9 @@ const AUTH_REQUIRED = -32000;
 
 export function refusedBy(serverName: string, method: string, error: AgentError): ModelError {
   const isAuth = error.code === AUTH_REQUIRED || /\bauth/i.test(error.message);
-  return new ModelError(
-    isAuth ? "auth" : "unknown",
-    `The agent server ${serverName} refused ${method}: ${error.message}${isAuth ? ". Sign in with its own program first" : ""}`,
-    { cause: error },
-  );
+  const advice = isAuth ? ". Sign in with its own program first" : "";
+  const words = `The agent server ${serverName} refused ${method}: ${error.message}${advice}`;
+  return new ModelError(isAuth ? "auth" : "unknown", words, { cause: error });
 }
 
 export function unknownShape({ server }: StartedAgent, method: string): ModelError {

@@ -33,7 +33,7 @@ export function modeRequest(serverName: string, state: SessionSettings, mode: st
   const option = optionOf(state, "mode");
   if (option?.options.some(({ value }) => value === mode)) return optionRequest(option, mode);
   const offered = [...modes.map(({ id }) => id), ...(option?.options.map(({ value }) => value) ?? [])];
-  throw notOffered({ serverName, what: "mode", asked: mode, offered });
+  throw notOffered(serverName, "mode", mode, offered);
 }
 
 /** A model is an option of the session; the former list `models` of some agents cannot be chosen from any more. */
@@ -41,12 +41,7 @@ export function modelRequest(serverName: string, state: SessionSettings, model: 
   const option = optionOf(state, "model");
   const found = option?.options.find(({ value, name }) => value === model || name === model);
   if (option !== undefined && found !== undefined) return optionRequest(option, found.value);
-  throw notOffered({
-    serverName,
-    what: "model",
-    asked: model,
-    offered: option?.options.map(({ value }) => value) ?? [],
-  });
+  throw notOffered(serverName, "model", model, option?.options.map(({ value }) => value) ?? []);
 }
 
 /** The mode that a session is in, if it says so. */
@@ -64,9 +59,7 @@ function optionRequest(option: ConfigOption, value: string): ChoiceRequest {
 
 const MAX_LISTED = 12;
 
-type Missing = { serverName: string; what: "mode" | "model"; asked: string; offered: readonly string[] };
-
-function notOffered({ serverName, what, asked, offered }: Missing): UserError {
+function notOffered(serverName: string, what: "mode" | "model", asked: string, offered: readonly string[]): UserError {
   const listed = offered.slice(0, MAX_LISTED).map((each) => JSON.stringify(each.slice(0, 60)));
   const has = listed.length === 0 ? `offers no choice of ${what}` : `offers: ${listed.join(", ")}`;
   return new UserError(`The agent server ${serverName} has no ${what} ${JSON.stringify(asked)}; it ${has}`);

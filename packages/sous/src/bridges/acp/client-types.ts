@@ -22,14 +22,6 @@ export type AcpServer = {
   readonly maxCostUsd?: number | undefined;
 };
 
-export type Server = AcpServer & {
-  readonly name: string;
-  readonly args: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-  readonly timeoutMs: number;
-  readonly maxCostUsd: number | undefined;
-};
-
 const DEFAULT_TIMEOUT_MS = 30 * 60_000;
 
 /** Throws a `UserError` for one that cannot be started. */
@@ -37,13 +29,15 @@ export function checkedServers(servers: Readonly<Record<string, AcpServer>>): Se
   return Object.entries(servers).map(([name, server]) => checked(name, server));
 }
 
-function checked(name: string, given: AcpServer): Server {
+/** One that was checked, with its defaults. */
+export type Server = ReturnType<typeof checked>;
+
+function checked(name: string, given: AcpServer) {
   if (typeof given.command !== "string" || given.command.trim() === "") {
     throw new UserError(`The agent server ${name} has no command: give the program that starts it`);
   }
-  const { timeoutMs = DEFAULT_TIMEOUT_MS } = given;
+  const { args = [], env = {}, timeoutMs = DEFAULT_TIMEOUT_MS, maxCostUsd } = given;
   if (!(timeoutMs > 0)) throw new UserError(`The timeout of the agent server ${name} must be greater than 0`);
-  const { args = [], env = {}, maxCostUsd } = given;
   return { ...given, name, args, env, timeoutMs, maxCostUsd };
 }
 

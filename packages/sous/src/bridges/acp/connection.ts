@@ -132,7 +132,7 @@ export class AgentConnection {
 
   /** Ends the agent and everything it has started. Never rejects. */
   async close(): Promise<void> {
-    this.#death ??= new ModelError("unknown", `The agent server ${this.serverName} was closed`);
+    this.#death ??= this.#error("was closed");
     await this.#program.close().catch(ignore);
     await this.closed;
   }
@@ -222,27 +222,24 @@ export class AgentConnection {
   }
 
   #late(method: string, deadlineMs: number): ModelError {
-    return new ModelError(
-      "unknown",
-      `The agent server ${this.serverName} did not answer ${method} within ${deadlineMs / 1000} seconds${this.#hints()}. Check that it can be used by itself`,
-    );
+    const words = `did not answer ${method} within ${deadlineMs / 1000} seconds${this.#hints()}`;
+    return this.#error(`${words}. Check that it can be used by itself`);
   }
 
   #deathOf(result: ProgramResult | undefined): ModelError {
-    if (this.#isDeaf && result?.stopped !== undefined) {
-      const words = `The agent server ${this.serverName} no longer reads its input, and was ended${this.#hints()}`;
-      return new ModelError("unknown", words);
-    }
+    if (this.#isDeaf && result?.stopped !== undefined)
+      return this.#error(`no longer reads its input, and was ended${this.#hints()}`);
     const how =
       result === undefined
         ? ""
         : result.exitCode === null
           ? ` by ${result.endedBy ?? "a signal"}`
           : ` with exit code ${result.exitCode}`;
-    return new ModelError(
-      "unknown",
-      `The agent server ${this.serverName} ended${how}${this.#hints()}. Run sous acp check to see whether it starts`,
-    );
+    return this.#error(`ended${how}${this.#hints()}. Run sous acp check to see whether it starts`);
+  }
+
+  #error(words: string): ModelError {
+    return new ModelError("unknown", `The agent server ${this.serverName} ${words}`);
   }
 
   /** Possible explanations: the last line of its standard error, and lines that could not be read. */

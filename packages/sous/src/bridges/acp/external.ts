@@ -1,5 +1,6 @@
 /** Sessions for the runtime: each has a process of its own. */
 
+import { addAbortListener } from "node:events";
 import { UserError } from "../../core/errors.ts";
 import {
   type ExternalHost,
@@ -25,8 +26,7 @@ export async function openExternal(
   // The depth and the rest of the budget are variables of the process, so no two runs can share one.
   const environment = { [WITHIN_VARIABLE]: encodeWithin(allowance), ...(trace && traceVariables(trace)) };
   const agent = await startAgent({ ...ground, server, cwd, environment, lent: lentBy(host) }, signal);
-  const stop = (): void => void agent.close();
-  signal.addEventListener("abort", stop, { once: true });
+  using _stop = addAbortListener(signal, () => void agent.close());
   try {
     signal.throwIfAborted();
     checkAgentId(agent, agentId);
@@ -37,8 +37,6 @@ export async function openExternal(
     await agent.close();
     signal.throwIfAborted();
     throw error;
-  } finally {
-    signal.removeEventListener("abort", stop);
   }
 }
 

@@ -77,51 +77,6 @@ const CUT = /… \[\d+ more bytes\]$/;
 /** These read a file before they create it, and do not understand that there is none: for them it is empty. */
 const READS_BEFORE_IT_CREATES: ReadonlySet<string> = new Set(["gemini-cli"]);
 
-export class LentTools {
-  readonly #callTool: CallTool;
-  readonly #terminals: LentTerminals;
-  readonly #readsBeforeItCreates: boolean;
-
-  constructor(callTool: CallTool, clock: Clock, agentName = "") {
-    this.#callTool = callTool;
-    this.#readsBeforeItCreates = READS_BEFORE_IT_CREATES.has(agentName);
-    this.#terminals = new LentTerminals(callTool, clock);
-  }
-
-  async request(method: string, params: unknown): Promise<unknown> {
-    switch (method) {
-      case "fs/read_text_file":
-        return await readLentFile(parsed(readRequest, params), this.#callTool, this.#readsBeforeItCreates);
-      case "fs/write_text_file":
-        return await writeLentFile(parsed(writeRequest, params), this.#callTool);
-      case "terminal/create":
-        return await this.#terminals.create(parsed(terminalStart, params));
-      case "terminal/output":
-        return await this.#terminals.output(parsed(terminalRequest, params).terminalId);
-      case "terminal/wait_for_exit":
-        return await this.#terminals.waitForExit(parsed(terminalRequest, params).terminalId);
-      case "terminal/kill":
-        return await this.#terminals.kill(parsed(terminalRequest, params).terminalId);
-      case "terminal/release":
-        return await this.#terminals.release(parsed(terminalRequest, params).terminalId);
-      default:
-        throw new Refusal(METHOD_NOT_FOUND, "Method not found");
-    }
-  }
-
-  /** Stops the commands that still run. */
-  async close(): Promise<void> {
-    await this.#terminals.close();
-  }
-}
-
-/** Throws what the agent is told when its request has a wrong shape. */
-export function parsed<Schema extends z.ZodType>(schema: Schema, params: unknown): z.output<Schema> {
-  const { data, success } = schema.safeParse(params);
-  if (!success) throw new Refusal(INVALID_PARAMS, "The request has a wrong shape");
-  return data;
-}
-
 type TerminalStart = z.output<typeof terminalStart>;
 
 type ExitStatus = { exitCode: number | null; signal: string | null };
@@ -140,20 +95,54 @@ const MAX_OUTPUT_BYTES = 64 * 1024;
 const FIRST_WAIT_MS = 50;
 const MAX_WAIT_MS = 5000;
 
-/** Commands of the run's own `terminal`, started in the background. */
-class LentTerminals {
+/** A terminal is a command of the run's own `terminal`, started in the background. */
+export class LentTools {
   readonly #callTool: CallTool;
   readonly #clock: Clock;
+  readonly #readsBeforeItCreates: boolean;
   readonly #terminals = new Map<string, LentTerminal>();
   #started = 0;
   #isClosed = false;
 
-  constructor(callTool: CallTool, clock: Clock) {
+  constructor(callTool: CallTool, clock: Clock, agentName = "") {
     this.#callTool = callTool;
     this.#clock = clock;
+    this.#readsBeforeItCreates = READS_BEFORE_IT_CREATES.has(agentName);
   }
 
-  async create(start: TerminalStart): Promise<{ terminalId: string }> {
+  async request(method: string, params: unknown): Promise<unknown> {
+    switch (method) {
+      case "fs/read_text_file":
+        return await readLentFile(parsed(readRequest, params), this.#callTool, this.#readsBeforeItCreates);
+      case "fs/write_text_file":
+        return await writeLentFile(parsed(writeRequest, params), this.#callTool);
+      case "terminal/create":
+        return await this.#create(parsed(terminalStart, params));
+      case "terminal/output":
+        return await this.#output(this.#find(params));
+      case "terminal/wait_for_exit":
+        return await this.#waitForExit(this.#find(params));
+      case "terminal/kill":
+        // Its output stays until it is released.
+        await this.#stop(this.#find(params));
+        return {};
+      case "terminal/release":
+        await this.#stop(this.#find(params));
+        this.#terminals.delete(parsed(terminalRequest, params).terminalId);
+        return {};
+      default:
+        throw new Refusal(METHOD_NOT_FOUND, "Method not found");
+    }
+  }
+
+  /** Stops the commands that still run. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    await Promise.all([...this.#terminals.values()].map((terminal) => this.#stop(terminal).catch(() => {})));
+    this.#terminals.clear();
+  }
+
+  async #create(start: TerminalStart): Promise<{ terminalId: string }> {
     if (this.#terminals.size >= MAX_TERMINALS) {
       throw new Refusal(INVALID_PARAMS, `${MAX_TERMINALS} terminals are open already: release one of them first`);
     }
@@ -176,15 +165,13 @@ class LentTerminals {
     return { terminalId };
   }
 
-  async output(terminalId: string): Promise<{ output: string; truncated: boolean; exitStatus: ExitStatus | null }> {
-    const terminal = this.#find(terminalId);
+  async #output(terminal: LentTerminal) {
     await this.#look(terminal);
     const { text, truncated } = truncateUtf8Start(terminal.output, terminal.byteLimit);
     return { output: text, truncated, exitStatus: terminal.exitStatus ?? null };
   }
 
-  async waitForExit(terminalId: string): Promise<ExitStatus> {
-    const terminal = this.#find(terminalId);
+  async #waitForExit(terminal: LentTerminal): Promise<ExitStatus> {
     for (let wait = FIRST_WAIT_MS; ; wait = Math.min(2 * wait, MAX_WAIT_MS)) {
       await this.#look(terminal);
       if (terminal.exitStatus !== undefined) return terminal.exitStatus;
@@ -192,27 +179,8 @@ class LentTerminals {
     }
   }
 
-  /** Its output stays until it is released. */
-  async kill(terminalId: string): Promise<object> {
-    await this.#stop(this.#find(terminalId));
-    return {};
-  }
-
-  async release(terminalId: string): Promise<object> {
-    await this.#stop(this.#find(terminalId));
-    this.#terminals.delete(terminalId);
-    return {};
-  }
-
-  /** Stops everything that still runs. */
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    await Promise.all([...this.#terminals.values()].map((terminal) => this.#stop(terminal).catch(() => {})));
-    this.#terminals.clear();
-  }
-
-  #find(terminalId: string): LentTerminal {
-    const found = this.#terminals.get(terminalId);
+  #find(params: unknown): LentTerminal {
+    const found = this.#terminals.get(parsed(terminalRequest, params).terminalId);
     if (found === undefined) throw new Refusal(INVALID_PARAMS, "There is no terminal with this id in this session");
     return found;
   }
@@ -243,6 +211,13 @@ class LentTerminals {
     };
     terminal.commandId = undefined;
   }
+}
+
+/** Throws what the agent is told when its request has a wrong shape. */
+export function parsed<Schema extends z.ZodType>(schema: Schema, params: unknown): z.output<Schema> {
+  const { data, success } = schema.safeParse(params);
+  if (!success) throw new Refusal(INVALID_PARAMS, "The request has a wrong shape");
+  return data;
 }
 
 /** The first line of the tool's answer says whether the command runs; `[no output]` stands for none. */

@@ -1,5 +1,6 @@
 /** A session for code: its prompts are answered with a text, or with the pieces as they come. */
 
+import { addAbortListener } from "node:events";
 import { ignore, ModelError } from "../../core/errors.ts";
 import type { ExternalAction, ExternalAnswer, ExternalCall } from "../../core/external-agent.ts";
 import type { Usage } from "../../core/usage.ts";
@@ -84,7 +85,7 @@ export class LibrarySession {
     let isLate = false;
     const stop = new AbortController();
     signal?.throwIfAborted();
-    using _link = abortWith(signal, stop);
+    using _link = signal && addAbortListener(signal, () => stop.abort(signal.reason));
     using _timer = clock.timer(server.timeoutMs, () => {
       isLate = true;
       stop.abort();
@@ -95,7 +96,10 @@ export class LibrarySession {
         onPiece(piece);
       };
       const { stop: ending, usage, costUsd } = await this.#session.prompt(text, stop.signal);
-      if (isLate) throw timedOut(server.name, server.timeoutMs);
+      if (isLate) {
+        const words = `did not end its turn within ${server.timeoutMs / 1000} seconds, its time limit, and was cancelled`;
+        throw new ModelError("unknown", `The agent server ${server.name} ${words}`, { afterOutput: true });
+      }
       const content = texts.join("");
       return { content, agentId: name, serverName: server.name, sessionId: this.id, stop: ending, usage, costUsd };
     } finally {
@@ -116,14 +120,6 @@ export class LibrarySession {
   }
 }
 
-/** Aborts `stop` with `signal`, until it is disposed: nothing stays on the caller's signal. */
-function abortWith(signal: AbortSignal | undefined, stop: AbortController): Disposable {
-  const cancel = (): void => stop.abort(signal?.reason);
-  signal?.addEventListener("abort", cancel, { once: true });
-  if (signal?.aborted) cancel();
-  return { [Symbol.dispose]: () => signal?.removeEventListener("abort", cancel) };
-}
-
 type PieceSink = { onPiece(piece: AcpPiece): void };
 
 async function decide(policy: AcpPermissionPolicy, question: AcpQuestion): Promise<boolean> {
@@ -131,20 +127,12 @@ async function decide(policy: AcpPermissionPolicy, question: AcpQuestion): Promi
   return (await policy(question)) === true;
 }
 
-function timedOut(serverName: string, milliseconds: number): ModelError {
-  return new ModelError(
-    "unknown",
-    `The agent server ${serverName} did not end its turn within ${milliseconds / 1000} seconds, its time limit, and was cancelled`,
-    { afterOutput: true },
-  );
-}
-
 type Work = (onPiece: (piece: AcpPiece) => void, signal: AbortSignal) => Promise<AcpResult>;
 
 /** A reader that stops early cancels the prompt. The size of what one prompt can send is bounded, so what a slow reader has not read yet is, too. */
 export async function* iteratePieces(work: Work, signal: AbortSignal | undefined): AsyncGenerator<AcpPiece, void> {
   const stop = new AbortController();
-  using _link = abortWith(signal, stop);
+  using _link = signal && addAbortListener(signal, () => stop.abort(signal.reason));
   const waiting: AcpPiece[] = [];
   let wake: () => void = ignore;
   let isOver = false;
@@ -162,10 +150,11 @@ export async function* iteratePieces(work: Work, signal: AbortSignal | undefined
       const piece = waiting.shift();
       if (piece !== undefined) yield piece;
       else if (isOver) break;
-      else
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
+      else {
+        const { promise, resolve } = Promise.withResolvers<void>();
+        wake = resolve;
+        await promise;
+      }
     }
     yield { type: "result", result: await result };
   } finally {

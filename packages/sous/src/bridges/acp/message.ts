@@ -3,6 +3,8 @@
  * answered: agents print banners and warnings, and an answer to them would be read as an answer to something else.
  */
 
+import { isRecord } from "../../core/schema.ts";
+
 export type RequestId = string | number | null;
 
 export type RpcError = { readonly code: number; readonly message: string };
@@ -21,8 +23,8 @@ const MAX_ERROR = 500;
 export function parseMessage(line: string): RpcMessage | undefined {
   if (!line.trimStart().startsWith("{")) return undefined;
   const value = parsed(line);
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
-  const { jsonrpc, id, method, params, result, error } = value as Record<string, unknown>;
+  if (!isRecord(value)) return undefined;
+  const { jsonrpc, id, method, params, result, error } = value;
   if (jsonrpc !== "2.0") return undefined;
   if (method !== undefined) {
     if (typeof method !== "string" || method.length > MAX_NAME) return undefined;
@@ -40,7 +42,7 @@ function isRequestId(id: unknown): id is RequestId {
 }
 
 function readError(error: unknown): RpcError {
-  const { code, message, data } = typeof error === "object" ? { ...(error as Record<string, unknown>) } : {};
+  const { code, message, data } = isRecord(error) ? error : {};
   const said = typeof message === "string" ? message : "an error without a text";
   // Most agents say only "Internal error" in the message, and what happened beside it.
   const details = detailsOf(data);
@@ -52,8 +54,7 @@ function readError(error: unknown): RpcError {
 
 function detailsOf(data: unknown): string {
   if (typeof data === "string") return data;
-  if (typeof data !== "object" || data === null) return "";
-  const { details, message } = data as Record<string, unknown>;
+  const { details, message } = isRecord(data) ? data : {};
   return typeof details === "string" ? details : typeof message === "string" ? message : "";
 }
 

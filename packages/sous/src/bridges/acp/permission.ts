@@ -108,13 +108,11 @@ function contentOf(path: string, data: ToolCallData, fields: Fields): string {
   if (data.kind === "delete") return "[the agent deletes this file]";
   const diffs = (data.content ?? []).flatMap((each) => (each.type === "diff" && each.path === path ? [each] : []));
   const said =
-    diffs.length > 0 ? diffs.map(changeOf).join("\n") : [fields.content, fields.diff, fields.patch].find(isText);
+    diffs.length > 0
+      ? diffs.map(changeOf).join("\n")
+      : [fields.content, fields.diff, fields.patch].find((each) => typeof each === "string");
   const { text, truncated } = truncateUtf8(said ?? "[the agent does not say what it writes]", MAX_SHOWN_BYTES);
   return truncated ? `${text}… [cut]` : text;
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === "string";
 }
 
 function changeOf({ oldText, newText }: { oldText?: string | undefined; newText: string }): string {

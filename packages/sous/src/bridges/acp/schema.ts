@@ -22,12 +22,12 @@ function listOf<Schema extends z.ZodType>(schema: Schema) {
   return z
     .array(z.unknown())
     .catch([])
-    .transform((items) => items.slice(0, MAX_ITEMS).flatMap((item): z.output<Schema>[] => valid(schema, item)));
-}
-
-function valid<Schema extends z.ZodType>(schema: Schema, item: unknown): z.output<Schema>[] {
-  const found = schema.safeParse(item);
-  return found.success ? [found.data] : [];
+    .transform((items) =>
+      items.slice(0, MAX_ITEMS).flatMap((item): z.output<Schema>[] => {
+        const found = schema.safeParse(item);
+        return found.success ? [found.data] : [];
+      }),
+    );
 }
 
 /** True for a capability that is there: an object, also an empty one, or true. */

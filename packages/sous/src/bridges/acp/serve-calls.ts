@@ -5,6 +5,7 @@ import type { ToolCallContent, ToolCallLocation, ToolKind } from "@agentclientpr
 import { plainText } from "../../core/clean-text.ts";
 import type { RunIdentity } from "../../core/event.ts";
 import { readMcpName } from "../../core/mcp-names.ts";
+import { isRecord } from "../../core/schema.ts";
 import { askedLabels } from "../../core/spawn.ts";
 import { truncateUtf8 } from "../../core/truncate.ts";
 import { toolRow } from "../../core/words/tools.ts";
@@ -59,16 +60,16 @@ function toolWords(toolName: string): string {
 const TELLING = ["pattern", "path", "command", "url", "label", "task", "task_prompt", "query"];
 
 function aboutInput(input: unknown): string {
-  const name = TELLING.find((each) => textField(input, each) !== undefined);
-  return name === undefined ? "" : (textField(input, name) ?? "");
+  const texts = TELLING.map((name) => textField(input, name));
+  return texts.find((text) => text !== undefined) ?? "";
 }
 
 /** The file or folder that a call is about, and its line where the call names one. */
 export function locationsOf(input: unknown, cwd: string): ToolCallLocation[] {
   const path = textField(input, "path");
   if (path === undefined) return [];
-  const line = numberField(input, "offset");
-  return [{ path: isAbsolute(path) ? path : join(cwd, path), ...(line === undefined ? {} : { line }) }];
+  const line = fieldOf(input, "offset");
+  return [{ path: isAbsolute(path) ? path : join(cwd, path), ...(typeof line === "number" && { line }) }];
 }
 
 /** The change that a call would make to a file; undefined for other calls, and for one that is too large to show. */
@@ -111,12 +112,6 @@ function textField(input: unknown, name: string): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
-function numberField(input: unknown, name: string): number | undefined {
-  const value = fieldOf(input, name);
-  return typeof value === "number" ? value : undefined;
-}
-
 function fieldOf(input: unknown, name: string): unknown {
-  if (typeof input !== "object" || input === null) return undefined;
-  return new Map<string, unknown>(Object.entries(input)).get(name);
+  return isRecord(input) && Object.hasOwn(input, name) ? input[name] : undefined;
 }

@@ -1,5 +1,6 @@
 /** The sessions of one client: which of them a message is for, one prompt at a time, cancel, the answers. */
 
+import { addAbortListener } from "node:events";
 import {
   type AgentContext,
   type ContentBlock,
@@ -33,8 +34,6 @@ type Place = {
   readonly additionalDirectories?: readonly string[] | undefined;
 };
 
-type SessionsOptions = { readonly agent: ServedAgent; readonly clock: Clock };
-
 /** Codes of JSON-RPC and of the protocol. */
 const WRONG_REQUEST = -32602;
 const FAILED = -32603;
@@ -42,14 +41,16 @@ const UNKNOWN_SESSION = -32002;
 
 export class ServedSessions {
   takesNotices = false;
-  readonly #options: SessionsOptions;
+  readonly #agent: ServedAgent;
+  readonly #clock: Clock;
   readonly #open = new Map<string, OpenSession>();
   /** Stored sessions that are being opened. */
   readonly #opening = new Set<string>();
   #isClosed = false;
 
-  constructor(options: SessionsOptions) {
-    this.#options = options;
+  constructor({ agent, clock }: { readonly agent: ServedAgent; readonly clock: Clock }) {
+    this.#agent = agent;
+    this.#clock = clock;
   }
 
   async create(place: Place, client: AgentContext) {
@@ -60,9 +61,8 @@ export class ServedSessions {
   async continue(given: Place & { sessionId: string }, client: AgentContext, isReplayed: boolean) {
     const { sessionId } = given;
     const open = this.#open.get(sessionId);
-    if (open?.prompt !== undefined)
-      throw new RequestError(WRONG_REQUEST, `The session ${sessionId} is at work: cancel it first`);
-    if (this.#opening.has(sessionId)) throw new RequestError(WRONG_REQUEST, `The session ${sessionId} is being opened`);
+    if (open?.prompt !== undefined) throw wrongRequest(`The session ${sessionId} is at work: cancel it first`);
+    if (this.#opening.has(sessionId)) throw wrongRequest(`The session ${sessionId} is being opened`);
     this.#opening.add(sessionId);
     try {
       if (open !== undefined) await this.close(sessionId);
@@ -74,17 +74,13 @@ export class ServedSessions {
   }
 
   async #opened(place: Place, client: AgentContext, sessionId: string | undefined, isReplayed: boolean) {
-    const { agent, clock } = this.#options;
     let id = sessionId;
-    const view = new SessionView(
-      this.#clientFor(client, () => id ?? ""),
-      place.cwd,
-      clock,
-    );
+    const sessionClient = this.#clientFor(client, () => id ?? "");
+    const view = new SessionView(sessionClient, place.cwd, this.#clock);
     const { servers: mcpServers, problems } = editorServers(place.mcpServers ?? []);
     const ignored = [...problems, ...ignoredIn(place)];
     const opening = { cwd: place.cwd, sessionId, isReplayed, mcpServers, ignored };
-    const session = await agent.open(opening, view).catch(refuse);
+    const session = await this.#agent.open(opening, view).catch(refuse);
     id = session.id;
     await view.drain();
     if (this.#isClosed) await session.close();
@@ -106,23 +102,18 @@ export class ServedSessions {
   }
 
   async list({ cwd, cursor }: { cwd?: string | null | undefined; cursor?: string | null | undefined }) {
-    const { agent } = this.#options;
-    const found = await agent.list(cwd ?? undefined, cursor ?? undefined).catch(refuse);
-    return {
-      sessions: [...found.sessions],
-      ...(found.nextCursor === undefined ? {} : { nextCursor: found.nextCursor }),
-    };
+    const { sessions, nextCursor } = await this.#agent.list(cwd ?? undefined, cursor ?? undefined).catch(refuse);
+    return { sessions: [...sessions], ...(nextCursor === undefined ? {} : { nextCursor }) };
   }
 
   /** One prompt at a time. It is always answered, also when it is cancelled before its run has begun. */
   async prompt({ sessionId, prompt: blocks, _meta }: PromptRequest, signal: AbortSignal): Promise<PromptResponse> {
     const open = this.#find(sessionId);
     if (open.prompt !== undefined)
-      throw new RequestError(WRONG_REQUEST, "This session is at work: wait for its answer, or cancel it first");
+      throw wrongRequest("This session is at work: wait for its answer, or cancel it first");
     const prompt = new AbortController();
     open.prompt = prompt;
-    const cancel = (): void => prompt.abort();
-    signal.addEventListener("abort", cancel, { once: true });
+    using _cancel = addAbortListener(signal, () => prompt.abort());
     try {
       const text = promptText(blocks);
       open.view.showNotices();
@@ -135,7 +126,6 @@ export class ServedSessions {
       if (prompt.signal.aborted) return { stopReason: "cancelled", ...billOf(open.view) };
       return refuse(error);
     } finally {
-      signal.removeEventListener("abort", cancel);
       await open.view.drain();
       open.prompt = undefined;
     }
@@ -175,16 +165,10 @@ export class ServedSessions {
     } else if (given.configId === modelOptionId) {
       this.#checkKnown(value, models.all, "model");
       if (prompt !== undefined)
-        throw new RequestError(
-          WRONG_REQUEST,
-          "The model can be changed when the session is not at work: cancel it first",
-        );
+        throw wrongRequest("The model can be changed when the session is not at work: cancel it first");
       await session.setModel(value).catch(refuse);
     } else {
-      throw new RequestError(
-        WRONG_REQUEST,
-        `Unknown option ${given.configId}: there are ${modeOptionId} and ${modelOptionId}`,
-      );
+      throw wrongRequest(`Unknown option ${given.configId}: there are ${modeOptionId} and ${modelOptionId}`);
     }
     return { configOptions: configOptions(session.state) };
   }
@@ -206,17 +190,19 @@ export class ServedSessions {
   #find(sessionId: string): OpenSession {
     const open = this.#open.get(sessionId);
     if (open !== undefined) return open;
-    throw new RequestError(
-      UNKNOWN_SESSION,
-      `The session ${sessionId} is not open: session/new makes one, session/load opens one`,
-    );
+    const message = `The session ${sessionId} is not open: session/new makes one, session/load opens one`;
+    throw new RequestError(UNKNOWN_SESSION, message);
   }
 
   #checkKnown(id: string, known: readonly { id: string }[], what: string): void {
     if (known.some((each) => each.id === id)) return;
     const names = known.map((each) => each.id).join(", ");
-    throw new RequestError(WRONG_REQUEST, `Unknown ${what} ${id}: it can be ${names || "none"}`);
+    throw wrongRequest(`Unknown ${what} ${id}: it can be ${names || "none"}`);
   }
+}
+
+function wrongRequest(message: string): RequestError {
+  return new RequestError(WRONG_REQUEST, message);
 }
 
 /** As an error of the protocol: the client shows the sentence. */

@@ -1,5 +1,6 @@
 /** sous as an agent of the Agent Client Protocol, for one client. What a session does is behind `ServedAgent`. */
 
+import { addAbortListener } from "node:events";
 import {
   type AnyMessage,
   agent,
@@ -46,11 +47,8 @@ export async function serveAcp(options: ServeOptions): Promise<void> {
     // Behind the prompt: a cancel that comes right after it must find it.
     .onNotification(methods.agent.session.cancel, ({ params }) => sessions.cancel(params.sessionId));
   const connection = app.connect(lineStream(options));
-  const stop = (): void => connection.close();
-  options.signal.addEventListener("abort", stop, { once: true });
-  if (options.signal.aborted) stop();
+  using _stop = addAbortListener(options.signal, () => connection.close());
   await connection.closed;
-  options.signal.removeEventListener("abort", stop);
   await sessions.closeAll();
 }
 

@@ -1,5 +1,6 @@
 /** One prompt that an agent works on: until it answers, is silent for too long, or does not stop when it is cancelled. */
 
+import { addAbortListener } from "node:events";
 import { ignore, ModelError } from "../../core/errors.ts";
 import type { ExternalAnswer } from "../../core/external-agent.ts";
 import type { Activity } from "./activity.ts";
@@ -51,9 +52,9 @@ export class Turn {
     const asked = connection.ask("session/prompt", { sessionId: this.#sessionId, prompt, ...meta });
     const result = Promise.withResolvers<unknown>();
     asked.then(result.resolve, result.reject);
-    const giveUp = (error: ModelError): void => {
+    const giveUp = (why: string): void => {
       onGivenUp(asked);
-      result.reject(error);
+      result.reject(new ModelError("unknown", `The agent server ${server.name} ${why}`, { afterOutput: true }));
     };
     let silence: Disposable | undefined;
     const listen = (): void => {
@@ -61,42 +62,25 @@ export class Turn {
       silence = clock.timer(deadlines.silenceMs, () => {
         // It waits for our answer, perhaps for a person: that is no silence of the agent.
         if (connection.isWaitedFor) listen();
-        else giveUp(silent(server.name, deadlines.silenceMs));
+        else giveUp(`sent nothing for ${deadlines.silenceMs / 1000} seconds, and was stopped`);
       });
     };
     let grace: Disposable | undefined;
     this.#startGrace = () => {
-      grace = clock.timer(deadlines.graceMs, () => giveUp(unstopped(server.name, deadlines.graceMs)));
+      const why = `did not stop within ${deadlines.graceMs / 1000} seconds after it was cancelled, and was ended`;
+      grace = clock.timer(deadlines.graceMs, () => giveUp(why));
     };
-    const cancel = (): void => this.cancel();
     using _watching = connection.onMessage(listen);
     listen();
-    signal.addEventListener("abort", cancel, { once: true });
+    using _cancel = addAbortListener(signal, () => this.cancel());
     try {
       return await result.promise;
     } finally {
-      signal.removeEventListener("abort", cancel);
       this.#startGrace = ignore;
       silence?.[Symbol.dispose]();
       grace?.[Symbol.dispose]();
     }
   }
-}
-
-function silent(serverName: string, milliseconds: number): ModelError {
-  return new ModelError(
-    "unknown",
-    `The agent server ${serverName} sent nothing for ${milliseconds / 1000} seconds, and was stopped`,
-    { afterOutput: true },
-  );
-}
-
-function unstopped(serverName: string, milliseconds: number): ModelError {
-  return new ModelError(
-    "unknown",
-    `The agent server ${serverName} did not stop within ${milliseconds / 1000} seconds after it was cancelled, and was ended`,
-    { afterOutput: true },
-  );
 }
 
 /** Reasons that are not known count as done: the agent has ended its turn. */

@@ -2,7 +2,7 @@
 
 import { pathToFileURL } from "node:url";
 import type { Client, Progress } from "@modelcontextprotocol/client";
-import type { Clock } from "../../core/clock.ts";
+import { type Clock, untilSignal } from "../../core/clock.ts";
 import type { McpServer } from "../../core/configuration.ts";
 import { ignore, messageOf, ToolFailure } from "../../core/errors.ts";
 import { isRecord } from "../../core/schema.ts";
@@ -31,20 +31,11 @@ export class ConnectionLost extends ToolFailure {
 export class McpConnection {
   readonly listed: ReadDefinitions;
   readonly handshakeMs: number;
-  readonly #server: McpServer;
-  readonly #ground: McpGround;
-  readonly #client: Client;
-  readonly #way: Way;
-  /** Resolves when nothing can be asked any more. */
-  readonly closed: Promise<void>;
+  readonly #opened: Opened;
   #relists = 0;
 
-  private constructor({ server, ground, client, way, closed }: Opened, listed: ReadDefinitions, handshakeMs: number) {
-    this.#server = server;
-    this.#ground = ground;
-    this.#client = client;
-    this.#way = way;
-    this.closed = closed;
+  private constructor(opened: Opened, listed: ReadDefinitions, handshakeMs: number) {
+    this.#opened = opened;
     this.listed = listed;
     this.handshakeMs = handshakeMs;
   }
@@ -73,67 +64,74 @@ export class McpConnection {
     }
   }
 
+  /** Resolves when nothing can be asked any more. */
+  get closed(): Promise<void> {
+    return this.#opened.closed;
+  }
+
   /** The server's own name; unknown once it is closed. */
   get identity(): { serverName: string | undefined; version: string | undefined } {
-    const { name, version } = this.#client.getServerVersion() ?? {};
+    const { name, version } = this.#opened.client.getServerVersion() ?? {};
     return { serverName: name && shownName(name), version: version && shownName(version) };
   }
 
   get stderrTail(): string {
-    return tailOf(this.#way.program?.errors);
+    return tailOf(this.#opened.way.program?.errors);
   }
 
   /** The result as it came. Rejects with a `ToolFailure` in words, or with the reason of the signal. */
   async call({ tool, input, meta, signal, onProgress }: McpCall): Promise<Record<string, unknown>> {
-    const { callTimeoutMs: limitMs, name } = this.#server;
-    using limit = new TimeLimit(this.#ground.clock, limitMs, signal);
+    const { server, ground, client } = this.#opened;
+    const { callTimeoutMs: limitMs, name } = server;
+    using limit = new TimeLimit(ground.clock, limitMs, signal);
     const params = { name: tool, arguments: input, ...(Object.keys(meta).length > 0 && { _meta: meta }) };
     const options = { signal: limit.signal, timeout: NO_LIMIT_MS, onprogress: onProgress };
     try {
-      return await this.#client.request({ method: "tools/call", params }, ANY_RESULT, options);
+      return await client.request({ method: "tools/call", params }, ANY_RESULT, options);
     } catch (error) {
       // Both have the same error in the SDK.
       signal.throwIfAborted();
-      if (limit.isOver) throw new ToolFailure(tooLate(name, shownName(tool), limitMs));
+      if (limit.isOver)
+        throw new ToolFailure(
+          `The MCP server ${name} did not finish ${shownName(tool)} within ${limitMs / 1000} seconds: the call was cancelled, and whether it had an effect is not known`,
+        );
       if (this.#isLost(error)) throw new ConnectionLost(await this.#lossWords());
-      throw new ToolFailure(
-        `The MCP server ${name} could not run ${shownName(tool)}: ${failureWords(this.#server, error)}`,
-      );
+      throw new ToolFailure(`The MCP server ${name} could not run ${shownName(tool)}: ${failureWords(server, error)}`);
     }
   }
 
   /** Ends the server, if it is a program. Never rejects. */
   async close(): Promise<void> {
-    const { endSession } = this.#way;
-    if (endSession !== undefined) await this.#briefly(endSession());
-    await this.#client.close().catch(ignore);
-    await this.#way.transport.close().catch(ignore);
-  }
-
-  async #briefly(work: Promise<void>): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    using _ = this.#ground.clock.timer(GOODBYE_MS, resolve);
-    await Promise.race([work.catch(ignore), promise]);
+    const { client, way, ground } = this.#opened;
+    if (way.endSession !== undefined) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      using _ = ground.clock.timer(GOODBYE_MS, resolve);
+      await Promise.race([way.endSession().catch(ignore), promise]);
+    }
+    await client.close().catch(ignore);
+    await way.transport.close().catch(ignore);
   }
 
   /** A server that forgot our session answers 404: nothing can be asked in it any more. */
   #isLost(error: unknown): boolean {
+    const { client, way } = this.#opened;
     const code = isRecord(error) ? error.code : undefined;
-    if (code === "CONNECTION_CLOSED" || code === "SEND_FAILED" || this.#client.transport === undefined) return true;
-    if (this.#way.program !== undefined) return error instanceof ToolFailure;
+    if (code === "CONNECTION_CLOSED" || code === "SEND_FAILED" || client.transport === undefined) return true;
+    if (way.program !== undefined) return error instanceof ToolFailure;
     const status = isRecord(error) && isRecord(error.data) ? error.data.status : undefined;
     return status === 404;
   }
 
   async #lossWords(): Promise<string> {
     await this.close();
-    const how = endWords(this.#way) ?? "lost our session";
-    return `The MCP server ${this.#server.name} ${how} during the call${stderrHint(this.#way.program?.errors)}; whether the call had an effect is not known`;
+    const { server, way } = this.#opened;
+    const how = endWords(way) ?? "lost our session";
+    return `The MCP server ${server.name} ${how} during the call${stderrHint(way.program?.errors)}; whether the call had an effect is not known`;
   }
 
   /** Only what was seen last is noted: a run that is under way keeps the definitions it began with. */
   #watchChanges(): void {
-    this.#client.setNotificationHandler("notifications/tools/list_changed", () => {
+    this.#opened.client.setNotificationHandler("notifications/tools/list_changed", () => {
       if (this.#relists >= MAX_RELISTS) return;
       this.#relists += 1;
       void this.#noteChange().catch(ignore);
@@ -143,10 +141,11 @@ export class McpConnection {
   async #noteChange(): Promise<void> {
     // Made here: some runtimes allow none while a module is loaded.
     const never = new AbortController().signal;
-    using limit = new TimeLimit(this.#ground.clock, this.#server.startTimeoutMs, never);
-    const { checkSchema = ignore } = this.#ground;
-    const { definitions } = await listTools(this.#client, this.#server, checkSchema, limit.signal);
-    await this.#ground.pins.noteSeen(this.#server, definitions);
+    const { server, client, ground } = this.#opened;
+    const { clock, pins, checkSchema = ignore } = ground;
+    using limit = new TimeLimit(clock, server.startTimeoutMs, never);
+    const { definitions } = await listTools(client, server, checkSchema, limit.signal);
+    await pins.noteSeen(server, definitions);
   }
 }
 
@@ -183,8 +182,9 @@ async function connect(server: McpServer, ground: McpGround, sdk: ClientSdk, sig
     const { promise: closed, resolve } = Promise.withResolvers<void>();
     client.onclose = resolve;
     try {
+      signal.throwIfAborted();
       // Not every step of a connection listens to the signal.
-      await unlessAborted(signal, client.connect(way.transport, { signal, timeout: NO_LIMIT_MS }));
+      await untilSignal(client.connect(way.transport, { signal, timeout: NO_LIMIT_MS }), signal);
       return { server, ground, client, way, closed };
     } catch (error) {
       const status = statusOf(error);
@@ -222,15 +222,10 @@ function failureWords({ transport }: McpServer, error: unknown): string {
 
 function statusOf(error: unknown): number | undefined {
   if (!isRecord(error)) return undefined;
-  const data = isRecord(error.data) ? error.data.status : undefined;
-  const found = data ?? error.code;
+  const found = (isRecord(error.data) ? error.data.status : undefined) ?? error.code;
   if (typeof found === "number" && found >= 100 && found < 600) return found;
   const [, written] = /(?:status code|HTTP) \(?([1-5][0-9]{2})/.exec(messageOf(error)) ?? [];
   return written === undefined ? undefined : Number(written);
-}
-
-function tooLate(server: string, tool: string, limitMs: number): string {
-  return `The MCP server ${server} did not finish ${tool} within ${limitMs / 1000} seconds: the call was cancelled, and whether it had an effect is not known`;
 }
 
 /** A signal that aborts with its parent, or when the time is over. */
@@ -259,18 +254,5 @@ class TimeLimit implements Disposable {
   [Symbol.dispose](): void {
     this.#timer[Symbol.dispose]();
     this.#parent.removeEventListener("abort", this.#onAbort);
-  }
-}
-
-/** Settles like `work`, or rejects with the reason of the signal as soon as it aborts. The work itself continues. */
-export async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const stop = (): void => reject(signal.reason);
-  if (signal.aborted) stop();
-  signal.addEventListener("abort", stop, { once: true });
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    signal.removeEventListener("abort", stop);
   }
 }

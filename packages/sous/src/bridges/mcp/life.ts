@@ -1,8 +1,9 @@
 /** The life of one server: started when it is first needed, shared by all runs, restarted once, ended with the application. */
 
+import { untilSignal } from "../../core/clock.ts";
 import type { McpServer } from "../../core/configuration.ts";
-import { ToolFailure } from "../../core/errors.ts";
-import { ConnectionLost, type McpCall, McpConnection, unlessAborted } from "./connection.ts";
+import { messageOf, ToolFailure } from "../../core/errors.ts";
+import { ConnectionLost, type McpCall, McpConnection } from "./connection.ts";
 import type { McpGround } from "./ground.ts";
 
 const MAX_DEATHS = 2;
@@ -27,7 +28,7 @@ export class ServerLife implements AsyncDisposable {
     signal.throwIfAborted();
     this.#checkMayStart();
     this.#connection ??= this.#start();
-    return await unlessAborted(signal, this.#connection);
+    return await untilSignal(this.#connection, signal);
   }
 
   async call(connection: McpConnection, call: McpCall): Promise<Record<string, unknown>> {
@@ -51,14 +52,13 @@ export class ServerLife implements AsyncDisposable {
     this.#end.signal.throwIfAborted();
     if (this.#connection !== undefined) return;
     const { name } = this.server;
-    if (this.#deaths >= MAX_DEATHS) {
-      throw new ToolFailure(
-        `The MCP server ${name} has ended twice and is not started again. Continue without its tools`,
-      );
-    }
-    if (this.#failedStarts >= MAX_FAILED_STARTS) {
-      throw new ToolFailure(`${this.#lastProblem}. It is not tried again. Continue without its tools`);
-    }
+    const why =
+      this.#deaths >= MAX_DEATHS
+        ? `The MCP server ${name} has ended twice and is not started again`
+        : this.#failedStarts >= MAX_FAILED_STARTS
+          ? `${this.#lastProblem}. It is not tried again`
+          : undefined;
+    if (why !== undefined) throw new ToolFailure(`${why}. Continue without its tools`);
   }
 
   async #start(): Promise<McpConnection> {
@@ -77,7 +77,7 @@ export class ServerLife implements AsyncDisposable {
     } catch (error) {
       this.#connection = undefined;
       this.#failedStarts += 1;
-      this.#lastProblem = error instanceof Error ? error.message : String(error);
+      this.#lastProblem = messageOf(error);
       throw error;
     }
   }

@@ -100,12 +100,8 @@ function allApproved(
   return isKnown ? seen : undefined;
 }
 
-function approvedOf(
-  server: McpServer,
-  { name }: McpDefinition,
-  { approved }: Pick<ServerPins, "approved">,
-): McpDefinition | undefined {
-  return approved.get(toolNameOf(server.name, name));
+function approvedOf(server: McpServer, { name }: McpDefinition, known: ServerPins): McpDefinition | undefined {
+  return known.approved.get(toolNameOf(server.name, name));
 }
 
 /** A model never reads a changed text in place of the one that was approved. */
@@ -122,12 +118,10 @@ function withoutClashes(all: readonly Tool[]): { tools: readonly Tool[]; clashes
   const tools = new Map<string, Tool>();
   const clashes: string[] = [];
   for (const each of all) {
-    const first = tools.get(each.name);
-    if (first === undefined) tools.set(each.name, each);
-    else
-      clashes.push(
-        `The tool ${each.displayName} was left out: ${first.displayName} has the same name here, ${each.name}`,
-      );
+    const { name, displayName } = each;
+    const first = tools.get(name);
+    if (first === undefined) tools.set(name, each);
+    else clashes.push(`The tool ${displayName} was left out: ${first.displayName} has the same name here, ${name}`);
   }
   return { tools: [...tools.values()], clashes };
 }
@@ -190,12 +184,10 @@ function checkedTool(server: McpServer, now: McpDefinition, approved: McpDefinit
 export async function noteMcpTools(
   server: McpServer,
   tools: readonly CheckedMcpTool[],
-  { pins, ...ground }: Pick<McpGround, "cwd" | "pins">,
+  ground: Pick<McpGround, "cwd" | "pins">,
 ): Promise<void> {
-  await pins.noteSeen(
-    located(server, ground),
-    tools.map(({ definition }) => definition),
-  );
+  const definitions = tools.map(({ definition }) => definition);
+  await ground.pins.noteSeen(located(server, ground), definitions);
 }
 
 /** Approves the tools of a server as they were found. */

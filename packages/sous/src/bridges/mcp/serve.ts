@@ -1,5 +1,6 @@
 /** Agents as tools of the Model Context Protocol, for one client. What a call does is behind `ServedAgents`. */
 
+import { addAbortListener } from "node:events";
 import {
   isJSONRPCErrorResponse,
   isJSONRPCNotification,
@@ -11,6 +12,7 @@ import {
 } from "@modelcontextprotocol/server";
 import { messageOf } from "../../core/errors.ts";
 import { readJsonLines } from "../../core/json-lines.ts";
+import { isRecord } from "../../core/schema.ts";
 import { type CallsOptions, ServedCalls } from "./serve-calls.ts";
 
 type LineTransportOptions = {
@@ -87,11 +89,8 @@ export class LineTransport implements Transport {
 
   #take(value: unknown): void {
     if (!isMessage(value)) {
-      this.#refuse(
-        idOf(value),
-        WRONG_REQUEST,
-        "This is not a message of JSON-RPC 2.0 as MCP has them: one object a line",
-      );
+      const words = "This is not a message of JSON-RPC 2.0 as MCP has them: one object a line";
+      this.#refuse(idOf(value), WRONG_REQUEST, words);
       return;
     }
     try {
@@ -119,7 +118,7 @@ function isMessage(value: unknown): value is JSONRPCMessage {
 }
 
 function idOf(value: unknown): string | number | null {
-  const id = typeof value === "object" && value !== null && "id" in value ? value.id : null;
+  const id = isRecord(value) ? value.id : null;
   return typeof id === "string" || typeof id === "number" ? id : null;
 }
 
@@ -135,13 +134,10 @@ export async function serveMcp(options: CallsOptions & LineTransportOptions): Pr
   server.setRequestHandler("tools/list", () => ({ tools: calls.list() }));
   server.setRequestHandler("tools/call", ({ params }, context) => calls.call(params, context));
   const closed = Promise.withResolvers<void>();
-  server.onclose = () => closed.resolve();
-  const stop = (): void => void server.close();
-  options.signal.addEventListener("abort", stop, { once: true });
+  server.onclose = closed.resolve;
   await server.connect(new LineTransport(options));
-  if (options.signal.aborted) stop();
+  using _stop = addAbortListener(options.signal, () => void server.close());
   await closed.promise;
-  options.signal.removeEventListener("abort", stop);
   ending.abort();
   await calls.settled();
 }

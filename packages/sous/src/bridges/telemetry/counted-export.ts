@@ -1,7 +1,7 @@
 /** Counts what becomes of spans and metrics on their way to a collector, so that nothing is lost in silence. */
 
 import type { PushMetricExporter, ResourceMetrics } from "@opentelemetry/sdk-metrics";
-import type { ReadableSpan, SpanExporter, SpanProcessor } from "@opentelemetry/sdk-trace";
+import type { SpanExporter, SpanProcessor } from "@opentelemetry/sdk-trace";
 
 type ExportResult = Parameters<Parameters<SpanExporter["export"]>[1]>[0];
 
@@ -51,14 +51,17 @@ export function countedProcessor(inner: SpanProcessor, maxWaiting: number, count
 }
 
 /** The same exporter; `settled` resolves when no request is under way. */
-export function countedSpanExporter(inner: SpanExporter, counts: SpanCounts): SpanExporter & Pick<Requests, "settled"> {
-  const requests = new Requests();
+export function countedSpanExporter(inner: SpanExporter, counts: SpanCounts) {
+  const open = new Set<Promise<void>>();
   return {
-    export(spans: ReadableSpan[], done) {
+    export(spans, done) {
       counts.waiting -= spans.length;
-      const end = requests.begin();
+      const { promise, resolve } = Promise.withResolvers<void>();
+      open.add(promise);
       inner.export(spans, (result) => {
-        if (!end()) return;
+        // Only the first answer counts.
+        if (!open.delete(promise)) return;
+        resolve();
         if (result.code === SUCCESS) counts.exported += spans.length;
         else {
           counts.failed += spans.length;
@@ -70,8 +73,10 @@ export function countedSpanExporter(inner: SpanExporter, counts: SpanCounts): Sp
     },
     shutdown: () => inner.shutdown(),
     forceFlush: async () => inner.forceFlush?.(),
-    settled: () => requests.settled(),
-  };
+    async settled() {
+      while (open.size > 0) await Promise.all(open);
+    },
+  } satisfies SpanExporter & { settled(): Promise<void> };
 }
 
 /** Only the last export counts: it has everything that earlier ones had. */
@@ -107,29 +112,4 @@ function reasonOf({ error }: ExportResult): string {
   const { message = "", code } = (error ?? {}) as { message?: string; code?: unknown };
   if (typeof code === "number") return `HTTP ${code} ${message}`.trimEnd();
   return message || String(code ?? "the export failed");
-}
-
-class Requests {
-  #open = 0;
-  #waiting: (() => void)[] = [];
-
-  /** Returns a function that ends the request, and is true the first time. */
-  begin(): () => boolean {
-    this.#open += 1;
-    let isOpen = true;
-    return () => {
-      if (!isOpen) return false;
-      isOpen = false;
-      this.#open -= 1;
-      if (this.#open === 0) for (const resolve of this.#waiting.splice(0)) resolve();
-      return true;
-    };
-  }
-
-  settled(): Promise<void> {
-    return new Promise((resolve) => {
-      if (this.#open === 0) resolve();
-      else this.#waiting.push(resolve);
-    });
-  }
 }

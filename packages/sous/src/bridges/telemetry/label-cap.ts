@@ -8,42 +8,35 @@ export const MAX_LABEL_VALUES = 100;
 export const OTHER = "other";
 const MAX_LABEL_LENGTH = 200;
 
-type LabelSet = "agents" | "models" | "requested" | "providers";
+/** Labels with values that users choose, each with a bound of its own. All other labels have closed sets. */
+const OPEN_LABELS = ["agent", "model", "gen_ai.request.model", "gen_ai.provider.name"] as const;
 
-/** Labels with values that users choose; those of one set share its bound. All other labels have closed sets. */
-const SETS: Readonly<Record<string, LabelSet>> = {
-  agent: "agents",
-  model: "models",
-  "gen_ai.request.model": "requested",
-  "gen_ai.provider.name": "providers",
-};
+type OpenLabel = (typeof OPEN_LABELS)[number];
 
-/** The set of each label of a metric; a metric without one is not listed. */
-const SETS_OF: ReadonlyMap<string, readonly (LabelSet | undefined)[]> = new Map(
+/** The open labels of a metric at their places; a metric without one is not listed. */
+const OPEN_IN: ReadonlyMap<string, readonly (OpenLabel | undefined)[]> = new Map(
   Object.entries(METRICS)
-    .map(([metric, { labels }]) => [metric, labels.map((label) => SETS[label])] as const)
-    .filter(([, sets]) => sets.some((set) => set !== undefined)),
+    .map(([metric, { labels }]) => [metric, labels.map((label) => OPEN_LABELS.find((open) => open === label))] as const)
+    .filter(([, labels]) => labels.some((label) => label !== undefined)),
 );
 
 /** Every adapter of the port `Meter` has one of its own and passes all labels through it. */
 export class LabelCap {
-  /** The label that each value became, by set. */
-  readonly #known: Readonly<Record<LabelSet, Map<string, string>>> = {
-    agents: new Map(),
-    models: new Map(),
-    requested: new Map(),
-    providers: new Map(),
-  };
+  /** What each value became, by label. */
+  readonly #known = Object.fromEntries(OPEN_LABELS.map((label) => [label, new Map()])) as Record<
+    OpenLabel,
+    Map<string, string>
+  >;
 
   /** The same labels, with values beyond the bound replaced. */
   bound(metric: MetricName, labels: LabelValues): LabelValues {
-    const sets = SETS_OF.get(metric);
-    if (sets === undefined) return labels;
+    const openLabels = OPEN_IN.get(metric);
+    if (openLabels === undefined) return labels;
     let bounded: string[] | undefined;
-    for (const [index, set] of sets.entries()) {
-      if (set === undefined) continue;
+    for (const [index, label] of openLabels.entries()) {
+      if (label === undefined) continue;
       const value = labels[index] ?? "";
-      const allowed = this.#boundValue(set, value);
+      const allowed = this.#boundValue(label, value);
       if (allowed === value) continue;
       bounded ??= [...labels];
       bounded[index] = allowed;
@@ -51,8 +44,8 @@ export class LabelCap {
     return bounded ?? labels;
   }
 
-  #boundValue(set: LabelSet, value: string): string {
-    const known = this.#known[set];
+  #boundValue(label: OpenLabel, value: string): string {
+    const known = this.#known[label];
     const earlier = known.get(value);
     if (earlier !== undefined) return earlier;
     // Not remembered: the number of values has no bound.

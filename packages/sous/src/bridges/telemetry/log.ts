@@ -230,9 +230,16 @@ class LifecycleFold implements LifecycleLog {
     return { label: this.#runs.get(runId)?.label ?? path.slice(path.lastIndexOf("/") + 1), depth };
   }
 
+  /** One fact as one line: JSON for programs, words for people. Nothing in it can act on a terminal. */
   #say(level: LogLevel, event: string, time: number, fields: LogFields): void {
     if (LEVELS.indexOf(level) < this.#least) return;
-    this.#write(logLine(this.#format, { time, level, event, fields }));
+    const ts = new Date(time).toISOString();
+    if (this.#format === "json") {
+      this.#write(toJson({ ts, level, event, ...fields }));
+      return;
+    }
+    const words = Object.entries(fields).map(([name, value]) => `${name}=${toWord(value)}`);
+    this.#write([ts, level.toUpperCase().padEnd(5), event, ...words].join(" "));
   }
 }
 
@@ -249,16 +256,6 @@ function callKey(runId: string | null, callId: string): string {
 export type LogLevel = "debug" | "info" | "warn" | "error";
 
 type LogFields = Readonly<Record<string, string | number | boolean | readonly string[]>>;
-
-type LogEntry = { time: number; level: LogLevel; event: string; fields: LogFields };
-
-/** One fact as one line: JSON for programs, words for people. Nothing in it can act on a terminal. */
-function logLine(format: "json" | "pretty", { time, level, event, fields }: LogEntry): string {
-  const ts = new Date(time).toISOString();
-  if (format === "json") return toJson({ ts, level, event, ...fields });
-  const words = Object.entries(fields).map(([name, value]) => `${name}=${toWord(value)}`);
-  return [ts, level.toUpperCase().padEnd(5), event, ...words].join(" ");
-}
 
 /** As it is when it is unambiguous, else in quotes. */
 function toWord(value: LogFields[string]): string {

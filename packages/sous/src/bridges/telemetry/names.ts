@@ -14,7 +14,7 @@ export type MetricKind = "counter" | "gauge" | "histogram";
 export type Metric = {
   readonly name: string;
   readonly kind: MetricKind;
-  readonly unit: string;
+  readonly unit?: string;
   /** For people. */
   readonly about: string;
   /** In this order. Each has a closed or a bounded set of values. */
@@ -37,7 +37,6 @@ export const METRICS = {
   executions: {
     name: "subagent_executions_total",
     kind: "counter",
-    unit: "",
     about: "Runs that have started.",
     labels: ["depth"],
     from: "both",
@@ -45,7 +44,6 @@ export const METRICS = {
   active: {
     name: "subagent_active_count",
     kind: "gauge",
-    unit: "",
     about: "Runs that are at work now.",
     labels: ["depth"],
     from: "both",
@@ -62,7 +60,6 @@ export const METRICS = {
   turns: {
     name: "subagent_turns_used",
     kind: "histogram",
-    unit: "",
     about: "Turns of ended runs.",
     labels: ["depth"],
     buckets: TURNS,
@@ -71,7 +68,6 @@ export const METRICS = {
   tokens: {
     name: "subagent_tokens_consumed",
     kind: "histogram",
-    unit: "",
     about: "Tokens of ended runs, each without those below it.",
     labels: ["depth"],
     buckets: TOKENS,
@@ -80,7 +76,6 @@ export const METRICS = {
   completions: {
     name: "subagent_completions_total",
     kind: "counter",
-    unit: "",
     about: "Runs that have ended.",
     labels: ["depth", "status"],
     from: "both",
@@ -88,7 +83,6 @@ export const METRICS = {
   errors: {
     name: "subagent_errors_total",
     kind: "counter",
-    unit: "",
     about: "Runs without a usable result, and children that were refused.",
     labels: ["depth", "error_type"],
     from: "both",
@@ -96,7 +90,6 @@ export const METRICS = {
   invocations: {
     name: "subagent_invocations_total",
     kind: "counter",
-    unit: "",
     about: "Runs that have ended, by the name of their definition.",
     labels: ["agent", "outcome"],
     from: "both",
@@ -104,7 +97,6 @@ export const METRICS = {
   cost: {
     name: "sous_cost_usd_total",
     kind: "counter",
-    unit: "",
     about: "US dollars that ended runs have cost, where the price is known.",
     labels: ["agent"],
     from: "both",
@@ -112,7 +104,6 @@ export const METRICS = {
   unpriced: {
     name: "sous_unpriced_runs_total",
     kind: "counter",
-    unit: "",
     about: "Ended runs whose cost is not known.",
     labels: ["agent"],
     from: "both",
@@ -120,7 +111,6 @@ export const METRICS = {
   modelTokens: {
     name: "sous_tokens_total",
     kind: "counter",
-    unit: "",
     about: "Tokens of ended runs, by model. Those of cache_read and cache_write are part of input.",
     labels: ["model", "type"],
     from: "both",
@@ -128,7 +118,6 @@ export const METRICS = {
   budgetRemaining: {
     name: "sous_budget_remaining_ratio",
     kind: "gauge",
-    unit: "",
     about:
       "The part of the budget that is left, of the live tree with the least. Trees that began elsewhere are not counted.",
     labels: ["limit"],
@@ -137,7 +126,6 @@ export const METRICS = {
   stalled: {
     name: "sous_stalled_runs",
     kind: "gauge",
-    unit: "",
     about: "Runs in which nothing has happened for a while.",
     labels: [],
     from: "live",
@@ -145,7 +133,6 @@ export const METRICS = {
   droppedSpans: {
     name: "sous_dropped_spans_total",
     kind: "counter",
-    unit: "",
     about: "Spans that were not exported: too many waited, or the collector did not take them.",
     labels: [],
     from: "live",

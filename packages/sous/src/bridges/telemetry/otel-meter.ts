@@ -81,7 +81,7 @@ class InstrumentMeter implements Meter {
 function optionsOf(name: MetricName) {
   const { about, unit, buckets }: Metric = METRICS[name];
   const advice = buckets && { explicitBucketBoundaries: [...buckets] };
-  return { description: about, ...(unit === "" ? {} : { unit }), ...(advice && { advice }) };
+  return { description: about, ...(unit && { unit }), ...(advice && { advice }) };
 }
 
 /** The options of `meterRuns`. */

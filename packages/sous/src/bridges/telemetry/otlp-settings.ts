@@ -69,10 +69,9 @@ export const OTEL_VARIABLES: Readonly<Record<string, string>> = {
 export function readOtlpSettings(request: OtlpRequest): OtlpSettings | undefined {
   const read = new Variables(request);
   if (read.text("OTEL_SDK_DISABLED")?.toLowerCase() === "true") return undefined;
-  const unsent = new Unsent();
-  const traces = readSignal(request, read, unsent, "TRACES");
-  const metrics = readSignal(request, read, unsent, "METRICS");
-  unsent.tell(request.warn);
+  const traces = readSignal(request, read, "TRACES");
+  const metrics = readSignal(request, read, "METRICS");
+  read.tellUnsent();
   if (traces === undefined && metrics === undefined) return undefined;
   const interval = read.whole("OTEL_METRIC_EXPORT_INTERVAL", 60_000);
   const maxWaiting = read.whole("OTEL_BSP_MAX_QUEUE_SIZE", 2048);
@@ -94,25 +93,21 @@ type Signal = "TRACES" | "METRICS";
 
 const PATHS: Readonly<Record<Signal, string>> = { TRACES: "v1/traces", METRICS: "v1/metrics" };
 
-function readSignal(request: OtlpRequest, read: Variables, unsent: Unsent, signal: Signal): SignalSettings | undefined {
-  const url = readAddress(request, read, unsent, signal);
+function readSignal(request: OtlpRequest, read: Variables, signal: Signal): SignalSettings | undefined {
+  const url = readAddress(request, read, signal);
   if (url === undefined || !isExported(request, read, signal)) return undefined;
-  const protocol = readProtocol(read, unsent, signal);
-  const own = `OTEL_EXPORTER_OTLP_${signal}_TIMEOUT`;
-  const name = read.text(own) === undefined ? "OTEL_EXPORTER_OTLP_TIMEOUT" : own;
-  return protocol && { protocol, url, timeoutMs: read.whole(name, 10_000) };
+  const protocol = readProtocol(read, signal);
+  return protocol && { protocol, url, timeoutMs: read.whole(read.nameFor(signal, "TIMEOUT"), 10_000) };
 }
 
-function readAddress({ endpoint }: OtlpRequest, read: Variables, unsent: Unsent, signal: Signal): string | undefined {
-  const own = `OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`;
-  const shared = "OTEL_EXPORTER_OTLP_ENDPOINT";
-  const whole = endpoint === undefined ? read.text(own) : undefined;
-  const given = whole ?? endpoint ?? read.text(shared);
+function readAddress({ endpoint }: OtlpRequest, read: Variables, signal: Signal): string | undefined {
+  const whole = endpoint === undefined ? read.text(`OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`) : undefined;
+  const given = whole ?? endpoint ?? read.text("OTEL_EXPORTER_OTLP_ENDPOINT");
   if (given === undefined) return undefined;
   const url = URL.parse(given);
   if (url?.protocol === "http:" || url?.protocol === "https:") return whole ?? below(url, PATHS[signal]);
-  const name = endpoint !== undefined ? "telemetry.otlp_endpoint" : whole === undefined ? shared : own;
-  unsent.add(`${name} is not an address that begins with http:// or https://`, signal);
+  const name = endpoint === undefined ? read.nameFor(signal, "ENDPOINT") : "telemetry.otlp_endpoint";
+  read.leaveUnsent(signal, `${name} is not an address that begins with http:// or https://`);
   return undefined;
 }
 
@@ -139,14 +134,12 @@ function isExported({ warn }: OtlpRequest, read: Variables, signal: Signal): boo
 
 const PROTOCOLS: readonly OtlpProtocol[] = ["http/protobuf", "http/json"];
 
-function readProtocol(read: Variables, unsent: Unsent, signal: Signal): OtlpProtocol | undefined {
-  const name = [`OTEL_EXPORTER_OTLP_${signal}_PROTOCOL`, "OTEL_EXPORTER_OTLP_PROTOCOL"].find(
-    (each) => read.text(each) !== undefined,
-  );
-  if (name === undefined) return "http/protobuf";
-  const given = read.text(name);
+function readProtocol(read: Variables, signal: Signal): OtlpProtocol | undefined {
+  const name = read.nameFor(signal, "PROTOCOL");
+  const given = read.text(name) ?? "http/protobuf";
   const protocol = PROTOCOLS.find((each) => each === given);
-  if (protocol === undefined) unsent.add(`${name} is not http/protobuf or http/json, the protocols of sous`, signal);
+  if (protocol === undefined)
+    read.leaveUnsent(signal, `${name} is not http/protobuf or http/json, the protocols of sous`);
   return protocol;
 }
 
@@ -172,24 +165,12 @@ function readSampler({ warn }: OtlpRequest, read: Variables): SamplerSettings {
   return { name: name ?? "parentbased_always_on", ratio: isShare ? ratio : 1 };
 }
 
-/** Why signals are not sent: one sentence a reason, also when it holds for both. */
-class Unsent {
-  readonly #signals = new Map<string, Signal[]>();
-
-  add(reason: string, signal: Signal): void {
-    this.#signals.set(reason, [...(this.#signals.get(reason) ?? []), signal]);
-  }
-
-  tell(warn: OtlpRequest["warn"]): void {
-    for (const [reason, signals] of this.#signals)
-      warn(`${reason}, so no ${signals.map((signal) => signal.toLowerCase()).join(" and no ")} are sent`);
-  }
-}
-
 /** An empty variable counts as unset. */
 class Variables {
   readonly #request: OtlpRequest;
   readonly #told = new Set<string>();
+  /** Signals that are not sent, by the reason. */
+  readonly #unsent = new Map<string, Signal[]>();
 
   constructor(request: OtlpRequest) {
     this.#request = request;
@@ -197,6 +178,22 @@ class Variables {
 
   text(name: string): string | undefined {
     return this.#request.variables[name]?.trim() || undefined;
+  }
+
+  /** The variable for one signal when it is set, else the one for both. */
+  nameFor(signal: Signal, end: "ENDPOINT" | "PROTOCOL" | "TIMEOUT"): string {
+    const own = `OTEL_EXPORTER_OTLP_${signal}_${end}`;
+    return this.text(own) === undefined ? `OTEL_EXPORTER_OTLP_${end}` : own;
+  }
+
+  leaveUnsent(signal: Signal, reason: string): void {
+    this.#unsent.set(reason, [...(this.#unsent.get(reason) ?? []), signal]);
+  }
+
+  /** One sentence a reason, also when it holds for both signals. */
+  tellUnsent(): void {
+    for (const [reason, signals] of this.#unsent)
+      this.#request.warn(`${reason}, so no ${signals.join(" and no ").toLowerCase()} are sent`);
   }
 
   /** Greater than 0. */

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import type { TracerProvider as ApiTracerProvider } from "@opentelemetry/api";
 import type { Resource } from "@opentelemetry/resources";
 import type { PushMetricExporter } from "@opentelemetry/sdk-metrics";
-import type { IdGenerator, Sampler, SpanExporter, TracerProvider } from "@opentelemetry/sdk-trace";
+import type { IdGenerator, Sampler, SpanExporter } from "@opentelemetry/sdk-trace";
 import { codeOf, UserError } from "../../core/errors.ts";
 import type { IsSampled } from "../../core/trace-context.ts";
 import {
@@ -84,9 +84,7 @@ async function open(settings: OtlpSettings, options: OtlpOptions): Promise<Otlp>
   };
 }
 
-type Metrics = { meter: Meter; counts: MetricCounts; close(): Promise<void> };
-
-async function openMetrics(signal: SignalSettings, { metricMs }: OtlpSettings, resource: Resource): Promise<Metrics> {
+async function openMetrics(signal: SignalSettings, { metricMs }: OtlpSettings, resource: Resource) {
   const { MeterProvider, PeriodicExportingMetricReader } = await import("@opentelemetry/sdk-metrics");
   const counts = new MetricCounts();
   const exporter = countedMetricExporter(await metricExporter(signal), counts);
@@ -103,13 +101,12 @@ async function openMetrics(signal: SignalSettings, { metricMs }: OtlpSettings, r
 const SCOPE = "sous";
 
 type TraceParts = { resource: Resource; onLost: (count: number) => void; idGenerator: IdGenerator };
-type Traces = { provider: TracerProvider; isSampled: IsSampled; counts: SpanCounts; close(): Promise<void> };
 
 async function openTraces(
   signal: SignalSettings,
   { batch, sampler }: OtlpSettings,
   { resource, onLost, idGenerator }: TraceParts,
-): Promise<Traces> {
+) {
   const { TracerProvider, BatchSpanProcessor } = await import("@opentelemetry/sdk-trace");
   const counts = new SpanCounts(onLost);
   const exporter = countedSpanExporter(await spanExporter(signal), counts);

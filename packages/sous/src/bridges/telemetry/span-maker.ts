@@ -17,7 +17,7 @@ import type { RunIdentity } from "../../core/event.ts";
 import { isExternalModel } from "../../core/model.ts";
 import { parseTraceparent, type SpanPart, spanIdOf, traceIdOf } from "../../core/trace-context.ts";
 import { noUsage } from "../../core/usage.ts";
-import { providerName, requestModel } from "./names.ts";
+import { requestModel } from "./names.ts";
 import { withIds } from "./run-ids.ts";
 import { cutText } from "./span-content.ts";
 import { ATTRIBUTES, type SpanAttributes, type SpanName } from "./span-names.ts";
@@ -112,10 +112,8 @@ export class SpanMaker {
     // Every model is asked for a stream; how an external agent asks its own is not known.
     const stream = isExternalModel(model) ? {} : { "gen_ai.request.stream": true };
     const all = { ...shared, ...run.facts.ofModel, ...stream, ...attributes };
-    const span = this.start(
-      { operation: "chat", of: requestModel(model), who, part: { seq }, parent: run.below, time, attributes: all },
-      SpanKind.CLIENT,
-    );
+    const place = { of: requestModel(model), who, part: { seq }, parent: run.below };
+    const span = this.start({ operation: "chat", ...place, time, attributes: all }, SpanKind.CLIENT);
     return { span, usage: noUsage(), failure: undefined };
   }
 
@@ -130,10 +128,8 @@ export class SpanMaker {
       "gen_ai.tool.type": type,
       ...(input !== undefined && { "gen_ai.tool.call.arguments": input }),
     };
-    return this.start(
-      { operation: "execute_tool", of: name, who, part, parent: run.below, time, attributes },
-      SpanKind.INTERNAL,
-    );
+    const about = { operation: "execute_tool", of: name, who, part, parent: run.below, time, attributes } as const;
+    return this.start(about, SpanKind.INTERNAL);
   }
 }
 
@@ -143,15 +139,6 @@ export function remoteSpan(traceparent: string | undefined): SpanContext | undef
   if (place === undefined) return undefined;
   const { traceId, spanId, isSampled } = place;
   return { traceId, spanId, traceFlags: isSampled ? 1 : 0, isRemote: true };
-}
-
-export function modelAttributes(model: string): SpanAttributes {
-  return { "gen_ai.provider.name": providerName(model), "gen_ai.request.model": requestModel(model) };
-}
-
-/** The attributes of all spans of a run. */
-export function sharedAttributes(conversationId: string, agent: string): SpanAttributes {
-  return { "gen_ai.conversation.id": conversationId, "gen_ai.agent.name": agent };
 }
 
 const MAX_ENTRIES = 16;

@@ -7,10 +7,11 @@ import { checkOptions, type OptionNames } from "../../core/options.ts";
 import { completionStatus, errorTypeOf } from "../../core/outcome.ts";
 import { spanIdOf, traceIdOf } from "../../core/trace-context.ts";
 import { noUsage, usageWithout } from "../../core/usage.ts";
+import { providerName, requestModel } from "./names.ts";
 import { rememberIn } from "./remember-in.ts";
 import { answered, ContentWriter, contentOf, PendingInput, resultMessage, said, textPart } from "./span-content.ts";
 import { type NotedEvent, noteOnSpan } from "./span-events.ts";
-import { modelAttributes, type NewCall, remoteSpan, SpanMaker, sharedAttributes } from "./span-maker.ts";
+import { type NewCall, remoteSpan, SpanMaker } from "./span-maker.ts";
 import { LINK_ATTRIBUTE, type LINKS, type SpanAttributes } from "./span-names.ts";
 import { TracedRun } from "./traced-run.ts";
 import { TurnSpans } from "./turn-spans.ts";
@@ -140,15 +141,8 @@ class SpanFold {
       }),
     };
     const links = origin === undefined ? [] : [this.#linkToRun(origin, event)];
-    const run = this.#open(event, {
-      agent,
-      model,
-      call,
-      traceparent,
-      startedAt: time,
-      links,
-      attributes: content ?? {},
-    });
+    const attributes = content ?? {};
+    const run = this.#open(event, { agent, model, call, traceparent, startedAt: time, links, attributes });
     run.pending?.add(contentOf(task));
   }
 
@@ -172,8 +166,9 @@ class SpanFold {
     const parent = parentId === null ? undefined : this.#runs.get(parentId);
     const conversationId = parent?.facts.conversationId ?? agentId;
     const who = { runId, agentId, parentId, path, depth };
-    const shared = sharedAttributes(conversationId, agent);
-    const ofModel = modelAttributes(model);
+    const shared = { "gen_ai.conversation.id": conversationId, "gen_ai.agent.name": agent };
+    const ofModel = { "gen_ai.provider.name": providerName(model), "gen_ai.request.model": requestModel(model) };
+    const place = { "gen_ai.agent.id": agentId, "sous.run.path": path, "sous.run.depth": depth };
     const facts = { who, agent, model, conversationId, shared, ofModel };
     const above = parent === undefined ? this.#make.remoteParent(traceparent) : parent.contextOf(call?.callId);
     const about = {
@@ -183,12 +178,7 @@ class SpanFold {
       part: "run",
       parent: above && this.#make.below(above),
       time: startedAt,
-      attributes: {
-        ...shared,
-        ...ofModel,
-        ...{ "gen_ai.agent.id": agentId, "sous.run.path": path, "sous.run.depth": depth },
-        ...attributes,
-      },
+      attributes: { ...shared, ...ofModel, ...place, ...attributes },
     } as const;
     const span = this.#make.start(about, isExternalModel(model) ? SpanKind.CLIENT : SpanKind.INTERNAL, links);
     const run = new TracedRun(facts, span, this.#make.below(span.context), this.#content && new PendingInput());
@@ -210,15 +200,8 @@ class SpanFold {
   #startCall(run: TracedRun, event: EventOf<"tool-call-start">): void {
     const { callId, toolName, input, time } = event;
     if (run.calls.has(callId)) return;
-    run.calls.set(
-      callId,
-      this.#make.startTool(run, { callId }, time, {
-        callId,
-        name: toolName,
-        type: "function",
-        input: this.#content?.json(input),
-      }),
-    );
+    const about: NewCall = { callId, name: toolName, type: "function", input: this.#content?.json(input) };
+    run.calls.set(callId, this.#make.startTool(run, { callId }, time, about));
   }
 
   /** The span of a call that began in another process is made at its end. */

@@ -2,19 +2,12 @@
 
 import { messageOf } from "../../../core/errors.ts";
 import { readMcpName } from "../../../core/mcp-names.ts";
-import {
-  checkProviderOptions,
-  EFFORTS,
-  type Effort,
-  isTemperature,
-  MAX_TEMPERATURE,
-} from "../../../core/model-options.ts";
+import { checkProviderOptions, EFFORTS, isTemperature, MAX_TEMPERATURE } from "../../../core/model-options.ts";
 import { nearest } from "../../../core/nearest.ts";
 import { isRecord } from "../../../core/schema.ts";
+import type { Path } from "../yaml/value.ts";
 import type { AgentDraft, KeyReader } from "./draft.ts";
 import { OUR_TOOLS } from "./tools.ts";
-
-type Path = readonly (string | number)[];
 
 /** A number that was written, or quoted to make the front matter YAML. */
 export const readTemperature: KeyReader = (draft, key) => {
@@ -22,14 +15,10 @@ export const readTemperature: KeyReader = (draft, key) => {
   if (given === null) return;
   const value = typeof given === "string" && /^\d{1,2}(?:\.\d{1,9})?$/.test(given) ? Number(given) : given;
   if (isTemperature(value)) draft.set("temperature", value, [key]);
-  else
-    draft.warn(
-      "SOUS-A003",
-      [key],
-      `${key} is a number from 0 to ${MAX_TEMPERATURE}, so this one has no effect`,
-      `write \`${key}: 0.2\``,
-      "value",
-    );
+  else {
+    const message = `${key} is a number from 0 to ${MAX_TEMPERATURE}, so this one has no effect`;
+    draft.warn("SOUS-A003", [key], message, `write \`${key}: 0.2\``, "value");
+  }
 };
 
 export const readEffort: KeyReader = (draft, key) => setEffort(draft, draft.settings[key], [key]);
@@ -37,18 +26,15 @@ export const readEffort: KeyReader = (draft, key) => setEffort(draft, draft.sett
 export function setEffort(draft: AgentDraft, given: unknown, path: Path): void {
   if (given === null) return;
   const word = typeof given === "string" ? given.trim().toLowerCase() : "";
-  if (isEffort(word)) {
-    draft.set("effort", word, path);
+  const effort = EFFORTS.find((each) => each === word);
+  if (effort !== undefined) {
+    draft.set("effort", effort, path);
     return;
   }
   const meant = nearest(word, EFFORTS);
   const fix = meant === undefined ? "write one of them" : `did you mean ${meant}?`;
   const message = `${path.join(".")} is one of ${EFFORTS.join(", ")}, so this one has no effect`;
   draft.warn("SOUS-A003", path, message, fix, "value");
-}
-
-function isEffort(word: string): word is Effort {
-  return (EFFORTS as readonly string[]).includes(word);
 }
 
 /** `auto`, `none`, `required`, or a tool by its name. `none` takes all tools away, so what is not understood may be meant so. */

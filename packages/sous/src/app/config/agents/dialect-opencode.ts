@@ -4,10 +4,11 @@ import { matchesGlob } from "../../../core/glob.ts";
 import { nearest } from "../../../core/nearest.ts";
 import { isRecord } from "../../../core/schema.ts";
 import { TOOL_ROWS } from "../../../core/words/tools.ts";
+import type { Path } from "../yaml/value.ts";
 import { readEffort, readTemperature, setEffort } from "./asking.ts";
 import { type AgentDraft, isEffect, type KeyReader, type KeyReaders, warnOfAllow } from "./draft.ts";
 import { hasNoEffect, isIgnored, readDescription, readMaxTurns, readModel, readName } from "./fields.ts";
-import { decideServers, isServerTool, type OpencodeStatement, type StatementPath, said } from "./opencode-servers.ts";
+import { decideServers, isServerTool, type OpencodeStatement, said } from "./opencode-servers.ts";
 import { rulePatterns } from "./tool-list.ts";
 import { ASKING_TOOLS, meaningOf, namesOf } from "./tools.ts";
 
@@ -32,14 +33,10 @@ export function withholdOpencode(draft: AgentDraft): void {
   } else if (mode === "primary") draft.forPeople();
 }
 
-const refusePrompt: KeyReader = (draft, key) =>
-  draft.refuse(
-    "SOUS-A003",
-    [key],
-    "the instructions are read from the text below the front matter only",
-    `move ${key} there`,
-    "key",
-  );
+const refusePrompt: KeyReader = (draft, key) => {
+  const message = "the instructions are read from the text below the front matter only";
+  draft.refuse("SOUS-A003", [key], message, `move ${key} there`, "key");
+};
 
 /** People write it, and opencode hands it to the provider as an option. What it restricts is meant. */
 const readPlural: KeyReader = (draft, key) => {
@@ -192,25 +189,17 @@ function decideChildren(draft: AgentDraft, statements: readonly OpencodeStatemen
   if (denied === undefined && first !== undefined) draft.children(true, first.path, `task: ${first.effect}`);
   if (denied === undefined) return;
   draft.children(false, denied.path, "task: deny");
-  if (own.some(({ effect }) => effect !== "deny"))
-    draft.warn(
-      "SOUS-A007",
-      denied.path,
-      "sous cannot limit which agents it calls, so it calls none",
-      "write `task: allow`",
-    );
+  if (own.every(({ effect }) => effect === "deny")) return;
+  const message = "sous cannot limit which agents it calls, so it calls none";
+  draft.warn("SOUS-A007", denied.path, message, "write `task: allow`");
 }
 
 function readTools(draft: AgentDraft): OpencodeStatement[] {
   const { tools } = draft.settings;
   if (tools === undefined || tools === null) return [];
   if (!isRecord(tools)) {
-    draft.refuse(
-      "SOUS-A003",
-      ["tools"],
-      "tools is a map of names to true or false",
-      "write `tools:` and below it `  bash: false`",
-    );
+    const fix = "write `tools:` and below it `  bash: false`";
+    draft.refuse("SOUS-A003", ["tools"], "tools is a map of names to true or false", fix);
     return [];
   }
   return Object.entries(tools).flatMap(([tool, isOn]) => {
@@ -235,20 +224,10 @@ function readPermission(draft: AgentDraft): OpencodeStatement[] {
   });
 }
 
-function toStatement(
-  draft: AgentDraft,
-  tool: string,
-  input: string,
-  effect: unknown,
-  path: StatementPath,
-): OpencodeStatement[] {
+function toStatement(draft: AgentDraft, tool: string, input: string, effect: unknown, path: Path): OpencodeStatement[] {
   if (isEffect(effect)) return checkTool(draft, { tool, input: input === "**" ? "*" : input, effect, path });
-  draft.refuse(
-    "SOUS-A003",
-    path,
-    `${tool}: found ${JSON.stringify(effect)?.slice(0, 60)} instead of a permission`,
-    "write allow, ask or deny",
-  );
+  const message = `${tool}: found ${JSON.stringify(effect)?.slice(0, 60)} instead of a permission`;
+  draft.refuse("SOUS-A003", path, message, "write allow, ask or deny");
   return [];
 }
 

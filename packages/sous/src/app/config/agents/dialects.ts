@@ -3,6 +3,8 @@
 import { basename } from "node:path";
 import { nearest } from "../../../core/nearest.ts";
 import { isRecord } from "../../../core/schema.ts";
+import type { AgentFileCode } from "../problem.ts";
+import type { Path } from "../yaml/value.ts";
 import { readEffort, readProviderOptions, readTemperature, readToolChoice } from "./asking.ts";
 import { OPENCODE_KEYS } from "./dialect-opencode.ts";
 import { type AgentDraft, isEffect, type KeyReader, type KeyReaders, warnOfAllow } from "./draft.ts";
@@ -40,28 +42,20 @@ const readPermissions: KeyReader = (draft, key) => {
   else draft.refuse("SOUS-A003", [key], `${key} is a list of rules`, 'write `- deny: "terminal(git push*)"` below it');
 };
 
-function readRule(draft: AgentDraft, path: readonly (string | number)[], value: unknown): void {
+function readRule(draft: AgentDraft, path: Path, value: unknown): void {
   const [entry, ...more] = isRecord(value) ? Object.entries(value) : [];
   const [effect, pattern] = entry ?? [];
   if (!isEffect(effect) || typeof pattern !== "string" || more.length > 0) {
-    draft.refuse(
-      "SOUS-A003",
-      path,
-      "a rule is one of allow, ask and deny with a pattern",
-      'write `- deny: "terminal(git push*)"`',
-    );
+    const fix = 'write `- deny: "terminal(git push*)"`';
+    draft.refuse("SOUS-A003", path, "a rule is one of allow, ask and deny with a pattern", fix);
     return;
   }
   const [, tool = ""] = /^([A-Za-z0-9_-]+)(\(.*\))?$/s.exec(pattern) ?? [];
   if (!OUR_TOOLS.includes(tool) && !/^mcp__[A-Za-z0-9_*-]+$/.test(pattern)) {
     const meant = nearest(tool, OUR_TOOLS);
     const fix = meant === undefined ? `use one of ${OUR_TOOLS.join(", ")}` : `did you mean ${meant}?`;
-    draft.refuse(
-      "SOUS-A006",
-      [...path, effect],
-      `the rule ${JSON.stringify(pattern.slice(0, 80))} names no tool of sous`,
-      fix,
-    );
+    const message = `the rule ${JSON.stringify(pattern.slice(0, 80))} names no tool of sous`;
+    draft.refuse("SOUS-A006", [...path, effect], message, fix);
     return;
   }
   if (effect === "allow" && draft.source.scope === "project") warnOfAllow(draft, [...path, effect]);
@@ -93,6 +87,7 @@ const SOUS_KEYS: KeyReaders = {
 
 const readPermissionMode: KeyReader = (draft, key) => {
   const mode = draft.settings[key];
+  const warn = (code: AgentFileCode, message: string, fix: string) => draft.warn(code, [key], message, fix, "value");
   switch (mode) {
     case null:
     case "default":
@@ -104,24 +99,12 @@ const readPermissionMode: KeyReader = (draft, key) => {
       return;
     case "dontAsk":
       denyAll(draft, key, ASKING_TOOLS);
-      draft.warn(
-        "SOUS-A007",
-        [key],
-        `${key}: dontAsk denies every tool that would ask here`,
-        "use another mode to be asked",
-        "value",
-      );
+      warn("SOUS-A007", `${key}: dontAsk denies every tool that would ask here`, "use another mode to be asked");
       return;
     case "acceptEdits":
     case "auto":
     case "bypassPermissions":
-      draft.warn(
-        "SOUS-A005",
-        [key],
-        `${key}: ${mode} has no effect here: sous asks`,
-        "allow it in your own configuration",
-        "value",
-      );
+      warn("SOUS-A005", `${key}: ${mode} has no effect here: sous asks`, "allow it in your own configuration");
       return;
     default:
       draft.refuse("SOUS-A004", [key], `the mode ${JSON.stringify(mode)} is not understood`, "write default or plan");
@@ -132,12 +115,8 @@ const readPermissionMode: KeyReader = (draft, key) => {
 const readIsolation: KeyReader = (draft, key) => {
   if (draft.settings[key] === null) return;
   denyAll(draft, key, CHANGING_TOOLS);
-  draft.warn(
-    "SOUS-A007",
-    [key],
-    "sous has no copy of the repository for it, so it may change nothing",
-    `remove ${key} to let it`,
-  );
+  const message = "sous has no copy of the repository for it, so it may change nothing";
+  draft.warn("SOUS-A007", [key], message, `remove ${key} to let it`);
 };
 
 /** Hooks are not run. Tools that a hook could refuse are denied instead. */
@@ -170,16 +149,14 @@ function ignoresHooks({ source, settings }: AgentDraft): boolean {
   );
 }
 
-function denyWatched(draft: AgentDraft, path: readonly (string | number)[], matcher: unknown): void {
+function denyWatched(draft: AgentDraft, path: Path, matcher: unknown): void {
   const names = typeof matcher === "string" ? matcher.split("|") : [];
   const meanings = names.map((name) => meaningOf(name.trim(), "claude"));
   if (names.length === 0 || meanings.includes("unknown")) {
-    draft.refuse(
-      "SOUS-A004",
-      path,
-      "a hook that can refuse calls is not run by sous, and which tools it watches is not understood",
-      "remove the hook, name the tools it watches (`matcher: Bash|Edit`), or list the agent in agents.ignore_hooks",
-    );
+    const message = "a hook that can refuse calls is not run by sous, and which tools it watches is not understood";
+    const fix =
+      "remove the hook, name the tools it watches (`matcher: Bash|Edit`), or list the agent in agents.ignore_hooks";
+    draft.refuse("SOUS-A004", path, message, fix);
     return;
   }
   for (const meaning of meanings) {
@@ -188,12 +165,8 @@ function denyWatched(draft: AgentDraft, path: readonly (string | number)[], matc
   }
   for (const name of names.filter((each) => each.trim().startsWith("mcp")))
     draft.deny(watchedEntry(name.trim()), path, `hook for ${matcher}`);
-  draft.warn(
-    "SOUS-A007",
-    path,
-    `the tools that a hook can refuse are left out: ${names.join(", ")}`,
-    "remove the hook, or list the agent in agents.ignore_hooks to have them",
-  );
+  const message = `the tools that a hook can refuse are left out: ${names.join(", ")}`;
+  draft.warn("SOUS-A007", path, message, "remove the hook, or list the agent in agents.ignore_hooks to have them");
 }
 
 function denyAll(draft: AgentDraft, key: string, tools: readonly string[]): void {
@@ -222,31 +195,19 @@ const CLAUDE_KEYS: KeyReaders = {
 const readKind: KeyReader = (draft, key) => {
   const kind = draft.settings[key];
   if (kind === "local" || kind === null) return;
-  draft.refuse(
-    "SOUS-A008",
-    [key],
-    "only agents of the kind local can be run: sous does not call remote ones",
-    "write `kind: local`",
-  );
+  const message = "only agents of the kind local can be run: sous does not call remote ones";
+  draft.refuse("SOUS-A008", [key], message, "write `kind: local`");
 };
 
-const refuseRemote: KeyReader = (draft, key) =>
-  draft.refuse(
-    "SOUS-A008",
-    [key],
-    `${key} belongs to a remote agent, which sous does not call`,
-    "remove the file",
-    "key",
-  );
+const refuseRemote: KeyReader = (draft, key) => {
+  const message = `${key} belongs to a remote agent, which sous does not call`;
+  draft.refuse("SOUS-A008", [key], message, "remove the file", "key");
+};
 
-const refusePolicy: KeyReader = (draft, key) =>
-  draft.refuse(
-    "SOUS-A004",
-    [key],
-    `the ${key} of an agent is not understood, so the agent is not loaded`,
-    "list its tools instead",
-    "key",
-  );
+const refusePolicy: KeyReader = (draft, key) => {
+  const message = `the ${key} of an agent is not understood, so the agent is not loaded`;
+  draft.refuse("SOUS-A004", [key], message, "list its tools instead", "key");
+};
 
 const GEMINI_KEYS: KeyReaders = {
   name: readName,

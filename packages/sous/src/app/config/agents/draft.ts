@@ -2,10 +2,10 @@
 
 import type { PermissionEffect, PermissionRule } from "../../../core/configuration.ts";
 import type { AgentFileCode } from "../problem.ts";
+import type { Path } from "../yaml/value.ts";
 import type { AgentFields, AgentFile, AgentProblem, AgentSource, FieldOrigin, FrontMatter } from "./file.ts";
 import { denies } from "./mcp-entries.ts";
 
-type Path = readonly (string | number)[];
 type Field = keyof AgentFields;
 
 /** Reads one key of the front matter into the draft. */
@@ -182,11 +182,8 @@ export function isEffect(word: unknown): word is PermissionEffect {
 }
 
 /** An `allow` of a project is ignored: only the user may allow. */
-export function warnOfAllow(draft: AgentDraft, path: readonly (string | number)[]): void {
-  draft.warn(
-    "SOUS-A007",
-    path,
-    "a file of a project can add and narrow, it cannot allow: the call asks as it would without this line",
-    "allow it in your own configuration if you want that",
-  );
+export function warnOfAllow(draft: AgentDraft, path: Path): void {
+  const message =
+    "a file of a project can add and narrow, it cannot allow: the call asks as it would without this line";
+  draft.warn("SOUS-A007", path, message, "allow it in your own configuration if you want that");
 }

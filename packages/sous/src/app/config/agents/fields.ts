@@ -8,7 +8,7 @@ import { nearest } from "../../../core/nearest.ts";
 import { isRecord } from "../../../core/schema.ts";
 import { parseDuration } from "../../../core/units.ts";
 import { type AgentDraft, isEffect, type KeyReader } from "./draft.ts";
-import { isPlaceholder, looksLikeRestriction, normalKey, slugOf } from "./known-keys.ts";
+import { isPlaceholder, listed, looksLikeRestriction, normalKey, slugOf } from "./known-keys.ts";
 import { isToolWord, meaningOf } from "./tools.ts";
 
 const MAX_TURNS = 1000;
@@ -23,12 +23,9 @@ export const readName: KeyReader = (draft, key) => setName(draft, draft.settings
 /** A name that models cannot call becomes a word that they can, and is shown to people as it is. */
 export function setName(draft: AgentDraft, given: unknown, path: readonly string[]): void {
   const name = typeof given === "string" ? given.trim() : "";
-  if (name === "") {
-    draft.refuse("SOUS-A003", path, "the name of an agent is text", "write `name: scout`");
-    return;
-  }
-  if (isPlaceholder(name)) {
-    draft.refuse("SOUS-A003", path, `the name ${shown(name)} is a placeholder`, "write `name: scout`");
+  if (name === "" || isPlaceholder(name)) {
+    const message = name === "" ? "the name of an agent is text" : `the name ${shown(name)} is a placeholder`;
+    draft.refuse("SOUS-A003", path, message, "write `name: scout`");
     return;
   }
   const slug = freeName(slugOf(name));
@@ -64,13 +61,8 @@ function readText(draft: AgentDraft, key: string): string | undefined {
   const value = draft.settings[key];
   if (value === null || value === "") return undefined;
   if (typeof value === "string") return visibleText(value).trim();
-  draft.warn(
-    "SOUS-A003",
-    [key],
-    `${key} is text; found ${kindOf(value)}`,
-    `write it in quotes: \`${key}: "..."\``,
-    "value",
-  );
+  const fix = `write it in quotes: \`${key}: "..."\``;
+  draft.warn("SOUS-A003", [key], `${key} is text; found ${kindOf(value)}`, fix, "value");
   return undefined;
 }
 
@@ -105,14 +97,9 @@ export const readTimeoutMinutes: KeyReader = (draft, key) => {
 
 function setTimeoutMs(draft: AgentDraft, key: string, milliseconds: number | undefined, hint: string): void {
   const isRight = milliseconds !== undefined && milliseconds > 0 && milliseconds <= MAX_TIMEOUT_MS;
+  const message = `${key} must be a time greater than 0 and at most 24 days`;
   if (isRight) draft.set("timeoutMs", milliseconds, [key], String(draft.settings[key]));
-  else
-    draft.refuse(
-      "SOUS-A003",
-      [key],
-      `${key} must be a time greater than 0 and at most 24 days`,
-      `write a time ${hint}`,
-    );
+  else draft.refuse("SOUS-A003", [key], message, `write a time ${hint}`);
 }
 
 export const readDelegate: KeyReader = (draft, key) => {
@@ -142,13 +129,8 @@ export function judgeUnknownKey(draft: AgentDraft, key: string, known: readonly 
     const message = `sous does not know ${shown(key)} and cannot limit which agents it calls, so it calls none`;
     draft.warn("SOUS-A007", [key], message, fix);
   } else if ((looksLikeRestriction(key) && !isListOfSkills(draft, key)) || isLostPermission(draft, key)) {
-    draft.refuse(
-      "SOUS-A004",
-      [key],
-      `the key ${shown(key)} is not understood and looks like a restriction, so the agent is not loaded`,
-      fix,
-      "key",
-    );
+    const message = `the key ${shown(key)} is not understood and looks like a restriction, so the agent is not loaded`;
+    draft.refuse("SOUS-A004", [key], message, fix, "key");
   } else if (meant !== undefined) warnOfUnknown(draft, [key], fix);
   else draft.unknown.push(key);
 }
@@ -177,14 +159,10 @@ export function warnOfUnknownKeys(draft: AgentDraft, known: readonly string[]): 
 
 function warnOfUnknown(draft: AgentDraft, keys: readonly string[], fix: string): void {
   const [first = ""] = keys;
-  const names = keys.slice(0, MAX_NAMED).map(shown).join(", ");
-  const rest = keys.length > MAX_NAMED ? ` and ${keys.length - MAX_NAMED} more` : "";
-  const what = keys.length === 1 ? `key ${names} is` : `keys ${names}${rest} are`;
-  const has = keys.length === 1 ? "has" : "have";
-  draft.warn("SOUS-A005", [first], `the ${what} not understood and ${has} no effect`, fix);
+  const names = listed(keys.map(shown));
+  const [what, is, has] = keys.length === 1 ? ["key", "is", "has"] : ["keys", "are", "have"];
+  draft.warn("SOUS-A005", [first], `the ${what} ${names} ${is} not understood and ${has} no effect`, fix);
 }
-
-const MAX_NAMED = 20;
 
 /** A key that means something to the other program and nothing here. */
 export function hasNoEffect(why: string): KeyReader {
@@ -217,10 +195,7 @@ export const readModel: KeyReader = (draft, key) => {
   if (text === undefined) return;
   // Claude Code marks the variant with a larger window.
   const name = text.replace(/\[1m\]$/, "");
-  if (isExternalModel(name)) {
-    setServer(draft, key, name);
-    return;
-  }
+  if (isExternalModel(name)) return setServer(draft, key, name);
   const model = toModel(name);
   if (model !== undefined) draft.set("model", model, [key], text);
   else warnOfModel(draft, key, text);
@@ -236,12 +211,8 @@ function setServer(draft: AgentDraft, key: string, text: string): void {
   }
   const known = (servers ?? []).map((each) => `${EXTERNAL_PROVIDER}/${externalName(each)}`);
   const list = known.length === 0 ? "none is configured" : `known are ${known.join(", ")}`;
-  draft.refuse(
-    "SOUS-A003",
-    [key],
-    `there is no agent server ${JSON.stringify(text.slice(0, 60))}; ${list}`,
-    "add it to agent_servers in your configuration, or name another",
-  );
+  const message = `there is no agent server ${JSON.stringify(text.slice(0, 60))}; ${list}`;
+  draft.refuse("SOUS-A003", [key], message, "add it to agent_servers in your configuration, or name another");
 }
 
 function toModel(name: string): string | undefined {
@@ -253,13 +224,7 @@ function toModel(name: string): string | undefined {
 }
 
 function warnOfModel(draft: AgentDraft, key: string, text: string): void {
-  const shown = JSON.stringify(text.slice(0, 60));
+  const message = `the model ${JSON.stringify(text.slice(0, 60))} is not known: the parent's is used`;
   const names = [...Object.keys(MODEL_ALIASES), "inherit"].join(", ");
-  draft.warn(
-    "SOUS-A003",
-    [key],
-    `the model ${shown} is not known: the parent's is used`,
-    `write provider/model, or ${names}`,
-    "value",
-  );
+  draft.warn("SOUS-A003", [key], message, `write provider/model, or ${names}`, "value");
 }

@@ -124,14 +124,12 @@ export type Passed = {
 };
 
 export function toDefinition(file: AgentFile, { tools, delegates, notes, rules }: Passed): AgentDefinition {
+  const names = tools.map(({ name }) => name);
   return agent({
     ...described(file, notes),
     model: file.model === "inherit" ? undefined : file.model,
     tools: file.tools === undefined ? undefined : tools.filter(({ name }) => grants(file, name)),
-    deny: deniedNames(
-      file,
-      tools.map(({ name }) => name),
-    ),
+    deny: deniedNames(file, names),
     delegate: file.delegate && delegates,
     maxTurns: file.maxTurns,
     toolChoice: choiceAmong(file, tools),

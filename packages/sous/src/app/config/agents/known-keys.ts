@@ -1,4 +1,4 @@
-/** Words of agent files: keys that hold a text, keys that are not understood and may be meant to restrict, and names of agents. */
+/** Words of agent files: keys that hold a text, unknown keys that may be meant to restrict, names of agents, lists of names. */
 
 import { createHash } from "node:crypto";
 import { agent } from "../../../core/agent.ts";
@@ -58,6 +58,14 @@ const RESTRICTIONS = [
   ...["allow", "readonly", "sandbox", "maxturns", "timeout", "timeoutmins", "steps", "turns", "delegate"],
   ...["hooks", "disabled", "rights"],
 ];
+
+const MAX_NAMED = 20;
+
+/** One line for all of them: many files name ten. */
+export function listed(names: readonly string[]): string {
+  const rest = names.length - MAX_NAMED;
+  return names.slice(0, MAX_NAMED).join(", ") + (rest > 0 ? ` and ${rest} more` : "");
+}
 
 const MAX_LENGTH = 48;
 

@@ -11,16 +11,11 @@ import { NOTES_NAMES, type ProjectFile, realInside } from "../trust/files.ts";
 import type { AgentFile, AgentProblem, AgentScope, AgentSource } from "./file.ts";
 import { type AgentFolder, type AgentPlace, dialectOf, PROJECT_FOLDERS, placeIn } from "./folders.ts";
 
-type AgentFolders = {
+type AgentFolders = Pick<AgentSource, "checkRule" | "servers" | "mcpServers" | "ignoreHooks"> & {
   /** In the order in which they win. A path is a folder that need not be there, and whose name says its dialect. */
   readonly userFolders: readonly (string | AgentFolder)[];
   /** The files of a trusted project, as they were compared: none of them is opened here. */
   readonly projectFiles: readonly ProjectFile[];
-  /** Says what is wrong with the pattern of a rule. */
-  readonly checkRule?: AgentSource["checkRule"];
-  readonly servers?: AgentSource["servers"];
-  readonly mcpServers?: AgentSource["mcpServers"];
-  readonly ignoreHooks?: AgentSource["ignoreHooks"];
 };
 
 export type LoadedAgents = { readonly agents: readonly AgentFile[]; readonly problems: readonly AgentProblem[] };

@@ -10,6 +10,7 @@ import { isRecord } from "../../../core/schema.ts";
 import { toolHash } from "../../../machine/tool-hash.ts";
 import type { AgentDraft, KeyReader } from "./draft.ts";
 import type { AgentDialect, AgentFile, AgentProblem } from "./file.ts";
+import { listed } from "./known-keys.ts";
 
 /** Every tool of every server. */
 export const EVERY_MCP_TOOL = "mcp__*";
@@ -122,12 +123,8 @@ export const readMcpServers: KeyReader = (draft, key) => {
   if (defined.length === 0) return;
   const names = defined.flatMap((each) => (isRecord(each) ? Object.keys(each) : []));
   const what = names.length === 0 ? key : names.slice(0, MAX_NAMED).join(", ").slice(0, 200);
-  draft.warn(
-    "SOUS-A005",
-    [key],
-    `${what}: servers are not started from agent files`,
-    "define it in mcp_servers of your configuration or in .mcp.json, and name it here",
-  );
+  const fix = "define it in mcp_servers of your configuration or in .mcp.json, and name it here";
+  draft.warn("SOUS-A005", [key], `${what}: servers are not started from agent files`, fix);
 };
 
 function itemsOf(given: unknown): readonly unknown[] {
@@ -159,17 +156,11 @@ function warnOfMissing(draft: AgentDraft, entries: readonly string[]): void {
   const missing = entries.filter((entry) => !isThere(draft, entry));
   if (missing.length === 0) return;
   const { mcpServers = [] } = draft.source;
-  const shown = missing.slice(0, MAX_NAMED).join(", ");
-  const rest = missing.length > MAX_NAMED ? ` and ${missing.length - MAX_NAMED} more` : "";
   const known =
     mcpServers.length === 0 ? "none is configured" : `configured are ${mcpServers.join(", ").slice(0, 300)}`;
   const [key = "tools"] = ["tools", "permission", ...KEYS].filter((each) => Object.hasOwn(draft.settings, each));
-  draft.warn(
-    "SOUS-A006",
-    [key],
-    `there is no MCP server for ${shown}${rest}: left out; ${known}`,
-    "add the server to mcp_servers in your configuration or to .mcp.json, or leave it for the other program",
-  );
+  const fix = "add the server to mcp_servers in your configuration or to .mcp.json, or leave it for the other program";
+  draft.warn("SOUS-A006", [key], `there is no MCP server for ${listed(missing)}: left out; ${known}`, fix);
 }
 
 const MAX_NAMED = 20;

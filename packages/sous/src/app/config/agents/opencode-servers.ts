@@ -3,18 +3,18 @@
 import type { PermissionEffect } from "../../../core/configuration.ts";
 import { matchesGlob } from "../../../core/glob.ts";
 import { nearest } from "../../../core/nearest.ts";
+import type { Path } from "../yaml/value.ts";
 import type { AgentDraft } from "./draft.ts";
 import { concernsServer, denyingEntry, EVERY_MCP_TOOL, opencodeEntry } from "./mcp-entries.ts";
 import { meaningOf, namesOf } from "./tools.ts";
 
-export type StatementPath = readonly (string | number)[];
 export type OpencodeStatement = {
   /** A name or a pattern of names. */
   readonly tool: string;
   /** A pattern of what the call is about; `*` is every call. */
   readonly input: string;
   readonly effect: PermissionEffect;
-  readonly path: StatementPath;
+  readonly path: Path;
 };
 
 /** Tools of MCP servers, `github_create_issue` and `github_*`. One that is denied stays denied, whatever is said later. */

@@ -38,12 +38,9 @@ export function quoteTexts(lines: readonly string[], firstLine: number): Quoted 
     if (isYaml(entry)) continue;
     const problem = whyNotText(entry, firstLine);
     if (problem !== undefined) return { problem };
-    const text = textOf(entry);
-    result.splice(
-      entry.index,
-      entry.value.length,
-      ...padded(`${entry.key}: ${JSON.stringify(text)}`, entry.value.length),
-    );
+    const { key, index, value } = entry;
+    const blanks = Array.from({ length: value.length - 1 }, () => "");
+    result.splice(index, value.length, `${key}: ${JSON.stringify(textOf(entry))}`, ...blanks);
     changed.push(entry);
   }
   const [first] = changed;
@@ -127,16 +124,14 @@ const HIDDEN_KEY = /^([^A-Za-z#]*)([A-Za-z][\w-]*)[^\p{L}\p{N}_:\uFF1A-]*([:\uFF
 
 /** A setting that YAML reads as a part of the line before it, as a text or as a remark, and a person may see below it. */
 export function findHiddenLine(lines: readonly string[], firstLine: number): Place | undefined {
-  for (const [index, line] of lines.entries()) {
-    if (!LINE_ENDS.test(line) || !line.split(LINE_ENDS).some((each, at) => at > 0 && isHiddenKey(each))) continue;
-    return {
-      line: index + firstLine,
-      column: line.search(LINE_ENDS) + 1,
-      message: "a setting stands behind a character that ends the line for some editors, and not for YAML",
-      fix: "replace the character by a line break, or remove it",
-    };
-  }
-  return undefined;
+  const index = lines.findIndex((line) => line.split(LINE_ENDS).some((each, at) => at > 0 && isHiddenKey(each)));
+  if (index === -1) return undefined;
+  return {
+    line: index + firstLine,
+    column: (lines[index] ?? "").search(LINE_ENDS) + 1,
+    message: "a setting stands behind a character that ends the line for some editors, and not for YAML",
+    fix: "replace the character by a line break, or remove it",
+  };
 }
 
 function isHiddenKey(line: string): boolean {
@@ -146,10 +141,9 @@ function isHiddenKey(line: string): boolean {
 }
 
 function hiddenKey(key: string, line: string, number: number): Place {
-  const column = line.length - line.trimStart().length + 1;
   return {
     line: number,
-    column,
+    column: line.length - line.trimStart().length + 1,
     message: `this line looks like a setting and stands inside ${key}, which is not YAML`,
     fix: `begin the line at the left margin if it is a setting; else put ${key} in quotes`,
   };
@@ -177,10 +171,6 @@ function textOf({ key, value }: Entry): string {
   const quote = text[0] === '"' || text[0] === "'" ? text[0] : undefined;
   if (quote === undefined) return text;
   return text.slice(1, text.length > 1 && text.endsWith(quote) ? -1 : undefined).trim();
-}
-
-function padded(line: string, length: number): string[] {
-  return [line, ...Array.from({ length: length - 1 }, () => "")];
 }
 
 function noteAbout(changed: readonly Entry[], line: number): Place {

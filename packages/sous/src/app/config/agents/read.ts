@@ -43,15 +43,10 @@ export function readAgentFile(source: AgentSource): ReadAgent {
 function complete(draft: AgentDraft): void {
   const { file, name = basename(file).replace(/\.md$/i, "") } = draft.source;
   if (!Object.hasOwn(draft.settings, "name")) setName(draft, name, []);
+  const warn = (message: string, fix: string) => draft.warn("SOUS-A009", [], message, fix);
   if (!draft.has("description"))
-    draft.warn(
-      "SOUS-A009",
-      [],
-      "there is no description: models do not know when to call this agent",
-      "write `description: ...`",
-    );
-  if (draft.isEmpty)
-    draft.warn("SOUS-A009", [], "there are no instructions below the front matter", "write what the agent should do");
+    warn("there is no description: models do not know when to call this agent", "write `description: ...`");
+  if (draft.isEmpty) warn("there are no instructions below the front matter", "write what the agent should do");
 }
 
 /** Warns of tools that a file names and the agent does not have: by a mode, or because none of them is a tool of ours. */
@@ -62,23 +57,16 @@ function warnOfLoss(draft: AgentDraft): void {
   const taken = had.filter((tool) => draft.isDenied(tool));
   const isPlan = settings.permissionMode === "plan" && dialect === "claude";
   const lost = isPlan ? taken.filter((tool) => CHANGING_TOOLS.some((each) => covers(each, tool))) : [];
-  if (lost.length > 0)
-    draft.warn(
-      "SOUS-A007",
-      ["permissionMode"],
-      `permissionMode: plan takes ${lost.join(", ")} away`,
-      "remove it to have them",
-    );
+  if (lost.length > 0) {
+    const message = `permissionMode: plan takes ${lost.join(", ")} away`;
+    draft.warn("SOUS-A007", ["permissionMode"], message, "remove it to have them");
+  }
   // Empty means none, as our own template says; elsewhere it may have been meant as "not limited".
   const isEmpty = settings.tools === null || settings.tools === "";
   const isMeant = (Array.isArray(settings.tools) && settings.tools.length === 0) || (isEmpty && dialect === "sous");
-  if (taken.length === had.length && !isMeant)
-    draft.warn(
-      "SOUS-A007",
-      "tools" in settings ? ["tools"] : [],
-      "nothing is left: the agent has no tools",
-      "name tools that sous has, or leave tools out to have those of its caller",
-    );
+  if (taken.length !== had.length || isMeant) return;
+  const fix = "name tools that sous has, or leave tools out to have those of its caller";
+  draft.warn("SOUS-A007", "tools" in settings ? ["tools"] : [], "nothing is left: the agent has no tools", fix);
 }
 
 const MAX_FRONT_MATTER_BYTES = 64 * 1024;
@@ -100,7 +88,11 @@ function readFrontMatter({ file, text: given }: AgentSource): ReadFrontMatter {
     return problem(1, "the file is larger than 128 KB", "shorten it: settings and text may have 64 KB each");
   const lines = text.replace(/^\uFEFF/, "").split(/\r\n|\r|\n/);
   const start = lines.findIndex((line) => line.trim() !== "");
-  if (!FENCE.test(lines[start] ?? "")) return noFrontMatter();
+  if (!FENCE.test(lines[start] ?? "")) {
+    // Folders of agents have notes, too.
+    const fix = "begin it with a line ---, settings, and a line ---; or move it away";
+    return problem(1, "the file does not begin with front matter, so it is no agent", fix, "warning");
+  }
   const end = lines.findIndex((line, index) => index > start && FENCE.test(line));
   if (end === -1) return problem(start + 1, "the front matter is not closed", "put a line --- below the settings");
   const body = lines.slice(end + 1).join("\n");
@@ -139,19 +131,11 @@ function toProblem({ line, column, message, fix }: YamlDocument["problems"][numb
   return { severity: "error", line, column, message, fix };
 }
 
-/** Folders of agents have notes, too. */
-function noFrontMatter(): { problem: FrontMatterProblem } {
-  return {
-    problem: {
-      severity: "warning",
-      line: 1,
-      column: 1,
-      message: "the file does not begin with front matter, so it is no agent",
-      fix: "begin it with a line ---, settings, and a line ---; or move it away",
-    },
-  };
-}
-
-function problem(line: number, message: string, fix: string): { problem: FrontMatterProblem } {
-  return { problem: { severity: "error", line, column: 1, message, fix } };
+function problem(
+  line: number,
+  message: string,
+  fix: string,
+  severity: AgentProblem["severity"] = "error",
+): { problem: FrontMatterProblem } {
+  return { problem: { severity, line, column: 1, message, fix } };
 }

@@ -19,14 +19,16 @@ type EffectiveRule = {
   readonly from: string;
 };
 
+type EffectiveLimit = { readonly value: number | undefined; readonly from: string };
+
 export type EffectiveRights = {
   readonly tools: readonly EffectiveTool[];
   readonly rules: readonly EffectiveRule[];
   readonly delegate: { readonly isAllowed: boolean; readonly from: string };
   readonly model: { readonly name: string; readonly from: string };
-  readonly maxTurns: { readonly value: number | undefined; readonly from: string };
-  readonly timeoutMs: { readonly value: number | undefined; readonly from: string };
-  readonly maxOutputTokens: { readonly value: number | undefined; readonly from: string };
+  readonly maxTurns: EffectiveLimit;
+  readonly timeoutMs: EffectiveLimit;
+  readonly maxOutputTokens: EffectiveLimit;
   /** The keys of the file about how its model is asked; of `provider_options` only the providers they are for. */
   readonly asking: readonly { readonly key: string; readonly value: string; readonly from: string }[];
   /** `isRead`: it reads the notes of the project. */

@@ -3,11 +3,12 @@
 import type { PermissionEffect } from "../../../core/configuration.ts";
 import { nearest } from "../../../core/nearest.ts";
 import { toolRow } from "../../../core/words/tools.ts";
+import type { Path } from "../yaml/value.ts";
 import type { AgentDraft } from "./draft.ts";
+import { listed } from "./known-keys.ts";
 import { denyingEntry, EVERY_MCP_TOOL } from "./mcp-entries.ts";
 import { meaningOf, namesOf, OUR_TOOLS } from "./tools.ts";
 
-type Path = readonly (string | number)[];
 type Entry = {
   readonly path: Path;
   readonly said: string;
@@ -18,31 +19,22 @@ type Entry = {
 /** `tools`: absent is whatever the parent passes on, empty is none, `*` is the same as absent. */
 export function readToolList(draft: AgentDraft, key: string): void {
   const entries = readEntries(draft, key);
-  if (entries === undefined) return;
-  if (entries.some(({ said }) => said === "*")) return;
+  if (entries === undefined || entries.some(({ said }) => said === "*")) return;
   draft.limitTools([key], entries.length === 0 ? `${key}: none` : key);
   for (const entry of entries) grantEntry(draft, entry);
   warnOfElsewhere(draft, entries);
 }
 
-/** One line for all of them: many files name ten. */
 function warnOfElsewhere(draft: AgentDraft, entries: readonly Entry[]): void {
   const missing = entries.filter(({ name }) => meaningOf(name, draft.source.dialect) === "elsewhere");
   const [first] = missing;
   if (first === undefined) return;
   const names = [...new Set(missing.map(({ said }) => said))];
-  const shown = names.slice(0, MAX_NAMED).join(", ");
-  const rest = names.length > MAX_NAMED ? ` and ${names.length - MAX_NAMED} more` : "";
   const isOne = names.length === 1;
-  draft.warn(
-    "SOUS-A006",
-    first.path,
-    `sous has no tool${isOne ? "" : "s"} ${shown}${rest}: ${isOne ? "it is" : "they are"} left out`,
-    `remove ${isOne ? "it" : "them"}, or leave ${isOne ? "it" : "them"} for the other program`,
-  );
+  const message = `sous has no tool${isOne ? "" : "s"} ${listed(names)}: ${isOne ? "it is" : "they are"} left out`;
+  const them = isOne ? "it" : "them";
+  draft.warn("SOUS-A006", first.path, message, `remove ${them}, or leave ${them} for the other program`);
 }
-
-const MAX_NAMED = 20;
 
 function grantEntry(draft: AgentDraft, { path, said, name, specifier }: Entry): void {
   const meaning = meaningOf(name, draft.source.dialect);
@@ -50,34 +42,21 @@ function grantEntry(draft: AgentDraft, { path, said, name, specifier }: Entry): 
     const tool = "mcp" in meaning ? meaning.mcp : meaning.tool;
     draft.grant(tool, path, said);
     if (specifier !== undefined) limitTool(draft, tool, specifier, path);
-    return;
-  }
-  if (meaning === "children") {
+  } else if (meaning === "children") {
+    const message = `${said}: sous cannot limit which agents it calls, so it calls none`;
     if (specifier === undefined) draft.children(true, path, said);
-    else
-      draft.warn(
-        "SOUS-A007",
-        path,
-        `${said}: sous cannot limit which agents it calls, so it calls none`,
-        `write ${name}`,
-      );
-    return;
-  }
-  if (meaning === "elsewhere") return;
-  draft.warn("SOUS-A006", path, `there is no tool ${said}: it is left out`, suggestion(draft, name));
+    else draft.warn("SOUS-A007", path, message, `write ${name}`);
+  } else if (meaning === "unknown")
+    draft.warn("SOUS-A006", path, `there is no tool ${said}: it is left out`, suggestion(draft, name));
 }
 
 /** The tool may be used for these calls only, and they still ask. */
 function limitTool(draft: AgentDraft, tool: string, specifier: string, path: Path): void {
   const patterns = rulePatterns(tool, specifier, "allow") ?? [];
   for (const pattern of patterns) draft.only(pattern, path);
-  if (patterns.length === 0)
-    draft.refuse(
-      "SOUS-A006",
-      path,
-      `${tool} cannot be limited to ${specifier}`,
-      "name the tool without parentheses, or leave it out",
-    );
+  if (patterns.length > 0) return;
+  const fix = "name the tool without parentheses, or leave it out";
+  draft.refuse("SOUS-A006", path, `${tool} cannot be limited to ${specifier}`, fix);
 }
 
 /** `deny`, `disallowedTools`: nothing that is named here may be used. */

@@ -3,6 +3,7 @@
 import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import { messageOf, UserError } from "../../../core/errors.ts";
+import { isRecord } from "../../../core/schema.ts";
 import { changeLocked, readRegular, replaceFile, whyNotOurs } from "../../../machine/private-file.ts";
 import type { FileHash } from "./files.ts";
 
@@ -35,21 +36,16 @@ export async function readTrustRecords(stateFolder: string): Promise<TrustRecord
   const problem = await whyNotOurs(file);
   if (problem !== undefined) throw new UserError(`${file} ${problem}: remove it, then trust the project again`);
   try {
-    return parse(await readRegular(file, MAX_BYTES));
+    const value: unknown = JSON.parse((await readRegular(file, MAX_BYTES)).toString("utf8"));
+    if (!isRecord(value) || !Array.isArray(value.projects)) throw new Error("it is damaged");
+    return value.projects.map(toRecord);
   } catch (error) {
     throw new UserError(`${file} cannot be read (${messageOf(error)}): remove it, then trust the project again`);
   }
 }
 
-function parse(content: Buffer): TrustRecord[] {
-  const value: unknown = JSON.parse(content.toString("utf8"));
-  const records = typeof value === "object" && value !== null && "projects" in value ? value.projects : undefined;
-  if (!Array.isArray(records)) throw new Error("it is damaged");
-  return records.map(toRecord);
-}
-
 function toRecord(value: unknown): TrustRecord {
-  const { path, sha256, at, files, rules, nested = [] } = fieldsOf(value);
+  const { path, sha256, at, files, rules, nested = [] } = isRecord(value) ? value : {};
   if (typeof path !== "string" || typeof sha256 !== "string" || typeof at !== "string")
     throw new Error("it is damaged");
   // A record without these lists, from an earlier version, matches no project, so that trust has to be given again.
@@ -61,17 +57,13 @@ function toRecord(value: unknown): TrustRecord {
 }
 
 function isHash(value: unknown): value is FileHash {
-  const { path, sha256 } = fieldsOf(value);
+  const { path, sha256 } = isRecord(value) ? value : {};
   return typeof path === "string" && typeof sha256 === "string";
 }
 
 function isRule(value: unknown): value is NarrowingRule {
-  const { effect, pattern } = fieldsOf(value);
+  const { effect, pattern } = isRecord(value) ? value : {};
   return (effect === "ask" || effect === "deny") && typeof pattern === "string";
-}
-
-function fieldsOf(value: unknown): Record<string, unknown> {
-  return typeof value === "object" && value !== null ? { ...value } : {};
 }
 
 /** One change at a time, whole or not at all: what one process takes back another does not write again. */

@@ -2,7 +2,7 @@
 
 import { isUtf8 } from "node:buffer";
 import { Composer, CST, type Document, Lexer, Parser } from "yaml";
-import { type Path, type Positions, toValue } from "./value.ts";
+import { type Found, type Path, type Positions, toValue } from "./value.ts";
 
 type YamlProblem = Position & { readonly file: string; readonly message: string; readonly fix: string };
 
@@ -52,8 +52,6 @@ export function readYaml(given: string | Uint8Array, { file, maxBytes, firstLine
   return { value, at: (path, part) => positionAt(positions, path, part, positionOf), problems: [] };
 }
 
-type Found = { readonly offset: number; readonly message: string; readonly fix: string };
-
 function inOrder(found: readonly Found[]): Found[] {
   return [...found].sort((one, other) => one.offset - other.offset).slice(0, MAX_PROBLEMS);
 }
@@ -99,24 +97,15 @@ type SourceText = {
   positionOf(offset: number): Position;
 };
 
-/** A problem of the bytes themselves. */
-type SourceProblem = Position & { readonly message: string; readonly fix: string };
-
 /** `firstLine` is the number of the first line when the text is a part of a file. */
 function readSource(
   given: string | Uint8Array,
-  { maxBytes, firstLine = 1 }: { maxBytes: number; firstLine?: number | undefined },
-): { source: SourceText } | { problem: SourceProblem } {
+  { maxBytes, firstLine = 1 }: Omit<YamlOptions, "file">,
+): { source: SourceText } | { problem: Omit<YamlProblem, "file"> } {
   const bytes = typeof given === "string" ? Buffer.byteLength(given) : given.byteLength;
   if (bytes > maxBytes) {
-    return {
-      problem: {
-        line: firstLine,
-        column: 1,
-        message: `the text has ${bytes} bytes (allowed: ${maxBytes})`,
-        fix: "make it smaller",
-      },
-    };
+    const message = `the text has ${bytes} bytes (allowed: ${maxBytes})`;
+    return { problem: { line: firstLine, column: 1, message, fix: "make it smaller" } };
   }
   if (typeof given !== "string" && !isUtf8(given)) {
     const position = firstBadByte(Buffer.from(given.buffer, given.byteOffset, given.byteLength), firstLine);
@@ -167,9 +156,6 @@ function positionsIn(text: string, firstLine: number): SourceText["positionOf"] 
   };
 }
 
-/** From text to the syntax of YAML, in bounded time: what is too deep, too much or not the core language ends the reading at once. */
-type SyntaxProblem = { readonly offset: number; readonly message: string; readonly fix: string };
-
 /** Far more than a person writes; it bounds the time, which grows with the number of parts and not with the bytes. */
 const MAX_PARTS = 20_000;
 const MAX_SYNTAX_ERRORS = 20;
@@ -179,7 +165,8 @@ const CORE_TAGS = new Set(["!!str", "!!int", "!!float", "!!bool", "!!null", "!!m
 
 const SECOND = { message: "there is more than one document", fix: "remove the line --- or ... above this one" };
 
-function readTokens(text: string): { tokens: CST.Token[] } | { problem: SyntaxProblem } {
+/** From text to the syntax of YAML, in bounded time: what is too deep, too much or not the core language ends the reading at once. */
+function readTokens(text: string): { tokens: CST.Token[] } | { problem: Found } {
   const parser = new Parser();
   const tokens: CST.Token[] = [];
   let [parts, errors, documents] = [0, 0, 0];
@@ -210,7 +197,7 @@ function readTokens(text: string): { tokens: CST.Token[] } | { problem: SyntaxPr
 }
 
 /** Before it is parsed: a tag may make anything of a value, and a directive may make anything of a tag. */
-function refuse(part: string): Omit<SyntaxProblem, "offset"> | undefined {
+function refuse(part: string): Omit<Found, "offset"> | undefined {
   const type = CST.tokenType(part);
   if (type === "tag" && !CORE_TAGS.has(part)) {
     const message = `the tag ${part.slice(0, 60)} is not allowed`;
@@ -221,13 +208,11 @@ function refuse(part: string): Omit<SyntaxProblem, "offset"> | undefined {
 }
 
 /** The parser would make an error of each, and a line can have half a million. */
-function refuseEscape(part: string): Omit<SyntaxProblem, "offset"> | undefined {
+function refuseEscape(part: string): Omit<Found, "offset"> | undefined {
   for (const [found] of part.matchAll(ESCAPE)) {
     if (found !== "\\" && !(found[1] === "U" && Number.parseInt(found.slice(2), 16) > LAST_CODE_POINT)) continue;
-    return {
-      message: "there is an unknown escape in double quotes",
-      fix: "write \\\\ for a backslash, or use single quotes",
-    };
+    const fix = "write \\\\ for a backslash, or use single quotes";
+    return { message: "there is an unknown escape in double quotes", fix };
   }
   return undefined;
 }

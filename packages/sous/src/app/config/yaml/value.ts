@@ -8,7 +8,8 @@ export type Path = readonly (string | number)[];
 export type Position = { readonly key: number; readonly value: number };
 export type Positions = { get(path: Path): Position | undefined };
 
-type Problem = { readonly offset: number; readonly message: string; readonly fix: string };
+/** A problem, where it was found. */
+export type Found = { readonly offset: number; readonly message: string; readonly fix: string };
 type Node = ParsedNode | null | undefined;
 
 const MAX_DEPTH = 32;
@@ -17,15 +18,9 @@ const MAX_VALUES = 20_000;
 /** Names that JavaScript would take for something else than a key. */
 const FORBIDDEN_KEYS = new Set(["__proto__", "constructor", "prototype"]);
 
-export function toValue(contents: Node): { value: unknown; positions: Positions; problems: readonly Problem[] } {
+export function toValue(contents: Node): { value: unknown; positions: Positions; problems: readonly Found[] } {
   const spots: Spots = new Map();
-  const walk: Walk = {
-    anchors: new Map(),
-    open: new Set(),
-    problems: [],
-    values: 0,
-    via: undefined,
-  };
+  const walk: Walk = { anchors: new Map(), open: new Set(), problems: [], values: 0, via: undefined };
   const value = readNode(contents, { below: spots, depth: 0 }, walk);
   return { value, positions: { get: (path) => spotAt(spots, path) }, problems: walk.problems };
 }
@@ -34,7 +29,7 @@ type Walk = {
   readonly anchors: Map<string, ParsedNode>;
   /** Collections that are being read: an alias of one of them has no end. */
   readonly open: Set<ParsedNode>;
-  readonly problems: Problem[];
+  readonly problems: Found[];
   values: number;
   /** The outermost alias that is being followed: what is too much below it is its fault. */
   via: number | undefined;
@@ -114,7 +109,7 @@ function mapOf(node: YAMLMap.Parsed, here: Here, walk: Walk): Record<string, unk
 
 const NOT_A_NAME = { message: "a key must be a plain name", fix: "write it as a word" };
 
-function refuseKey(name: string, map: Record<string, unknown>): Omit<Problem, "offset"> | undefined {
+function refuseKey(name: string, map: Record<string, unknown>): Omit<Found, "offset"> | undefined {
   if (FORBIDDEN_KEYS.has(name)) return { message: `the key ${name} is not allowed`, fix: "remove the line" };
   if (name === "<<") return { message: "merge keys (<<) are not read", fix: "write the keys out" };
   if (!(name in map)) return undefined;

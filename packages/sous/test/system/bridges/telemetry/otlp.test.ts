@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { suite, test } from "node:test";
-import { METRICS, type MetricName } from "../../../../src/bridges/telemetry/names.ts";
+import { METRICS, type Metric, type MetricName } from "../../../../src/bridges/telemetry/names.ts";
 import { type Otlp, openOtlp } from "../../../../src/bridges/telemetry/otlp.ts";
 import { readOtlpSettings } from "../../../../src/bridges/telemetry/otlp-settings.ts";
 import { createRegistry } from "../../../../src/bridges/telemetry/registry.ts";
@@ -66,16 +66,15 @@ suite("F3: metrics over OTLP", { concurrency: true }, () => {
       assert.equal(resource["service.version"], "1.2.3");
       const found = new Map(metrics.map((metric) => [metric.name, metric]));
       for (const name of Object.keys(METRICS) as MetricName[]) {
-        const metric: { name: string; unit: string; labels: readonly string[]; buckets?: readonly number[] } =
-          METRICS[name];
-        const { kind } = METRICS[name];
+        const metric: Metric = METRICS[name];
+        const { kind, unit = "" } = metric;
         const sent = found.get(metric.name);
         const [point] = sent?.points ?? [];
         assert.deepEqual(
           [sent?.kind, sent?.unit, point?.value, point?.attributes, point?.bounds],
           [
             kind === "counter" ? "sum" : kind,
-            metric.unit,
+            unit,
             { counter: 2, histogram: 3, gauge: 4 }[kind],
             Object.fromEntries(metric.labels.map((label) => [label, `a ${label}`])),
             metric.buckets,

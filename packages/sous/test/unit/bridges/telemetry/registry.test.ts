@@ -5,6 +5,7 @@ import { suite, test } from "node:test";
 import { MAX_LABEL_VALUES } from "../../../../src/bridges/telemetry/label-cap.ts";
 import {
   METRICS,
+  type Metric,
   type MetricName,
   prometheusName,
   providerName,
@@ -50,7 +51,7 @@ test("F4: every metric is rendered with its help, its type and its labels", () =
 });
 
 test("F4: names follow the rules of Prometheus, with one exception that F3 gives", () => {
-  for (const metric of Object.values(METRICS)) {
+  for (const metric of Object.values<Metric>(METRICS)) {
     const name = prometheusName(metric);
     assert.match(name, /^[a-z][a-z0-9_]*$/);
     assert.equal(name.endsWith("_total"), metric.kind === "counter", name);
