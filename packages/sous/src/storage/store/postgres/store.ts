@@ -6,12 +6,13 @@ import { checkOptions, type OptionNames } from "../../../core/options.ts";
 import type { SharedBudgets } from "../../../core/shared-budget.ts";
 import { FIRST_FENCE, type Store } from "../../../core/store.ts";
 import { quietClock } from "../../../machine/host.ts";
+import type { Losses } from "../lost-marks.ts";
 import { newOwner } from "../owner.ts";
 import { openSharedBudget } from "../shared-budget.ts";
 import { createAppend } from "./append.ts";
 import { createSharedBudgets } from "./budget.ts";
 import { addressOf, type Connection, openConnection, type PostgresPool, type Query, statement } from "./connection.ts";
-import { createLosses, createReader, type Losses } from "./read.ts";
+import { createReader, lossesOf } from "./read.ts";
 import { releaseBlobs } from "./run-rows.ts";
 import { migrate, quoteSchema, TREE_BITS } from "./schema.ts";
 import { addInterruptedStatement, createTotals } from "./tallies.ts";
@@ -65,7 +66,7 @@ export async function openPostgresStore(options: PostgresStoreOptions = {}): Pro
   const connection = await connect(options);
   try {
     await migrate(connection, name);
-    const losses = createLosses(connection, schema, options.lostFolder);
+    const losses = lossesOf(connection, schema, options.lostFolder);
     await losses.takeIn();
     return storeOn(connection, schema, losses, options);
   } catch (error) {
@@ -83,11 +84,12 @@ function storeOn(connection: Connection, schema: string, losses: Losses, options
   const deletion = createDeletion(connection, schema);
   return {
     isImmediate: false,
-    ...losses.addTo({ ...createReader(connection, schema), ...createTotals(connection, schema) }),
+    ...createReader(connection, schema, losses),
+    ...createTotals(connection, schema, losses),
     ...deletion,
     async delete(rootId) {
       const isDeleted = await deletion.delete(rootId);
-      if (isDeleted) losses.delete(rootId);
+      if (isDeleted) losses.marks.remove(rootId);
       return isDeleted;
     },
     async append(rootId, events, fence = FIRST_FENCE) {
@@ -104,7 +106,7 @@ function storeOn(connection: Connection, schema: string, losses: Losses, options
     },
     claim: claims.claim,
     release: claims.release,
-    markLost: losses.mark,
+    markLost: (rootId, reason) => losses.mark(rootId, reason),
     sharedBudget: (name, limits, given) => openSharedBudget(sharedBudgets, name, limits, given),
     async [Symbol.asyncDispose]() {
       await losses.catchUp();
