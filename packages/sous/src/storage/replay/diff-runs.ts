@@ -1,13 +1,12 @@
 /** Two runs side by side: their agents by path, their steps in rows, and what each came to. */
 
-import { UserError } from "../../core/errors.ts";
 import { textOf } from "../../core/message.ts";
 import type { RunStatus, StopReason } from "../../core/outcome.ts";
 import { foldRunRecord, type Store } from "../../core/store.ts";
 import { addCost, addUsage, noUsage, type Usage } from "../../core/usage.ts";
 import { IdMap } from "./id-map.ts";
 import { comparableOutput } from "./recorded-prompts.ts";
-import { type RunRecording, readRecording } from "./recording.ts";
+import { partOf, type RecordingPart, type RunRecording, readRecording } from "./recording.ts";
 import { type RunStep, stepsOf } from "./run-steps.ts";
 
 /** The sides on which a step or an agent is found. */
@@ -62,15 +61,18 @@ export type DiffRow = {
   changes: string[];
 };
 
-/** Children are matched by path, so a run in the middle of a tree can be compared with one that is a root. */
+/**
+ * Children are matched by path, so a run in the middle of a tree can be compared with one that is a root. Two runs of one task may
+ * have been started under different names.
+ */
 export async function diffRuns(
   store: Pick<Store, "read" | "run">,
   oneId: string,
   otherId: string,
   signal?: AbortSignal,
 ): Promise<RunsDiff> {
-  const left = await readSide(store, oneId, signal);
-  const right = await readSide(store, otherId, signal);
+  const left = partOf(await readRecording(store, oneId, signal), oneId);
+  const right = partOf(await readRecording(store, otherId, signal), otherId);
   const ids = new IdMap();
   for (const [path, runs] of left.paths) {
     for (const [index, run] of runs.entries()) {
@@ -89,24 +91,7 @@ export async function diffRuns(
   return { left: sideOf(left), right: sideOf(right), isSame, agents };
 }
 
-/** A run and everything below it, by paths that begin with its own agent. */
-type Side = {
-  readonly top: RunRecording;
-  readonly paths: ReadonlyMap<string, readonly RunRecording[]>;
-  pathOf(path: string): string;
-};
-
-async function readSide(store: Pick<Store, "read" | "run">, runId: string, signal?: AbortSignal): Promise<Side> {
-  const recording = await readRecording(store, runId, signal);
-  const top = recording.runs.get(runId);
-  if (top === undefined) throw new UserError(`No run with the id ${runId}`);
-  // Two runs of one task may have been started under different names.
-  const pathOf = (path: string) => `${top.start.agent}${path.slice(top.path.length)}`;
-  const below = [...recording.paths].filter(([path]) => path === top.path || path.startsWith(`${top.path}/`));
-  return { top, pathOf, paths: new Map(below.map(([path, runs]) => [pathOf(path), runs])) };
-}
-
-function diffAgent(path: string, left: Side, right: Side, ids: IdMap): AgentDiff {
+function diffAgent(path: string, left: RecordingPart, right: RecordingPart, ids: IdMap): AgentDiff {
   const one = left.paths.get(path);
   const other = right.paths.get(path);
   const steps = one === undefined ? [] : stepsOf(one, left.pathOf);
@@ -152,7 +137,7 @@ function mergedPaths(left: readonly string[], right: readonly string[]): string[
   return merged;
 }
 
-function sideOf({ top, paths }: Side): DiffSide {
+function sideOf({ top, paths }: RecordingPart): DiffSide {
   const { agent, model, task } = top.start;
   const last = paths.values().next().value?.at(-1) ?? top;
   const totals = totalsOf([...paths.values()].flat(), last, paths.size);

@@ -10,14 +10,13 @@ import { checkedRecord } from "../run-columns.ts";
 import { type Connection, plannedStatement, type Row, statement } from "./connection.ts";
 import { IDENTITY_COLUMNS, identityOf, RECORD_COLUMNS, readBlobs, recordOf } from "./run-rows.ts";
 import { TREE_BITS } from "./schema.ts";
-import { goneOwners, isAtWork, livingOwners, ownersStatement } from "./trees.ts";
+import { goneOwners, isAtWork, livingOwners } from "./trees.ts";
 
 type Reader = Pick<Store, "read" | "run" | "list" | "children" | "tree">;
 
 export function createReader(connection: Connection, schema: string, losses: Losses): Reader {
   const { query } = connection;
   const select = selectRecords(schema);
-  const owners = ownersStatement(schema);
 
   async function records(text: string, values: unknown[]): Promise<RunRecord[]> {
     return toRecords(await query(plannedStatement(text), values), losses);
@@ -44,7 +43,7 @@ export function createReader(connection: Connection, schema: string, losses: Los
     },
     async list(given = {}) {
       const isAboutOwners = given.status !== undefined && isUnended(given.status);
-      const gone = isAboutOwners ? await goneOwners(query, owners) : [];
+      const gone = isAboutOwners ? await goneOwners(query, schema) : [];
       const { conditions, values } = listConditions(given, gone);
       const where = conditions.length === 0 ? "" : `where ${conditions.join(" and ")}`;
       const page = `limit $${values.length + 1} offset $${values.length + 2}`;

@@ -16,15 +16,7 @@ import { createReader, lossesOf } from "./read.ts";
 import { releaseBlobs } from "./run-rows.ts";
 import { migrate, quoteSchema, TREE_BITS } from "./schema.ts";
 import { addInterruptedStatement, createTotals } from "./tallies.ts";
-import {
-  checkFree,
-  createClaims,
-  goneOwners,
-  isAtWork,
-  lockTree,
-  lockTreeStatement,
-  ownersStatement,
-} from "./trees.ts";
+import { checkFree, createClaims, goneOwners, isAtWork, lockTree } from "./trees.ts";
 
 /** The address of the database, and the options of its use. */
 export type PostgresStoreOptions = {
@@ -178,7 +170,7 @@ function createDeletion(connection: Connection, schema: string): Pick<Store, "de
   return {
     delete: (rootId) =>
       transaction(async (query) => {
-        const tree = await lockTree(query, sql.lock, rootId);
+        const tree = await lockTree(query, schema, rootId);
         if (tree === undefined) return false;
         checkFree(rootId, tree);
         await deleteTrees(query, [tree.tree]);
@@ -189,7 +181,7 @@ function createDeletion(connection: Connection, schema: string): Pick<Store, "de
       // A few at a time, so that other processes do not wait long for the locks.
       for (let found = TREES_AT_ONCE; found === TREES_AT_ONCE; pruned += found) {
         found = await transaction(async (query) => {
-          const rows = await query(sql.old, [before, await goneOwners(query, sql.owners), TREES_AT_ONCE]);
+          const rows = await query(sql.old, [before, await goneOwners(query, schema), TREES_AT_ONCE]);
           const trees = rows.map(({ tree }) => Number(tree));
           await deleteTrees(query, trees);
           return trees.length;
@@ -203,8 +195,6 @@ function createDeletion(connection: Connection, schema: string): Pick<Store, "de
 function deletionStatements(schema: string) {
   const ofTree = `key between $1::bigint << ${TREE_BITS} and (($1::bigint + 1) << ${TREE_BITS}) - 1`;
   return {
-    lock: lockTreeStatement(schema),
-    owners: ownersStatement(schema),
     interrupted: addInterruptedStatement(schema),
     withBlobs: statement(`select json from ${schema}.events where ${ofTree} and json like '[%'`),
     events: statement(`delete from ${schema}.events where ${ofTree}`),
