@@ -2,8 +2,8 @@
 
 import { textOf } from "../../core/message.ts";
 import type { RunStatus, StopReason } from "../../core/outcome.ts";
-import { foldRunRecord, type Store } from "../../core/store.ts";
-import { addCost, addUsage, noUsage, type Usage } from "../../core/usage.ts";
+import { foldRunRecord, type Store, sumOfRuns } from "../../core/store.ts";
+import type { Usage } from "../../core/usage.ts";
 import { IdMap } from "./id-map.ts";
 import { comparableOutput } from "./recorded-prompts.ts";
 import { partOf, type RecordingPart, type RunRecording, readRecording } from "./recording.ts";
@@ -154,30 +154,14 @@ function agentSide(runs: readonly RunRecording[]): AgentSide | undefined {
 
 /** `last` is the run that says how it ended. */
 function totalsOf(runs: readonly RunRecording[], last: RunRecording, agents: number): DiffTotals {
-  const usage = noUsage();
-  let costUsd: number | null = 0;
-  let turns = 0;
-  let toolCount = 0;
-  let from = Number.POSITIVE_INFINITY;
-  let to = 0;
-  for (const run of runs) {
-    from = Math.min(from, run.start.time);
-    to = Math.max(to, run.events.at(-1)?.time ?? 0);
-    const record = foldRunRecord("", run.events);
-    if (record === undefined) continue;
-    addUsage(usage, record.usage);
-    costUsd = addCost(costUsd, record.costUsd);
-    turns += record.turns;
-    toolCount += record.toolCount;
-  }
+  const records = runs.map(({ events }) => foldRunRecord("", events)).filter((record) => record !== undefined);
+  const from = runs.reduce((first, { start }) => Math.min(first, start.time), Number.POSITIVE_INFINITY);
+  const to = runs.reduce((latest, { events }) => Math.max(latest, events.at(-1)?.time ?? 0), 0);
   return {
     status: last.end?.status ?? "interrupted",
     stopReason: last.end?.stopReason,
     agents,
-    turns,
-    toolCount,
-    usage,
-    costUsd,
+    ...sumOfRuns(records),
     durationMs: Math.max(0, to - from),
   };
 }
