@@ -61,10 +61,7 @@ export type DiffRow = {
   changes: string[];
 };
 
-/**
- * Children are matched by path, so a run in the middle of a tree can be compared with one that is a root. Two runs of one task may
- * have been started under different names.
- */
+/** Children are matched by path, so a run in the middle of a tree can be compared with one that is a root. */
 export async function diffRuns(
   store: Pick<Store, "read" | "run">,
   oneId: string,

@@ -127,6 +127,7 @@ export type RecordingPart = Pick<Recording, "paths"> & { readonly top: RunRecord
 export function partOf({ runs, paths }: Recording, runId: string): RecordingPart {
   const top = runs.get(runId);
   if (top === undefined) throw new UserError(`No run with the id ${runId}`);
+  // Two runs of one task may have been started under different names.
   const pathOf = (path: string) => `${top.start.agent}${path.slice(top.path.length)}`;
   const below = [...paths].filter(([path]) => path === top.path || path.startsWith(`${top.path}/`));
   return { top, pathOf, paths: new Map(below.map(([path, ofPath]) => [pathOf(path), ofPath])) };
