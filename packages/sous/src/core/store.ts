@@ -209,6 +209,20 @@ export function endOfRecord(end: EventOf<"run-end">) {
   } satisfies Partial<RunRecord>;
 }
 
+/** The turns, calls, usage and cost of some runs together. */
+export function sumOfRuns(runs: Iterable<RunSums>): RunSums {
+  const sums: RunSums = { turns: 0, toolCount: 0, usage: noUsage(), costUsd: 0 };
+  for (const { turns, toolCount, usage, costUsd } of runs) {
+    sums.turns += turns;
+    sums.toolCount += toolCount;
+    addUsage(sums.usage, usage);
+    sums.costUsd = addCost(sums.costUsd, costUsd);
+  }
+  return sums;
+}
+
+type RunSums = Pick<RunRecord, "turns" | "toolCount" | "usage" | "costUsd">;
+
 /** The journal of one tree: every fact goes through it, is numbered, kept, and only then shown. */
 export type Journal = {
   /** Never waits. */

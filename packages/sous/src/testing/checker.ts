@@ -44,22 +44,26 @@ export function openRuns(events: readonly StoredEvent[]): string[] {
 }
 
 /** The facts of one run so far. */
-type RunState = {
-  start: EventOf<"run-start">;
-  isEnded: boolean;
-  openChildren: number;
-  /** Calls the model made that have not begun, begun but not ended, and asked about but not answered. */
-  intended: Set<string>;
-  openCalls: Map<string, string>;
-  openQuestions: Set<string>;
-  seenCalls: Set<string>;
-  /** Acts of an external agent by itself that have begun and not ended. */
-  externalCalls: Set<string>;
-  hasSession: boolean;
-  isInTurn: boolean;
-  /** The sum over the answers and failed attempts. */
-  counted: Usage;
-};
+type RunState = ReturnType<typeof newRun>;
+
+function newRun(start: EventOf<"run-start">) {
+  return {
+    start,
+    isEnded: false,
+    openChildren: 0,
+    /** Calls the model made that have not begun, begun but not ended, and asked about but not answered. */
+    intended: new Set<string>(),
+    openCalls: new Map<string, string>(),
+    openQuestions: new Set<string>(),
+    seenCalls: new Set<string>(),
+    /** Acts of an external agent by itself that have begun and not ended. */
+    externalCalls: new Set<string>(),
+    hasSession: false,
+    isInTurn: false,
+    /** The sum over the answers and failed attempts. */
+    counted: noUsage(),
+  };
+}
 
 class History {
   readonly problems: string[] = [];
@@ -110,19 +114,7 @@ class History {
     const owner = this.#agentOfPath.get(start.path);
     if (owner === undefined) this.#agentOfPath.set(start.path, start.agentId);
     else if (owner !== start.agentId) this.problem(start, "takes a path that belongs to another agent");
-    this.#runs.set(start.runId, {
-      start,
-      isEnded: false,
-      openChildren: 0,
-      intended: new Set(),
-      openCalls: new Map(),
-      openQuestions: new Set(),
-      seenCalls: new Set(),
-      externalCalls: new Set(),
-      hasSession: false,
-      isInTurn: false,
-      counted: noUsage(),
-    });
+    this.#runs.set(start.runId, newRun(start));
   }
 
   #checkPosition(start: EventOf<"run-start">): void {

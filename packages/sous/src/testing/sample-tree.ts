@@ -2,6 +2,7 @@
 
 import type { EventOf, RunIdentity, RunStart, StoredBody, StoredEvent } from "../core/event.ts";
 import type { RunOutcome } from "../core/outcome.ts";
+import type { RunRecord } from "../core/store.ts";
 import { noUsage, type Usage } from "../core/usage.ts";
 
 export type SampleTree = {
@@ -32,9 +33,9 @@ export function sampleTree(rootId: string, startTime: number = START_TIME): Samp
   const runs = new Map<string, RunIdentity>();
   let time = startTime;
 
-  function append(who: RunIdentity, body: StoredBody): StoredEvent {
+  function append<Body extends StoredBody>(who: RunIdentity, body: Body) {
     time += 1;
-    const event: StoredEvent = { seq: events.length + 1, time, ...who, ...body };
+    const event = { seq: events.length + 1, time, ...who, ...body };
     events.push(event);
     return event;
   }
@@ -57,9 +58,7 @@ export function sampleTree(rootId: string, startTime: number = START_TIME): Samp
     };
     runs.set(runId, who);
     if (given.time !== undefined) time = given.time - 1;
-    const body: RunStart = { ...PLAIN_START, label, agent: label, ...given.details };
-    append(who, body);
-    return { seq: events.length, time, ...who, ...body };
+    return append(who, { ...PLAIN_START, label, agent: label, ...given.details });
   }
 
   function turn(runId: string, text: string, usage: Partial<Usage> = {}): void {
@@ -115,3 +114,12 @@ const PLAIN_OUTCOME: Omit<RunOutcome, "usage" | "durationMs"> = {
   toolCount: 0,
   costUsd: null,
 };
+
+export function ids(records: readonly RunRecord[]): string[] {
+  return records.map(({ id }) => id);
+}
+
+/** As JSON keeps it: a store may drop fields that are undefined. */
+export function plain<T>(value: T): T {
+  return value === undefined ? value : JSON.parse(JSON.stringify(value));
+}

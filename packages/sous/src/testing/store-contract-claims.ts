@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { StaleOwner, UserError } from "../core/errors.ts";
 import type { StoredBody, StoredEvent } from "../core/event.ts";
 import { FIRST_FENCE, NO_OWNER, type RunRecord, type Store } from "../core/store.ts";
-import { type SampleTree, sampleTree } from "./sample-tree.ts";
+import { ids, type SampleTree, sampleTree } from "./sample-tree.ts";
 
 /** Registers a test of one promise. */
 export type CheckStore = (name: string, run: (store: Store) => Promise<void>) => void;
@@ -45,10 +45,8 @@ export function claimPromises(check: CheckStore): void {
     await store.append("lead", unfinished("lead").events);
     await store.release("lead", FIRST_FENCE);
     const claims = await Promise.allSettled([1, 2, 3, 4].map(() => store.claim("lead")));
-    assert.deepEqual(
-      claims.flatMap((claim) => (claim.status === "fulfilled" ? [claim.value] : [])),
-      [{ fence: FIRST_FENCE + 1 }],
-    );
+    const given = claims.filter(({ status }) => status === "fulfilled");
+    assert.deepEqual(given, [{ status: "fulfilled", value: { fence: FIRST_FENCE + 1 } }]);
   });
 
   check("giving back a claim that is not the latest changes nothing", async (store) => {
@@ -60,7 +58,8 @@ export function claimPromises(check: CheckStore): void {
 
   check("only trees that are there can be claimed, by the id of their root", async (store) => {
     await refuses(store.claim("lead"), "lead");
-    await assert.rejects(async () => store.append("lead", twice(unfinished("lead").events)));
+    const twice = unfinished("lead").events.flatMap((event) => [event, event]);
+    await assert.rejects(async () => store.append("lead", twice));
     await refuses(store.claim("lead"), "lead");
     await store.append("lead", ended("lead").events);
     await refuses(store.claim("scout"), "scout");
@@ -265,11 +264,6 @@ function ended(rootId: string, startTime?: number, prefix?: string): SampleTree 
   return tree;
 }
 
-/** Every event twice: no store can keep that. */
-function twice(events: readonly StoredEvent[]): StoredEvent[] {
-  return events.flatMap((event) => [event, event]);
-}
-
 /** In one sentence for a person, which names the run. */
 async function refuses(answer: Promise<unknown>, id: string): Promise<void> {
   await assert.rejects(answer, (error) => {
@@ -292,8 +286,4 @@ async function refusesAsStale(
 
 function statuses(records: readonly RunRecord[]): string[] {
   return records.map(({ id, status }) => `${id} ${status}`);
-}
-
-function ids(records: readonly RunRecord[]): string[] {
-  return records.map(({ id }) => id);
 }

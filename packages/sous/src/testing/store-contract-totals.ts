@@ -5,7 +5,7 @@ import { UserError } from "../core/errors.ts";
 import { FIRST_FENCE, NO_OWNER, type RunRecord, type Store } from "../core/store.ts";
 import { refusalTally, runTally, type Tally, type Totals, type TotalsQuery } from "../core/totals.ts";
 import type { Usage } from "../core/usage.ts";
-import { type SampleTree, sampleTree } from "./sample-tree.ts";
+import { ids, plain, type SampleTree, sampleTree } from "./sample-tree.ts";
 import type { CheckStore } from "./store-contract-claims.ts";
 
 export function totalsPromises(check: CheckStore): void {
@@ -60,10 +60,8 @@ export function totalsPromises(check: CheckStore): void {
       await store.append(rootId, tree.events);
     }
     const all = await store.totals();
-    assert.deepEqual(
-      all.tallies.map(({ startedAt }) => startedAt),
-      [1_002, 1_001, 2_002, 2_001],
-    );
+    const starts = all.tallies.map(({ startedAt }) => startedAt);
+    assert.deepEqual(starts, [1_002, 1_001, 2_002, 2_001]);
     const { tallies, unended, mark } = await store.totals({ since: 2_001 });
     assert.deepEqual(plain(tallies), plain(all.tallies.filter(({ startedAt }) => startedAt >= 2_001)));
     assert.deepEqual(ids(unended), ["new-again"]);
@@ -80,10 +78,8 @@ export function totalsPromises(check: CheckStore): void {
     assert.deepEqual(plain(byId(running.unended)), await listed());
     await store.release("lead", FIRST_FENCE);
     const left = await store.totals({ after: running.mark });
-    assert.deepEqual(
-      byId(left.unended).map(({ id, status }) => `${id} ${status}`),
-      ["lead interrupted", "lead-scout interrupted"],
-    );
+    const statuses = byId(left.unended).map(({ id, status }) => `${id} ${status}`);
+    assert.deepEqual(statuses, ["lead interrupted", "lead-scout interrupted"]);
     assert.deepEqual(plain(byId(left.unended)), await listed());
     const { fence } = await store.claim("lead");
     const before = tree.events.length;
@@ -285,13 +281,4 @@ function byAgent(one: object, other: object): number {
 
 function byId(records: readonly RunRecord[]): RunRecord[] {
   return records.toSorted((one, other) => (one.id < other.id ? -1 : 1));
-}
-
-function ids(records: readonly RunRecord[]): string[] {
-  return records.map(({ id }) => id);
-}
-
-/** As JSON keeps it: a store may drop fields that are undefined. */
-function plain<T>(value: T): T {
-  return JSON.parse(JSON.stringify(value));
 }

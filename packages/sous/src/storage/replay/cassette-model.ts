@@ -60,8 +60,7 @@ export function playOrRecord(file: string, parts: CassetteModelParts): CassetteM
     try {
       const answered = await (await opening).answer(request, onDelta);
       const { message, finish, usage, providerCalls } = answered;
-      const billed = { ...(usage !== undefined && { usage }), ...(providerCalls !== undefined && { providerCalls }) };
-      keep({ message, finish, ...billed });
+      keep({ message, finish, usage, providerCalls });
       return answered;
     } catch (error) {
       if (error instanceof ModelError) keep({ error: { kind: error.kind, message: error.message } });
@@ -117,7 +116,7 @@ class Recorder {
     this.#cassette = stored ?? { format: "sous-cassette", version: CASSETTE_VERSION, ...empty };
   }
 
-  add(request: ModelRequest, reply: CassetteReply, ids: ReturnType<CassettePlayer["idsOf"]> | undefined): void {
+  add(request: ModelRequest, reply: CassetteReply, ids: IdMap | undefined): void {
     const { path, agentId, depth } = request.caller;
     const before = this.#before.get(agentId) ?? new AskedBefore();
     this.#before.set(agentId, before);
@@ -128,11 +127,9 @@ class Recorder {
       this.#cassette.task = textOf(first);
       this.#isNew = false;
     }
-    const { keeps, messages } = before.next([...asked], reply);
-    const { instructions } = request;
     const requests = this.#cassette.agents[path] ?? [];
     this.#cassette.agents[path] = requests;
-    requests.push({ ...(instructions === undefined ? {} : { instructions }), keeps, messages, reply });
+    requests.push(before.next(request.instructions, [...asked], reply));
     this.#isChanged = true;
   }
 
@@ -213,8 +210,7 @@ function withMessages(requests: readonly CassetteRequest[]): PlayedRequest[] {
 /** The answer of a reply. Throws the error that it is instead. */
 export function answerOf(reply: CassetteReply): ModelAnswer {
   if ("error" in reply) throw new ModelError(reply.error.kind, reply.error.message, { retryAfterMs: 0 });
-  const { message, finish, usage, providerCalls } = reply;
-  return { message, finish, usage, providerCalls };
+  return reply;
 }
 
 /** The text where the recording has an id is that id in this run. */

@@ -6,15 +6,13 @@ import { dirname } from "node:path";
 import * as z from "zod";
 import { systemPrompt } from "../../core/agent.ts";
 import { type ModelErrorKind, messageOf, UserError } from "../../core/errors.ts";
-import { type AssistantMessage, type Message, textOf } from "../../core/message.ts";
-import type { FinishReason, ProviderCalls } from "../../core/model.ts";
-import { isExternalModel } from "../../core/model.ts";
+import { type Message, textOf } from "../../core/message.ts";
+import { isExternalModel, type ModelAnswer } from "../../core/model.ts";
 import { isRecord, once } from "../../core/schema.ts";
-import type { Usage } from "../../core/usage.ts";
-import { kindSchemas, list, messageSchemas } from "../store/kind-schemas.ts";
+import { kindSchemas, list, maybe, messageSchemas } from "../store/kind-schemas.ts";
 import { firstDifference } from "./first-difference.ts";
 import { RecordedPrompts } from "./recorded-prompts.ts";
-import type { RecordedReply, Recording, RunRecording } from "./recording.ts";
+import { partOf, type RecordedReply, type Recording, type RunRecording } from "./recording.ts";
 
 type CassetteStep = (cassette: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>;
 
@@ -34,7 +32,7 @@ const cassetteSchema = once(() => {
     z.strictObject({
       message: answer,
       finish,
-      usage: usage.exactOptional(),
+      usage: maybe(usage),
       providerCalls: providerCalls.exactOptional(),
     }),
     z.strictObject({ error: z.strictObject({ kind: modelErrorKind, message: z.string() }) }),
@@ -75,9 +73,7 @@ export type CassetteRequest = {
   reply: CassetteReply;
 };
 
-export type CassetteReply =
-  | { message: AssistantMessage; finish: FinishReason; usage?: Usage; providerCalls?: ProviderCalls }
-  | { error: { kind: ModelErrorKind; message: string } };
+export type CassetteReply = ModelAnswer | { error: { kind: ModelErrorKind; message: string } };
 
 /** More than any test should need. */
 const MAX_BYTES = 256 * 1024 * 1024;
@@ -135,19 +131,17 @@ export function writeCassette(file: string, value: Cassette): void {
 
 /** The requests of a stored run and of everything below it; its paths begin with its own agent, as if it were a root. */
 export function toCassette(recording: Recording, runId: string): Cassette {
-  const top = recording.runs.get(runId);
-  if (top === undefined) throw new UserError(`No run with the id ${runId}`);
+  const { top, paths } = partOf(recording, runId);
   const { agent, model, task } = top.start;
   const prompts = new RecordedPrompts(recording);
   const agents: Cassette["agents"] = {};
-  for (const [path, runs] of recording.paths) {
-    if (path !== top.path && !path.startsWith(`${top.path}/`)) continue;
+  for (const [path, runs] of paths) {
     const external = runs.find(({ start }) => isExternalModel(start.model));
     if (external !== undefined)
       throw new UserError(
-        `The run ${runId} cannot be saved as a cassette: ${path} was the work of ${external.start.model}, and a cassette has answers of models only. Play the stored run with sous replay --rerun`,
+        `The run ${runId} cannot be saved as a cassette: ${external.path} was the work of ${external.start.model}, and a cassette has answers of models only. Play the stored run with sous replay --rerun`,
       );
-    agents[`${agent}${path.slice(top.path.length)}`] = requestsOf(runs, prompts);
+    agents[path] = requestsOf(runs, prompts);
   }
   return { format: "sous-cassette", version: CASSETTE_VERSION, agent, model, task: textOf(task), agents };
 }
@@ -160,9 +154,7 @@ function requestsOf(runs: readonly RunRecording[], prompts: RecordedPrompts): Ca
       const given = toReply(question.reply);
       // A call without an answer cannot be played.
       if (given === undefined) continue;
-      const { keeps, messages } = asked.next(prompts.messages(run, index), given);
-      const instructions = systemPrompt(run.start);
-      requests.push({ ...(instructions === undefined ? {} : { instructions }), keeps, messages, reply: given });
+      requests.push(asked.next(systemPrompt(run.start), prompts.messages(run, index), given));
     }
   }
   return requests;
@@ -172,7 +164,7 @@ function toReply(recorded: RecordedReply): CassetteReply | undefined {
   switch (recorded.kind) {
     case "answer": {
       const { message, finish, usage, providerCalls } = recorded.event;
-      return { message, finish, usage, ...(providerCalls !== undefined && { providerCalls }) };
+      return { message, finish, usage, providerCalls };
     }
     case "failure": {
       const { kind, message } = recorded.error;
@@ -189,12 +181,12 @@ function toReply(recorded: RecordedReply): CassetteReply | undefined {
 export class AskedBefore {
   #messages: readonly Message[] = [];
 
-  next(messages: readonly Message[], given: CassetteReply): Pick<CassetteRequest, "keeps" | "messages"> {
+  next(instructions: string | undefined, messages: readonly Message[], reply: CassetteReply): CassetteRequest {
     let keeps = 0;
-    while (keeps < Math.min(this.#messages.length, messages.length) && isSame(this.#messages[keeps], messages[keeps]))
-      keeps += 1;
-    this.#messages = afterReply(messages, given);
-    return { keeps, messages: messages.slice(keeps) };
+    const most = Math.min(this.#messages.length, messages.length);
+    while (keeps < most && firstDifference(this.#messages[keeps], messages[keeps]) === undefined) keeps += 1;
+    this.#messages = afterReply(messages, reply);
+    return { ...(instructions !== undefined && { instructions }), keeps, messages: messages.slice(keeps), reply };
   }
 }
 
@@ -202,8 +194,4 @@ export class AskedBefore {
 export function afterReply(messages: readonly Message[], given: CassetteReply): readonly Message[] {
   const isSaid = "message" in given && given.message.content.length > 0;
   return isSaid ? [...messages, given.message] : [...messages];
-}
-
-function isSame(one: Message | undefined, other: Message | undefined): boolean {
-  return one === other || firstDifference(one, other) === undefined;
 }

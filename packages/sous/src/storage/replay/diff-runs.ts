@@ -1,13 +1,12 @@
 /** Two runs side by side: their agents by path, their steps in rows, and what each came to. */
 
-import { UserError } from "../../core/errors.ts";
 import { textOf } from "../../core/message.ts";
 import type { RunStatus, StopReason } from "../../core/outcome.ts";
-import { foldRunRecord, type Store } from "../../core/store.ts";
-import { addCost, addUsage, noUsage, type Usage } from "../../core/usage.ts";
+import { foldRunRecord, type Store, sumOfRuns } from "../../core/store.ts";
+import type { Usage } from "../../core/usage.ts";
 import { IdMap } from "./id-map.ts";
 import { comparableOutput } from "./recorded-prompts.ts";
-import { type RunRecording, readRecording } from "./recording.ts";
+import { partOf, type RecordingPart, type RunRecording, readRecording } from "./recording.ts";
 import { type RunStep, stepsOf } from "./run-steps.ts";
 
 /** The sides on which a step or an agent is found. */
@@ -69,8 +68,8 @@ export async function diffRuns(
   otherId: string,
   signal?: AbortSignal,
 ): Promise<RunsDiff> {
-  const left = await readSide(store, oneId, signal);
-  const right = await readSide(store, otherId, signal);
+  const left = partOf(await readRecording(store, oneId, signal), oneId);
+  const right = partOf(await readRecording(store, otherId, signal), otherId);
   const ids = new IdMap();
   for (const [path, runs] of left.paths) {
     for (const [index, run] of runs.entries()) {
@@ -89,24 +88,7 @@ export async function diffRuns(
   return { left: sideOf(left), right: sideOf(right), isSame, agents };
 }
 
-/** A run and everything below it, by paths that begin with its own agent. */
-type Side = {
-  readonly top: RunRecording;
-  readonly paths: ReadonlyMap<string, readonly RunRecording[]>;
-  pathOf(path: string): string;
-};
-
-async function readSide(store: Pick<Store, "read" | "run">, runId: string, signal?: AbortSignal): Promise<Side> {
-  const recording = await readRecording(store, runId, signal);
-  const top = recording.runs.get(runId);
-  if (top === undefined) throw new UserError(`No run with the id ${runId}`);
-  // Two runs of one task may have been started under different names.
-  const pathOf = (path: string) => `${top.start.agent}${path.slice(top.path.length)}`;
-  const below = [...recording.paths].filter(([path]) => path === top.path || path.startsWith(`${top.path}/`));
-  return { top, pathOf, paths: new Map(below.map(([path, runs]) => [pathOf(path), runs])) };
-}
-
-function diffAgent(path: string, left: Side, right: Side, ids: IdMap): AgentDiff {
+function diffAgent(path: string, left: RecordingPart, right: RecordingPart, ids: IdMap): AgentDiff {
   const one = left.paths.get(path);
   const other = right.paths.get(path);
   const steps = one === undefined ? [] : stepsOf(one, left.pathOf);
@@ -152,7 +134,7 @@ function mergedPaths(left: readonly string[], right: readonly string[]): string[
   return merged;
 }
 
-function sideOf({ top, paths }: Side): DiffSide {
+function sideOf({ top, paths }: RecordingPart): DiffSide {
   const { agent, model, task } = top.start;
   const last = paths.values().next().value?.at(-1) ?? top;
   const totals = totalsOf([...paths.values()].flat(), last, paths.size);
@@ -169,30 +151,14 @@ function agentSide(runs: readonly RunRecording[]): AgentSide | undefined {
 
 /** `last` is the run that says how it ended. */
 function totalsOf(runs: readonly RunRecording[], last: RunRecording, agents: number): DiffTotals {
-  const usage = noUsage();
-  let costUsd: number | null = 0;
-  let turns = 0;
-  let toolCount = 0;
-  let from = Number.POSITIVE_INFINITY;
-  let to = 0;
-  for (const run of runs) {
-    from = Math.min(from, run.start.time);
-    to = Math.max(to, run.events.at(-1)?.time ?? 0);
-    const record = foldRunRecord("", run.events);
-    if (record === undefined) continue;
-    addUsage(usage, record.usage);
-    costUsd = addCost(costUsd, record.costUsd);
-    turns += record.turns;
-    toolCount += record.toolCount;
-  }
+  const records = runs.map(({ events }) => foldRunRecord("", events)).filter((record) => record !== undefined);
+  const from = runs.reduce((first, { start }) => Math.min(first, start.time), Number.POSITIVE_INFINITY);
+  const to = runs.reduce((latest, { events }) => Math.max(latest, events.at(-1)?.time ?? 0), 0);
   return {
     status: last.end?.status ?? "interrupted",
     stopReason: last.end?.stopReason,
     agents,
-    turns,
-    toolCount,
-    usage,
-    costUsd,
+    ...sumOfRuns(records),
     durationMs: Math.max(0, to - from),
   };
 }

@@ -4,7 +4,7 @@
  */
 
 import { BudgetExceeded, Refused } from "../../core/errors.ts";
-import type { StoredEvent } from "../../core/event.ts";
+import type { EventOf, StoredEvent } from "../../core/event.ts";
 import type { Budget, CallAsk, Holding, Lease, Ledger, RunSlot, StartAsk, Started } from "../../core/limits.ts";
 import { isExternalModel } from "../../core/model.ts";
 import type { Scope } from "../../core/scope.ts";
@@ -22,16 +22,16 @@ export function recordedLedger({ events }: Pick<Recording, "events">, budget: Bu
   return new RecordedLedger(new Past(events, progress), budget.costUsd !== undefined);
 }
 
-type Refusal = Extract<StoredEvent, { type: "spawn-refused" }>;
+type Refusal = EventOf<"spawn-refused">;
 
 /** The answer to a question. It waited in vain when its run was stopped before it was answered. */
 type Verdict = number | BudgetExceeded | "stopped";
 
 /** The progress of each agent, by path. */
 class Past {
-  /** For each start, why there was none. */
-  readonly #starts = new Map<string, (Refusal | undefined)[]>();
-  readonly #questions = new Map<string, StoredEvent[]>();
+  /** Each start, or the refusal in its place. */
+  readonly #starts: ReadonlyMap<string, (EventOf<"run-start"> | Refusal)[]>;
+  readonly #questions: ReadonlyMap<string, StoredEvent[]>;
   /** The output that the last question of each agent was granted. */
   readonly #caps = new Map<string, number>();
   /** Refusals of children that waited to start, in order, each with the last event from outside before it. */
@@ -49,23 +49,23 @@ class Past {
       if (isFromOutside(event)) external = event;
       if (isRefusal(event) && event.waited === true) this.#refusals.set(event, external);
       if (event.type === "run-start" && isExternalModel(event.model)) this.#external.add(event.path);
-      if (event.type === "run-start") add(this.#starts, event.path, undefined);
-      else if (isRefusal(event)) add(this.#starts, event.childPath ?? "", event);
-      else if (isOfQuestion(event)) add(this.#questions, event.path, event);
     }
+    const starts = events.filter((event) => event.type === "run-start" || isRefusal(event));
+    this.#starts = Map.groupBy(starts, (event) => (event.type === "run-start" ? event.path : (event.childPath ?? "")));
+    this.#questions = Map.groupBy(events.filter(isOfQuestion), ({ path }) => path);
   }
 
   /** Why this child was refused at once; undefined when it was not. */
   refusalOf(path: string): BudgetExceeded | undefined {
     const [next] = this.#starts.get(path) ?? [];
-    if (next?.errorType !== "quota" || next.waited === true) return undefined;
+    if (next?.type !== "spawn-refused" || next.errorType !== "quota" || next.waited === true) return undefined;
     return BudgetExceeded.inWords(next.message);
   }
 
   /** Undefined when the child started; what keeps it from that comes when it came then. */
   start(path: string, scope: Scope): Promise<never> | undefined {
     const next = this.#starts.get(path)?.shift();
-    if (next === undefined) return undefined;
+    if (next?.type !== "spawn-refused") return undefined;
     const error =
       next.errorType === "cancelled" ? new Refused("cancelled", next.message) : BudgetExceeded.inWords(next.message);
     if (next.waited !== true) throw error;
@@ -261,10 +261,4 @@ function isFromOutside({ type }: StoredEvent): boolean {
 
 function isOfQuestion({ type }: StoredEvent): boolean {
   return ["turn-start", "message-end", "retry", "budget-warning", "prune", "run-end"].includes(type);
-}
-
-function add<Value>(lists: Map<string, Value[]>, path: string, value: Value): void {
-  const list = lists.get(path);
-  if (list === undefined) lists.set(path, [value]);
-  else list.push(value);
 }

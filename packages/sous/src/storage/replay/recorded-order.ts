@@ -8,7 +8,6 @@ import { type Recording, type RunRecording, wasStopped } from "./recording.ts";
 
 export class RecordedOrder {
   readonly #recording: Recording;
-  readonly #indexes = new Map<RunRecording, Map<StoredEvent, number>>();
   readonly #children = new Map<RunRecording, Map<string, RunRecording[]>>();
   /** The ends of all runs, in order. */
   readonly #ends: readonly StoredEvent[];
@@ -31,16 +30,12 @@ export class RecordedOrder {
   }
 
   #walk(run: RunRecording, event: StoredEvent): StoredEvent {
-    const from = this.#indexOf(run, event);
     // After a failed attempt there is a pause.
-    if (
-      event.type === "run-start" ||
-      event.type === "retry" ||
-      (event.type === "tool-call-end" && hasOpenCalls(run, from))
-    )
-      return event;
+    if (event.type === "run-start" || event.type === "retry") return event;
+    const behind = indexAfter(run.events, event.seq);
+    if (event.type === "tool-call-end" && hasOpenCalls(run, behind - 1)) return event;
     let last: StoredEvent = event;
-    for (let index = from + 1; index < run.events.length; index++) {
+    for (let index = behind; index < run.events.length; index++) {
       const next = run.events[index];
       if (next === undefined) break;
       if (next.type === "run-end") {
@@ -112,15 +107,6 @@ export class RecordedOrder {
       this.#children.set(run, made);
     }
     return made.get(callId) ?? [];
-  }
-
-  #indexOf(run: RunRecording, event: StoredEvent): number {
-    let indexes = this.#indexes.get(run);
-    if (indexes === undefined) {
-      indexes = new Map(run.events.map((each, index) => [each, index]));
-      this.#indexes.set(run, indexes);
-    }
-    return indexes.get(event) ?? run.events.length;
   }
 }
 

@@ -99,7 +99,6 @@ export function foldRecording(events: readonly StoredEvent[]): Recording | undef
   const [first] = events;
   if (first?.type !== "run-start" || first.parentId !== null) return undefined;
   const folds = new Map<string, RunFold>();
-  const paths = new Map<string, RunFold[]>();
   const toolSets = new Map<string, readonly ShownTool[]>();
   for (const event of events) {
     if (event.type !== "run-start") {
@@ -114,13 +113,24 @@ export function foldRecording(events: readonly StoredEvent[]): Recording | undef
     if (shown !== undefined) toolSets.set(hash, shown);
     const fold = new RunFold(event, parent);
     folds.set(event.runId, fold);
-    const earlier = paths.get(event.path);
-    if (earlier === undefined) paths.set(event.path, [fold]);
-    else earlier.push(fold);
     parent?.children.push(fold);
   }
   for (const fold of folds.values()) fold.finish();
+  const paths = Map.groupBy(folds.values(), ({ path }) => path);
   return { rootId: first.runId, events, paths, runs: folds, toolSets };
+}
+
+/** A run and everything below it, by paths that begin with its own agent. */
+export type RecordingPart = Pick<Recording, "paths"> & { readonly top: RunRecording; pathOf(path: string): string };
+
+/** Throws a `UserError` when there is no such run. */
+export function partOf({ runs, paths }: Recording, runId: string): RecordingPart {
+  const top = runs.get(runId);
+  if (top === undefined) throw new UserError(`No run with the id ${runId}`);
+  // Two runs of one task may have been started under different names.
+  const pathOf = (path: string) => `${top.start.agent}${path.slice(top.path.length)}`;
+  const below = [...paths].filter(([path]) => path === top.path || path.startsWith(`${top.path}/`));
+  return { top, pathOf, paths: new Map(below.map(([path, ofPath]) => [pathOf(path), ofPath])) };
 }
 
 /** Why the recording of this run stops before its work was done; undefined when it came to an end of its own. */
@@ -133,13 +143,8 @@ export function earlyEnd({ end }: Pick<RunRecording, "end">): string | undefined
       return "its time was over";
     case "failed":
       return end.fault?.type === "store" || end.fault?.type === "crash" ? `it failed: ${end.fault.message}` : undefined;
-    case "completed":
-    case "incomplete":
-    case "budget_exceeded":
-    case "refused":
-      return undefined;
     default:
-      return end.status satisfies never;
+      return undefined;
   }
 }
 

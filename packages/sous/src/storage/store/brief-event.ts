@@ -54,8 +54,8 @@ export function toBrief(event: StoredEvent, start: EventOf<"run-start">, epoch: 
   }
 }
 
-/** The identity of an event is restored from the start of its run, so both must be equal. */
-function isSameRun(one: RunIdentity, other: RunIdentity): boolean {
+/** True when two events of a run agree on the rest of its identity, so that one can be restored from the other. */
+export function isSameRun(one: RunIdentity, other: RunIdentity): boolean {
   return (
     one.path === other.path &&
     one.agentId === other.agentId &&

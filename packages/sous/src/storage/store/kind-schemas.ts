@@ -28,7 +28,7 @@ export function list<Item extends z.ZodType>(item: Item): z.ZodType<z.output<Ite
 }
 
 /** A field that is always there in memory, and absent in JSON when it is undefined. */
-function maybe<Value extends z.ZodType>(value: Value) {
+export function maybe<Value extends z.ZodType>(value: Value) {
   return value.optional().transform(asItIs);
 }
 

@@ -7,6 +7,7 @@ import { createHash } from "node:crypto";
 import { closeSync, constants, lstatSync, openSync, readdirSync, readSync, rmSync, writeSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import { codeOf } from "../../core/errors.ts";
+import type { RunRecord } from "../../core/store.ts";
 import { makeFolders } from "./sqlite/file.ts";
 
 /** Files in this folder whose name begins so. */
@@ -16,15 +17,70 @@ type MarkFiles = { readonly folder: string; readonly prefix: string };
 const NO_REASON = "The store failed while it ran.";
 const MAX_REASON_BYTES = 1_000;
 
+/** Trees that continued without their store: noted in it when it can be written, and marked beside it until then. */
+export class Losses {
+  readonly marks: LostMarks;
+  readonly #note: (rootId: string, reason: string) => boolean | Promise<boolean>;
+  /** True when this process has left a mark that the store does not know of. */
+  #isBehind = false;
+
+  /** `note` writes the reason into the store; false when there is no such tree. */
+  constructor(marks: LostMarks, note: (rootId: string, reason: string) => boolean | Promise<boolean>) {
+    this.marks = marks;
+    this.#note = note;
+  }
+
+  /** Rejects when neither the store nor a place beside it takes it. */
+  async mark(rootId: string, reason: string): Promise<void> {
+    // Beside it first, and at once: the store may take long to answer, and the process may be gone by then.
+    const isMarked = this.marks.add(rootId, reason);
+    try {
+      await this.#note(rootId, reason);
+    } catch (error) {
+      if (!isMarked) throw error;
+      this.#isBehind = true;
+      return;
+    }
+    this.marks.remove(rootId);
+  }
+
+  /** Brings what is marked beside the store into it. A tree that is not in it stays marked. */
+  async takeIn(): Promise<void> {
+    for (const rootId of this.marks.rootIds()) {
+      const reason = this.marks.reasonFor(rootId);
+      if (reason !== undefined && (await this.#note(rootId, reason))) this.marks.remove(rootId);
+    }
+  }
+
+  /** The same, when this process has left marks; never rejects. */
+  async catchUp(): Promise<void> {
+    if (!this.#isBehind) return;
+    this.#isBehind = false;
+    await this.takeIn().catch(() => {
+      this.#isBehind = true;
+    });
+  }
+
+  /** Adds to a root what is marked beside the store. */
+  readonly addTo = (record: RunRecord): RunRecord => {
+    const reason = record.id === record.rootId ? (record.lost ?? this.marks.reasonFor(record.id)) : undefined;
+    if (reason !== undefined) record.lost = reason;
+    return record;
+  };
+}
+
 export class LostMarks {
   readonly #locations: readonly MarkFiles[];
+  readonly #isReadOnly: boolean;
 
-  constructor(locations: readonly MarkFiles[]) {
+  constructor(locations: readonly MarkFiles[], isReadOnly = false) {
     this.#locations = locations;
+    this.#isReadOnly = isReadOnly;
   }
 
   /** At once, in the first location that takes it. False when none does. */
   add(rootId: string, reason: string): boolean {
+    if (this.#isReadOnly) return false;
     if (this.#find(rootId) !== undefined) return true;
     return this.#locations.some((location) => isWritten(location, rootId, reason)); // guard: mark-a-lost-run
   }

@@ -121,7 +121,7 @@ export const USAGE_COLUMNS = {
   estimated: "is_estimated",
 } as const satisfies Record<keyof Usage, string>;
 
-/** Ten times what a runtime allows; trees are indented by it. */
+/** Ten times what a runtime allows; trees are indented by it, and readers of a tree may use recursion. */
 export const MAX_RUN_DEPTH = 100;
 
 /** Returns the record itself, with what follows from its columns. Throws a `StoreError` that names the run and the column. */

@@ -5,22 +5,12 @@ import type { RunTally, Tally } from "../../core/totals.ts";
 import { RUN_STATUSES } from "../../core/words/outcomes.ts";
 import { fromColumn } from "./event-row.ts";
 import { LATEST_TIME } from "./event-schema.ts";
-import { MAX_RUN_DEPTH } from "./run-columns.ts";
+import { MAX_RUN_DEPTH, USAGE_COLUMNS } from "./run-columns.ts";
 
 /** Columns without a limit on their length. */
 export const TALLY_TEXTS = ["status", "error_type", "agent", "model", "project"] as const;
 /** The amounts of a run. */
-export const TALLY_SUMS = [
-  "duration_ms",
-  "turns",
-  "input_tokens",
-  "output_tokens",
-  "cached_input_tokens",
-  "cache_write_tokens",
-  "total_tokens",
-  "is_estimated",
-  "cost_usd",
-] as const;
+export const TALLY_SUMS = ["duration_ms", "turns", ...Object.values(USAGE_COLUMNS), "cost_usd"] as const;
 export const TALLY_NUMBERS = ["started_at", "depth", ...TALLY_SUMS] as const;
 
 type Row = Readonly<Record<string, unknown>>;

@@ -1,7 +1,7 @@
 /** The conversations of a store as a list. */
 
-import type { RunQuery, RunRecord, Store } from "../../../core/store.ts";
-import { addCost, addUsage, noUsage, type Usage } from "../../../core/usage.ts";
+import { type RunQuery, type RunRecord, type Store, sumOfRuns } from "../../../core/store.ts";
+import type { Usage } from "../../../core/usage.ts";
 
 export type ListedConversation = {
   /** The first message: its id and its task are those of the conversation. */
@@ -61,17 +61,8 @@ export function alone(run: RunRecord): ListedConversation {
 }
 
 function sumOf(first: RunRecord, runs: readonly RunRecord[], last: RunRecord): ListedConversation {
-  const usage = noUsage();
-  let costUsd: number | null = 0;
-  let [turns, toolCount, durationMs] = [0, 0, 0];
-  for (const run of runs) {
-    addUsage(usage, run.usage);
-    costUsd = addCost(costUsd, run.costUsd);
-    turns += run.turns;
-    toolCount += run.toolCount;
-    durationMs += run.durationMs ?? 0;
-  }
+  const durationMs = runs.reduce((sum, run) => sum + (run.durationMs ?? 0), 0);
   const isOver = last.endedAt !== undefined;
   const messages = runs.length;
-  return { first, last, messages, turns, toolCount, usage, costUsd, durationMs: isOver ? durationMs : undefined };
+  return { first, last, messages, ...sumOfRuns(runs), durationMs: isOver ? durationMs : undefined };
 }

@@ -2,20 +2,10 @@
 
 import { systemPrompt } from "../../../core/agent.ts";
 import type { FilePart } from "../../../core/message.ts";
-import type { RunRecord } from "../../../core/store.ts";
-import { addCost, addUsage, noUsage } from "../../../core/usage.ts";
+import { type RunRecord, sumOfRuns } from "../../../core/store.ts";
 import { isUnended, OUTCOMES, stopReasonOf } from "../../../core/words/outcomes.ts";
 import { HTML_STYLE } from "./html-style.ts";
-import {
-  type CallView,
-  filesOf,
-  lastWords,
-  type Part,
-  type RunView,
-  resultOf,
-  SPEAKERS,
-  type ViewEntry,
-} from "./view.ts";
+import { type CallView, lastWords, type Part, type RunView, resultOf, SPEAKERS, type ViewEntry } from "./view.ts";
 import {
   costInWords,
   countInWords,
@@ -45,7 +35,7 @@ export function toHtmlFile(views: readonly RunView[]): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="referrer" content="no-referrer">
 <meta name="color-scheme" content="light dark">
-<title>${escaped(showHidden(title, plainMark))}</title>
+<title>${escaped(showHidden(title))}</title>
 <style>${HTML_STYLE}</style>
 </head>
 <body>
@@ -63,17 +53,7 @@ ${views.map((view, index) => runSection(view, anchors, index === 0)).join("\n")}
 function header(title: string, views: readonly RunView[]): string {
   const [root] = views;
   if (root === undefined) return `<header><h1>${visible(title)}</h1></header>`;
-  const usage = noUsage();
-  let cost: number | null = 0;
-  let turns = 0;
-  let tools = 0;
-  for (const { record } of views) {
-    addUsage(usage, record.usage);
-    cost = addCost(cost, record.costUsd);
-    turns += record.turns;
-    tools += record.toolCount;
-  }
-  const sums = figureSpans({ turns, toolCount: tools, usage, costUsd: cost });
+  const sums = figureSpans(sumOfRuns(views.map(({ record }) => record)));
   const [runs, time] = [countInWords(views.length, "run"), durationInWords(root.record)];
   const { startedAt, lost } = root.record;
   const loss = lost === undefined ? "" : `<p class="remark bad">Not everything was kept: ${visible(lost)}</p>`;
@@ -114,8 +94,7 @@ ${end === undefined ? '<p class="remark bad">No end was recorded.</p>' : ending(
 </details>`;
 }
 
-function figureSpans(sums: Pick<RunRecord, "turns" | "toolCount" | "usage" | "costUsd">): string {
-  const { turns, toolCount, usage, costUsd } = sums;
+function figureSpans({ turns, toolCount, usage, costUsd }: ReturnType<typeof sumOfRuns>): string {
   const counts = [countInWords(turns, "turn"), countInWords(toolCount, "tool call")];
   const figures = [...counts, tokensInWords(usage), costInWords(costUsd)];
   return figures.map((each) => `<span>${escaped(each)}</span>`).join(" ");
@@ -172,7 +151,7 @@ function partBlock(part: Part): string {
 
 function callBlock(view: CallView, anchors: Anchors): string {
   const { call, approval, result, children } = view;
-  const { text, state } = resultOf(view);
+  const { text, state, files } = resultOf(view);
   const words = { done: "✓", failed: "✗ failed", open: "no result" }[state];
   const links = children.map(({ id, path }) => `<a class="child" href="#${anchors.get(id)}">${visible(path)}</a>`);
   const took = result?.durationMs === undefined ? "" : `<span class="time">${timeInWords(result.durationMs)}</span>`;
@@ -180,7 +159,7 @@ function callBlock(view: CallView, anchors: Anchors): string {
   const stack = result?.stack === undefined ? "" : more("Stack", block(result.stack));
   return `<section class="call ${state}">
 <h3><code>${visible(call.toolName)}</code> <span class="state">${words}</span> ${asked} ${took} ${links.join(" ")}</h3>
-<div class="sides"><div><h4>Input</h4>${block(valueInWords(call.input))}</div><div><h4>Result</h4>${block(text)}${filesOf(view).map(fileBlock).join("")}${stack}</div></div>
+<div class="sides"><div><h4>Input</h4>${block(valueInWords(call.input))}</div><div><h4>Result</h4>${block(text)}${files.map(fileBlock).join("")}${stack}</div></div>
 </section>`;
 }
 
@@ -241,11 +220,7 @@ function visible(text: string): string {
 }
 
 function visibleAttribute(text: string): string {
-  return showHidden(escaped(text), plainMark);
-}
-
-function plainMark(name: string): string {
-  return `⟨${name}⟩`;
+  return showHidden(escaped(text));
 }
 
 function escaped(text: string): string {

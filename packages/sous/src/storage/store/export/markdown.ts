@@ -1,16 +1,7 @@
 /** A tree as Markdown, to be read in a pull request: whatever a model or a tool said stays inside of fences. */
 
 import { systemPrompt } from "../../../core/agent.ts";
-import {
-  type CallView,
-  filesOf,
-  lastWords,
-  type Part,
-  type RunView,
-  resultOf,
-  SPEAKERS,
-  type ViewEntry,
-} from "./view.ts";
+import { type CallView, lastWords, type Part, type RunView, resultOf, SPEAKERS, type ViewEntry } from "./view.ts";
 import { figuresOf, fileInWords, showHidden, timeInWords, valueInWords } from "./words.ts";
 
 /** `views` begin with the root. */
@@ -81,18 +72,17 @@ function partSection(part: Part): string[] {
 
 function callSection(view: CallView): string {
   const { call, approval, result, children } = view;
-  const { text, state } = resultOf(view);
+  const { text, state, files } = resultOf(view);
   const took = result?.durationMs === undefined ? "" : `, ${timeInWords(result.durationMs)}`;
   const asked = approval === undefined ? "" : `, ${inline(approval)}`;
   const words = { done: "✓", failed: "✗ **failed**", open: "**no result**" }[state];
-  const files = filesOf(view).map((file) => `File: ${inline(fileInWords(file))}`);
   const runs = children.map(({ path }) => `, run ${inline(path)}`).join("");
   const json = typeof call.input === "string" ? "text" : "json";
   return [
     `→ ${inline(call.toolName)} ${words}${took}${asked}${runs}`,
     fenced(valueInWords(call.input), json),
     fenced(text),
-    ...files,
+    ...files.map((file) => `File: ${inline(fileInWords(file))}`),
   ].join("\n\n");
 }
 
@@ -114,14 +104,14 @@ function folded(title: string, content: string): string {
 
 /** A fence that no line of the text can close. */
 function fenced(text: string, language = "text"): string {
-  const shown = visible(text).trimEnd();
+  const shown = showHidden(text).trimEnd();
   const fence = "`".repeat(Math.max(3, longestTicks(shown) + 1));
   return `${fence}${language}\n${shown}\n${fence}`;
 }
 
 /** One line of code: no mark-up, mention or address in it is taken for one. */
 function inline(text: string): string {
-  const line = visible(text).replace(/\s+/g, " ").trim();
+  const line = showHidden(text).replace(/\s+/g, " ").trim();
   const ticks = "`".repeat(longestTicks(line) + 1);
   return line === "" ? "(nothing)" : `${ticks} ${line} ${ticks}`.replace(/^` (?!`)(.*)(?<!`) `$/, "`$1`");
 }
@@ -135,8 +125,4 @@ function longestTicks(text: string): number {
   let longest = 0;
   for (const [ticks] of text.matchAll(/`+/g)) longest = Math.max(longest, ticks.length);
   return longest;
-}
-
-function visible(text: string): string {
-  return showHidden(text, (name) => `⟨${name}⟩`);
 }

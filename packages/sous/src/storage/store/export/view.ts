@@ -3,7 +3,6 @@
 import type { EventOf, StoredEvent } from "../../../core/event.ts";
 import {
   type AssistantMessage,
-  type FilePart,
   type ProviderPart,
   type ToolCallPart,
   textOf,
@@ -208,15 +207,11 @@ function remarkOf(event: StoredEvent): { isBad: boolean; text: string } | undefi
   }
 }
 
-/** All files a call gave back. */
-export function filesOf({ result }: CallView): readonly FilePart[] {
-  return result?.files ?? [];
-}
-
-/** The result of a call in words, and its state. */
-export function resultOf({ result }: CallView): { text: string; state: "done" | "failed" | "open" } {
-  if (result === undefined) return { text: "No result was recorded.", state: "open" };
-  return { text: result.output, state: result.isError ? "failed" : "done" };
+/** The result of a call in words, its state, and all files it gave back. */
+export function resultOf({ result }: CallView) {
+  if (result === undefined) return { text: "No result was recorded.", state: "open", files: [] } as const;
+  const { output: text, isError, files = [] } = result;
+  return { text, state: isError ? "failed" : "done", files } as const;
 }
 
 /** The text a run ended with, unless that is what its model said last. */

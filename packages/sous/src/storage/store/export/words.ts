@@ -51,7 +51,7 @@ export function valueInWords(value: unknown): string {
  * Calls `show` for every character that would be invisible, move a cursor or turn the text around. Line breaks and tabs
  * stay, and so do the joiner and the selectors that emoji are made of.
  */
-export function showHidden(text: string, show: (name: string) => string): string {
+export function showHidden(text: string, show = (name: string) => `⟨${name}⟩`): string {
   return text
     .toWellFormed()
     .replaceAll("\r\n", "\n")

@@ -5,10 +5,12 @@ import type { Random } from "../../../core/clock.ts";
 import { messageOf, StoreError, UserError } from "../../../core/errors.ts";
 import type { EventOf, StoredEvent } from "../../../core/event.ts";
 import { NO_OWNER, type Store } from "../../../core/store.ts";
-import { replaceIds, timeOfUlid, ulidSource } from "../../../core/ulid.ts";
+import { isUlid, replaceIds, timeOfUlid, ulidSource } from "../../../core/ulid.ts";
 import { EVENT_VERSION } from "../../../core/words/events.ts";
+import { isSameRun } from "../brief-event.ts";
 import { isVersion, LAST_SEQ, parseStoredEvent } from "../event-schema.ts";
 import { TREE_FORMAT, type TreeFile } from "../export/tree.ts";
+import { MAX_RUN_DEPTH } from "../run-columns.ts";
 
 /** Options for importing a tree. */
 export type ImportOptions = {
@@ -145,12 +147,11 @@ function endOfString(text: string, start: number): number {
  * time and the order of the old ones, so that lists stay in order.
  */
 function withNewIds(events: readonly StoredEvent[], random: Random): StoredEvent[] {
-  const old = new Set<string>();
-  for (const event of events) if (event.type === "run-start") old.add(event.runId);
+  const old = events.filter(({ type }) => type === "run-start").map(({ runId }) => runId);
   let time = 0;
   const next = ulidSource(() => time, random);
   const newIds = new Map<string, string>();
-  for (const id of [...old].sort()) {
+  for (const id of old.sort()) {
     time = timeOfUlid(id);
     newIds.set(id, next());
   }
@@ -173,10 +174,6 @@ export function problemOfTree(events: readonly StoredEvent[]): string | undefine
   return events.length === 0 ? "it has no events" : undefined;
 }
 
-/** Ten times what a runtime allows; readers of a tree may use recursion. */
-const MAX_DEPTH = 100;
-const ULID = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
-
 type KnownRun = { readonly start: EventOf<"run-start">; isEnded: boolean };
 
 class TreeCheck {
@@ -190,10 +187,8 @@ class TreeCheck {
     const run = this.#runs.get(event.runId);
     if (run === undefined) return "belongs to a run that has not started";
     if (run.isEnded) return "comes after the end of its run";
-    const { agentId, parentId, path, depth } = run.start;
-    const isSame =
-      event.agentId === agentId && event.parentId === parentId && event.path === path && event.depth === depth;
-    if (!isSame) return "does not agree with the start of its run on agentId, parentId, path or depth";
+    if (!isSameRun(event, run.start))
+      return "does not agree with the start of its run on agentId, parentId, path or depth";
     if (event.type === "run-end") run.isEnded = true;
     if (event.type === "report") return this.#problemOfReport(event);
     return undefined;
@@ -210,7 +205,7 @@ class TreeCheck {
 
   #problemOfIds({ runId, agentId, parentId, origin }: EventOf<"run-start">): string | undefined {
     const ids = [runId, agentId, parentId ?? runId, origin?.runId ?? runId];
-    if (!ids.every((id) => ULID.test(id))) return "has an id that is not a ULID";
+    if (!ids.every(isUlid)) return "has an id that is not a ULID";
     if (this.#runs.has(runId)) return "starts a run for the second time";
     return undefined;
   }
@@ -224,7 +219,7 @@ class TreeCheck {
     if (parent === undefined) return "starts below a run that has not started";
     if (parent.isEnded) return "starts below a run that has ended";
     if (depth !== parent.start.depth + 1) return `has the depth ${depth} below a run of depth ${parent.start.depth}`;
-    if (depth > MAX_DEPTH) return `is deeper than ${MAX_DEPTH}`;
+    if (depth > MAX_RUN_DEPTH) return `is deeper than ${MAX_RUN_DEPTH}`;
     const segment = path.startsWith(`${parent.start.path}/`) ? path.slice(parent.start.path.length + 1) : "";
     return segment === "" || segment.includes("/") ? "has a path that is not that of a child of its parent" : undefined;
   }

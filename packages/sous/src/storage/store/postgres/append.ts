@@ -21,7 +21,7 @@ import {
 } from "./run-rows.ts";
 import { TREE_BITS } from "./schema.ts";
 import { addTallies, addTalliesStatement } from "./tallies.ts";
-import { LEASE_END, lockTree, lockTreeStatement, type PostgresTreeRow } from "./trees.ts";
+import { LEASE_END, lockTree, type PostgresTreeRow } from "./trees.ts";
 
 type Appended = { readonly event: StoredEvent; readonly encoded: EncodedEvent };
 
@@ -82,7 +82,7 @@ export function createAppend({ connection, schema, owner, patienceMs, isHeld }: 
     given: readonly Appended[],
     fence: number,
   ): Promise<PostgresTreeRow> {
-    const tree = await lockTree(query, sql.lock, rootId);
+    const tree = await lockTree(query, schema, rootId);
     if (tree !== undefined) return tree;
     if (isHeld(rootId) || (fence !== FIRST_FENCE && fence !== NO_OWNER))
       throw new StaleOwner(`Tree ${rootId} is no longer in the store`);
@@ -143,7 +143,6 @@ export function createAppend({ connection, schema, owner, patienceMs, isHeld }: 
 function statements(schema: string) {
   const firstOfRuns = 9;
   return {
-    lock: lockTreeStatement(schema),
     tally: addTalliesStatement(schema),
     begin: statement(
       `insert into ${schema}.trees (root_id, started_at, last_seq, fence) values ($1, $2, 0, $3)

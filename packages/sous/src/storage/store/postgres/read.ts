@@ -5,23 +5,21 @@ import type { ReadOptions, RunQuery, RunRecord, Store } from "../../../core/stor
 import { isUnended } from "../../../core/words/outcomes.ts";
 import { decodeEvent, toColumn } from "../event-row.ts";
 import { LAST_SEQ } from "../event-schema.ts";
-import { LostMarks, marksIn } from "../lost-marks.ts";
+import { Losses, LostMarks, marksIn } from "../lost-marks.ts";
 import { checkedRecord } from "../run-columns.ts";
-import { type Connection, plannedStatement, statement } from "./connection.ts";
+import { type Connection, plannedStatement, type Row, statement } from "./connection.ts";
 import { IDENTITY_COLUMNS, identityOf, RECORD_COLUMNS, readBlobs, recordOf } from "./run-rows.ts";
 import { TREE_BITS } from "./schema.ts";
-import { goneOwners, isAtWork, livingOwners, ownersStatement } from "./trees.ts";
+import { goneOwners, isAtWork, livingOwners } from "./trees.ts";
 
 type Reader = Pick<Store, "read" | "run" | "list" | "children" | "tree">;
 
-export function createReader(connection: Connection, schema: string): Reader {
+export function createReader(connection: Connection, schema: string, losses: Losses): Reader {
   const { query } = connection;
-  const select = `select ${RECORD_COLUMNS} from ${schema}.runs r join ${schema}.trees t on t.tree = r.tree`;
-  const owners = ownersStatement(schema);
+  const select = selectRecords(schema);
 
   async function records(text: string, values: unknown[]): Promise<RunRecord[]> {
-    const isAlive = livingOwners();
-    return (await query(plannedStatement(text), values)).map((row) => checkedRecord(recordOf(row, isAlive)));
+    return toRecords(await query(plannedStatement(text), values), losses);
   }
 
   return {
@@ -45,7 +43,7 @@ export function createReader(connection: Connection, schema: string): Reader {
     },
     async list(given = {}) {
       const isAboutOwners = given.status !== undefined && isUnended(given.status);
-      const gone = isAboutOwners ? await goneOwners(query, owners) : [];
+      const gone = isAboutOwners ? await goneOwners(query, schema) : [];
       const { conditions, values } = listConditions(given, gone);
       const where = conditions.length === 0 ? "" : `where ${conditions.join(" and ")}`;
       const page = `limit $${values.length + 1} offset $${values.length + 2}`;
@@ -62,6 +60,17 @@ export function createReader(connection: Connection, schema: string): Reader {
       ),
     tree: (rootId) => records(`${select} where t.root_id = $1 order by r.seq`, [toColumn(rootId)]),
   };
+}
+
+/** Selects what `toRecords` reads, of the run `r` and its tree `t`. */
+export function selectRecords(schema: string): string {
+  return `select ${RECORD_COLUMNS} from ${schema}.runs r join ${schema}.trees t on t.tree = r.tree`;
+}
+
+/** Throws a `StoreError` for a row that holds no run. */
+export function toRecords(rows: readonly Row[], losses: Losses): RunRecord[] {
+  const isAlive = livingOwners();
+  return rows.map((row) => losses.addTo(checkedRecord(recordOf(row, isAlive))));
 }
 
 /** Everything that is compared with a key is known before the first key is looked at, so that only a range is. */
@@ -113,80 +122,13 @@ function wholeOr<Other>(count: number | undefined, other: Other): number | Other
   return count === undefined || !Number.isFinite(count) ? other : Math.max(0, Math.trunc(count));
 }
 
-/** Trees that continued while the server was away: noted there when it answers, and on this machine until then. */
-export type Losses = {
-  /** Rejects when neither this machine nor the server takes it. */
-  mark(rootId: string, reason: string): Promise<void>;
-  /** Stores in the server what is marked here. A tree that it does not have stays marked. */
-  takeIn(): Promise<void>;
-  /** The same, when this store has marks; never rejects. */
-  catchUp(): Promise<void>;
-  delete(rootId: string): void;
-  /** The reader, with what is marked here added to the roots that it finds. */
-  addTo(reader: Reader & Pick<Store, "totals">): Reader & Pick<Store, "totals">;
-};
-
 /** Called only once the address of the server is known. */
-export function createLosses(connection: Connection, schema: string, folder: string | undefined): Losses {
-  const marks = new LostMarks(marksIn(folder, `${connection.address()} ${schema}`));
+export function lossesOf(connection: Connection, schema: string, folder: string | undefined): Losses {
   const markLost = statement(
     `update ${schema}.trees set lost = coalesce(lost, $2) where root_id = $1 returning root_id`,
   );
-  let isBehind = false;
-
-  /** False when there is no such tree. */
-  async function note(rootId: string, reason: string): Promise<boolean> {
-    return (await connection.query(markLost, [toColumn(rootId), toColumn(reason)])).length > 0;
-  }
-
-  async function takeIn(): Promise<void> {
-    isBehind = false;
-    try {
-      for (const rootId of marks.rootIds()) {
-        const reason = marks.reasonFor(rootId);
-        if (reason !== undefined && (await note(rootId, reason))) marks.remove(rootId);
-      }
-    } catch (error) {
-      isBehind = true;
-      throw error;
-    }
-  }
-
-  function marked(record: RunRecord): RunRecord {
-    const lost = record.id === record.rootId ? (record.lost ?? marks.reasonFor(record.id)) : undefined;
-    return lost === undefined ? record : { ...record, lost };
-  }
-
-  return {
-    takeIn,
-    async mark(rootId, reason) {
-      // Here first, and at once: the server may take long to answer, and the process may be gone by then.
-      const isMarked = marks.add(rootId, reason);
-      try {
-        await note(rootId, reason);
-      } catch (error) {
-        if (!isMarked) throw error;
-        isBehind = true;
-        return;
-      }
-      marks.remove(rootId);
-    },
-    async catchUp() {
-      if (isBehind) await takeIn().catch(() => undefined);
-    },
-    delete: (rootId) => marks.remove(rootId),
-    addTo: (reader) => ({
-      ...reader,
-      run: async (runId) => {
-        const record = await reader.run(runId);
-        return record && marked(record);
-      },
-      list: async (query) => (await reader.list(query)).map(marked),
-      tree: async (rootId) => (await reader.tree(rootId)).map(marked),
-      totals: async (query) => {
-        const totals = await reader.totals(query);
-        return { ...totals, unended: totals.unended.map(marked) };
-      },
-    }),
-  };
+  return new Losses(new LostMarks(marksIn(folder, `${connection.address()} ${schema}`)), async (rootId, reason) => {
+    const noted = await connection.query(markLost, [toColumn(rootId), toColumn(reason)]);
+    return noted.length > 0;
+  });
 }

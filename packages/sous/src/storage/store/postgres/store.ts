@@ -6,24 +6,17 @@ import { checkOptions, type OptionNames } from "../../../core/options.ts";
 import type { SharedBudgets } from "../../../core/shared-budget.ts";
 import { FIRST_FENCE, type Store } from "../../../core/store.ts";
 import { quietClock } from "../../../machine/host.ts";
+import type { Losses } from "../lost-marks.ts";
 import { newOwner } from "../owner.ts";
 import { openSharedBudget } from "../shared-budget.ts";
 import { createAppend } from "./append.ts";
 import { createSharedBudgets } from "./budget.ts";
 import { addressOf, type Connection, openConnection, type PostgresPool, type Query, statement } from "./connection.ts";
-import { createLosses, createReader, type Losses } from "./read.ts";
+import { createReader, lossesOf } from "./read.ts";
 import { releaseBlobs } from "./run-rows.ts";
 import { migrate, quoteSchema, TREE_BITS } from "./schema.ts";
 import { addInterruptedStatement, createTotals } from "./tallies.ts";
-import {
-  checkFree,
-  createClaims,
-  goneOwners,
-  isAtWork,
-  lockTree,
-  lockTreeStatement,
-  ownersStatement,
-} from "./trees.ts";
+import { checkFree, createClaims, goneOwners, isAtWork, lockTree } from "./trees.ts";
 
 /** The address of the database, and the options of its use. */
 export type PostgresStoreOptions = {
@@ -65,7 +58,7 @@ export async function openPostgresStore(options: PostgresStoreOptions = {}): Pro
   const connection = await connect(options);
   try {
     await migrate(connection, name);
-    const losses = createLosses(connection, schema, options.lostFolder);
+    const losses = lossesOf(connection, schema, options.lostFolder);
     await losses.takeIn();
     return storeOn(connection, schema, losses, options);
   } catch (error) {
@@ -83,11 +76,12 @@ function storeOn(connection: Connection, schema: string, losses: Losses, options
   const deletion = createDeletion(connection, schema);
   return {
     isImmediate: false,
-    ...losses.addTo({ ...createReader(connection, schema), ...createTotals(connection, schema) }),
+    ...createReader(connection, schema, losses),
+    ...createTotals(connection, schema, losses),
     ...deletion,
     async delete(rootId) {
       const isDeleted = await deletion.delete(rootId);
-      if (isDeleted) losses.delete(rootId);
+      if (isDeleted) losses.marks.remove(rootId);
       return isDeleted;
     },
     async append(rootId, events, fence = FIRST_FENCE) {
@@ -104,7 +98,7 @@ function storeOn(connection: Connection, schema: string, losses: Losses, options
     },
     claim: claims.claim,
     release: claims.release,
-    markLost: losses.mark,
+    markLost: (rootId, reason) => losses.mark(rootId, reason),
     sharedBudget: (name, limits, given) => openSharedBudget(sharedBudgets, name, limits, given),
     async [Symbol.asyncDispose]() {
       await losses.catchUp();
@@ -176,7 +170,7 @@ function createDeletion(connection: Connection, schema: string): Pick<Store, "de
   return {
     delete: (rootId) =>
       transaction(async (query) => {
-        const tree = await lockTree(query, sql.lock, rootId);
+        const tree = await lockTree(query, schema, rootId);
         if (tree === undefined) return false;
         checkFree(rootId, tree);
         await deleteTrees(query, [tree.tree]);
@@ -187,7 +181,7 @@ function createDeletion(connection: Connection, schema: string): Pick<Store, "de
       // A few at a time, so that other processes do not wait long for the locks.
       for (let found = TREES_AT_ONCE; found === TREES_AT_ONCE; pruned += found) {
         found = await transaction(async (query) => {
-          const rows = await query(sql.old, [before, await goneOwners(query, sql.owners), TREES_AT_ONCE]);
+          const rows = await query(sql.old, [before, await goneOwners(query, schema), TREES_AT_ONCE]);
           const trees = rows.map(({ tree }) => Number(tree));
           await deleteTrees(query, trees);
           return trees.length;
@@ -201,8 +195,6 @@ function createDeletion(connection: Connection, schema: string): Pick<Store, "de
 function deletionStatements(schema: string) {
   const ofTree = `key between $1::bigint << ${TREE_BITS} and (($1::bigint + 1) << ${TREE_BITS}) - 1`;
   return {
-    lock: lockTreeStatement(schema),
-    owners: ownersStatement(schema),
     interrupted: addInterruptedStatement(schema),
     withBlobs: statement(`select json from ${schema}.events where ${ofTree} and json like '[%'`),
     events: statement(`delete from ${schema}.events where ${ofTree}`),

@@ -5,11 +5,10 @@ import { errorTypeOf } from "../../../core/outcome.ts";
 import type { Store } from "../../../core/store.ts";
 import { checkTotalsQuery, notAMark, type Totals, type TotalsQuery } from "../../../core/totals.ts";
 import { LATEST_TIME } from "../event-schema.ts";
-import { checkedRecord } from "../run-columns.ts";
+import type { Losses } from "../lost-marks.ts";
 import { TALLY_NUMBERS, TALLY_SUMS, TALLY_TEXTS, toTally } from "../tally-row.ts";
 import { type Connection, plannedStatement, type Query, type Row, type Statement, statement } from "./connection.ts";
-import { RECORD_COLUMNS, recordOf } from "./run-rows.ts";
-import { livingOwners } from "./trees.ts";
+import { selectRecords, toRecords } from "./read.ts";
 
 /** Counts what of these events is to be counted; the rows of their runs are up to date, and `seqOf` says which they are. */
 export async function addTallies(
@@ -69,10 +68,10 @@ export function addInterruptedStatement(schema: string): Statement {
 /** The columns that are copied from the row of a run. */
 const RUN_COLUMNS = ["agent", "model", "status", ...TALLY_SUMS] as const;
 
-export function createTotals(connection: Connection, schema: string): Pick<Store, "totals"> {
+export function createTotals(connection: Connection, schema: string, losses: Losses): Pick<Store, "totals"> {
   const snapshot = statement("select pg_current_snapshot()::text as snapshot");
   const unendedOf = statement(
-    `select ${RECORD_COLUMNS} from ${schema}.runs r join ${schema}.trees t on t.tree = r.tree
+    `${selectRecords(schema)}
      where r.status = 'running' and t.fence > 0 and r.started_at >= $1 order by r.started_at, r.id`,
   );
 
@@ -94,8 +93,7 @@ export function createTotals(connection: Connection, schema: string): Pick<Store
             return { tallies, unended: [], mark: writeMark({ ...mark, upTo, last: lastOf(page) }), isComplete: false };
           // The runs that have not ended are those of this moment: lines that were added since the first page come before them.
           if (upTo !== now) return { tallies, unended: [], mark: upTo, isComplete: false };
-          const isAlive = livingOwners();
-          const unended = (await ask(unendedOf, [since])).map((found) => checkedRecord(recordOf(found, isAlive)));
+          const unended = toRecords(await ask(unendedOf, [since]), losses);
           return { tallies, unended, mark: now, isComplete: true };
         },
         { isSnapshot: true },

@@ -5,7 +5,7 @@ import { UserError } from "../../../core/errors.ts";
 import type { Claim } from "../../../core/store.ts";
 import { toColumn } from "../event-row.ts";
 import { atWork, isGone } from "../owner.ts";
-import { type Connection, type Query, type Row, type Statement, statement } from "./connection.ts";
+import { type Connection, type Query, type Row, statement } from "./connection.ts";
 
 export type PostgresTreeRow = {
   /** Its number: the keys of its events begin with it. */
@@ -28,16 +28,13 @@ const RENEWAL_MS = 10_000;
 /** The moment until which an owner that renews now counts as alive, by the clock of the server. */
 export const LEASE_END: string = `clock_timestamp() + interval '${LEASE_SECONDS} seconds'`;
 
-export function lockTreeStatement(schema: string): Statement {
-  return statement(
+/** No other process can write, claim or delete it before the transaction ends. Undefined when there is none. */
+export async function lockTree(query: Query, schema: string, rootId: string): Promise<PostgresTreeRow | undefined> {
+  const lock = statement(
     `select tree, fence, last_seq, owner, questions, lease_until > clock_timestamp() as is_leased,
        (extract(epoch from lease_until) * 1000)::double precision as leased_until
      from ${schema}.trees where root_id = $1 for update`,
   );
-}
-
-/** No other process can write, claim or delete it before the transaction ends. Undefined when there is none. */
-export async function lockTree(query: Query, lock: Statement, rootId: string): Promise<PostgresTreeRow | undefined> {
   const [row] = await query(lock, [toColumn(rootId)]);
   if (row === undefined) return undefined;
   return {
@@ -71,14 +68,11 @@ export function isAtWork(parameter: number): string {
   return `(t.owner is not null and t.lease_until > clock_timestamp() and t.owner <> all($${parameter}::text[]))`;
 }
 
-export function ownersStatement(schema: string): Statement {
-  return statement(
+/** The owners that hold a lease and are certainly gone. */
+export async function goneOwners(query: Query, schema: string): Promise<string[]> {
+  const owners = statement(
     `select distinct owner from ${schema}.trees where owner is not null and lease_until > clock_timestamp()`,
   );
-}
-
-/** The owners that hold a lease and are certainly gone. */
-export async function goneOwners(query: Query, owners: Statement): Promise<string[]> {
   return (await query(owners)).map(({ owner }) => String(owner)).filter(isGone);
 }
 
@@ -131,7 +125,7 @@ export function createClaims(connection: Connection, schema: string, owner: stri
     async claim(rootId) {
       const fence = await connection.transaction(
         async (query) => {
-          const tree = await lockTree(query, sql.lock, rootId);
+          const tree = await lockTree(query, schema, rootId);
           if (tree === undefined) throw new UserError(`No run with the id ${rootId}`);
           // An earlier claim of ours may have been stored without an answer: it is taken again.
           if (tree.owner !== owner || !unsure.has(rootId)) checkFree(rootId, tree);
@@ -160,7 +154,6 @@ export function createClaims(connection: Connection, schema: string, owner: stri
 function statements(schema: string) {
   const trees = `update ${schema}.trees`;
   return {
-    lock: lockTreeStatement(schema),
     claim: statement(
       `${trees} set fence = fence + 1, owner = $2, lease_until = ${LEASE_END} where tree = $1 returning fence`,
     ),

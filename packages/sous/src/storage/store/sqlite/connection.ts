@@ -6,7 +6,7 @@ import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { setTimeout as pause } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { StoreError, UserError } from "../../../core/errors.ts";
-import { type DatabaseFile, faultOf, identityOf, isBusy } from "./file.ts";
+import { type DatabaseFile, faultOf, hasCode, identityOf } from "./file.ts";
 
 type ConnectionOptions = {
   readonly readOnly: boolean;
@@ -80,11 +80,7 @@ export class SqliteConnection implements Disposable {
   /** One statement that is a transaction of its own. Returns how many rows it changed. */
   writeAtOnce(sql: string, values: readonly SQLInputValue[]): number {
     this.#checkWritable();
-    try {
-      return Number(this.prepare(sql).run(...values).changes);
-    } catch (error) {
-      throw faultOf(error, this.file);
-    }
+    return this.#inWords(() => Number(this.prepare(sql).run(...values).changes));
   }
 
   /** Everything `work` reads was there at the same moment. */
@@ -101,7 +97,8 @@ export class SqliteConnection implements Disposable {
       const outcome = attempt(() => this.#transaction("BEGIN", work));
       if (image === this.#imageOfFile()) return outcome();
       // Another process has written meanwhile: what was read may be half old and half new.
-      this.#reopen();
+      this[Symbol.dispose]();
+      this.#database = this.#open();
     }
   }
 
@@ -146,7 +143,7 @@ export class SqliteConnection implements Disposable {
       try {
         return work();
       } catch (error) {
-        if (!isBusy(error) || performance.now() >= giveUpAt) throw faultOf(error, this.file);
+        if (!hasCode(error, "busy") || performance.now() >= giveUpAt) throw faultOf(error, this.file);
       }
       await pause(BUSY_PAUSE_MS);
     }
@@ -175,11 +172,6 @@ export class SqliteConnection implements Disposable {
 
   #checkOpen(): void {
     if (!this.#database.isOpen) throw new StoreError(`The store at ${this.file} is closed`);
-  }
-
-  #reopen(): void {
-    this[Symbol.dispose]();
-    this.#database = this.#open();
   }
 
   #open(): DatabaseSync {

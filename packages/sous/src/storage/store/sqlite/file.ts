@@ -141,16 +141,8 @@ function sentenceOf(error: unknown, file: string): string {
   }
 }
 
-export function isBusy(error: unknown): boolean {
-  return sqliteCode(error) === CODES.busy;
-}
-
-export function isCorrupt(error: unknown): boolean {
-  return sqliteCode(error) === CODES.corrupt;
-}
-
-export function isNotADatabase(error: unknown): boolean {
-  return sqliteCode(error) === CODES.notADatabase;
+export function hasCode(error: unknown, code: keyof typeof CODES): boolean {
+  return sqliteCode(error) === CODES[code];
 }
 
 /** The code that SQLite gave, without its details; undefined when something else went wrong. */

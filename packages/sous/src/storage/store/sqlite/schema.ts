@@ -8,7 +8,7 @@ import { withAddedColumns } from "../run-columns.ts";
 import { SHARED_BUDGETS } from "./budget.ts";
 import { SQLITE_KINDS } from "./column-kinds.ts";
 import { loadSqlite, type SqliteConnection } from "./connection.ts";
-import { faultOf, isCorrupt, isNotADatabase } from "./file.ts";
+import { faultOf, hasCode } from "./file.ts";
 import { FILL_TALLIES, TALLIES } from "./tallies.ts";
 
 /** "sous" in the header of the file, so that a file of another program is recognised. */
@@ -239,8 +239,8 @@ export function readHeader(file: string): DatabaseHeader | undefined {
     const version = Number(database.prepare("PRAGMA user_version").get()?.user_version);
     return applicationId === 0 && isUnfinished(file) ? undefined : { applicationId, version };
   } catch (error) {
-    if (isCorrupt(error)) return undefined; // guard: header-beside-a-log
-    if (isNotADatabase(error)) return isUnfinished(file) ? undefined : { applicationId: 0, version: 0 };
+    if (hasCode(error, "corrupt")) return undefined; // guard: header-beside-a-log
+    if (hasCode(error, "notADatabase")) return isUnfinished(file) ? undefined : { applicationId: 0, version: 0 };
     throw faultOf(error, file);
   } finally {
     database?.close();

@@ -1,29 +1,21 @@
 /** The store of one machine: a SQLite database in a file, for any number of processes. */
 
-import { lstatSync, rmSync } from "node:fs";
-import { resolve } from "node:path";
+import { lstatSync, realpathSync, rmSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
 import type { Clock } from "../../../core/clock.ts";
 import { checkWhole, checkWord, StoreError, UserError } from "../../../core/errors.ts";
-import type { StoredEvent } from "../../../core/event.ts";
 import { checkOptions, type OptionNames } from "../../../core/options.ts";
-import type { SharedBudget, SharedBudgetOptions, SharedBudgets, SharedLimits } from "../../../core/shared-budget.ts";
-import {
-  type Claim,
-  FIRST_FENCE,
-  type ReadOptions,
-  type RunQuery,
-  type RunRecord,
-  type Store,
-} from "../../../core/store.ts";
-import type { Totals, TotalsQuery } from "../../../core/totals.ts";
+import type { SharedBudgets } from "../../../core/shared-budget.ts";
+import { FIRST_FENCE, type Store } from "../../../core/store.ts";
 import { quietClock } from "../../../machine/host.ts";
+import { toColumn } from "../event-row.ts";
+import { Losses, LostMarks, marksIn } from "../lost-marks.ts";
 import { openSharedBudget } from "../shared-budget.ts";
 import { SqliteSharedBudgets } from "./budget.ts";
 import { SqliteClaims } from "./claims.ts";
 import { loadSqlite, SqliteConnection } from "./connection.ts";
-import { deleteTree, pruneTrees, type SqliteDeletion } from "./delete.ts";
+import { deleteTree, pruneTrees } from "./delete.ts";
 import { createPrivateFile, type DatabaseFile, faultOf, findDatabase, makeDatabase } from "./file.ts";
-import { SqliteLosses } from "./lost.ts";
 import { SqliteReader } from "./reader.ts";
 import { checkIsOurs, hasJournal, prepareSchema } from "./schema.ts";
 import { SqliteWriter } from "./writer.ts";
@@ -83,116 +75,67 @@ export async function openSqliteStore(file: string, options: SqliteStoreOptions 
     connection[Symbol.dispose]();
     throw error;
   }
-  const losses = new SqliteLosses(connection, lostFolder);
-  if (!readOnly) ifItCan(() => losses.takeIn());
-  return new SqliteFileStore(connection, losses, clock);
+  const losses = lossesOf(connection, lostFolder);
+  if (!readOnly) await ifItCan(() => losses.takeIn());
+  return storeOn(connection, losses, clock);
 }
 
-class SqliteFileStore implements SqliteStore {
-  readonly isImmediate = false;
-  readonly file: string;
-  readonly #connection: SqliteConnection;
-  readonly #losses: SqliteLosses;
-  readonly #claims: SqliteClaims;
-  readonly #sharedBudgets: SqliteSharedBudgets;
-  readonly #writer: SqliteWriter;
-  readonly #reader: SqliteReader;
-  readonly #deletion: SqliteDeletion;
-
-  constructor(connection: SqliteConnection, losses: SqliteLosses, clock: Pick<Clock, "now" | "timer">) {
-    this.file = connection.file;
-    this.#connection = connection;
-    this.#losses = losses;
-    this.#claims = new SqliteClaims(connection, clock);
-    this.#sharedBudgets = new SqliteSharedBudgets(connection, this.#claims.owner, clock);
-    this.#writer = new SqliteWriter(connection, this.#claims);
-    this.#reader = new SqliteReader(connection, this.#claims);
-    this.#deletion = { connection, claims: this.#claims, reader: this.#reader };
-  }
-
-  append(rootId: string, events: readonly StoredEvent[], fence: number = FIRST_FENCE): void {
-    this.#writer.append(rootId, events, fence);
-  }
-
-  async claim(rootId: string): Promise<Claim> {
-    return this.#claims.claim(rootId);
-  }
-
-  async release(rootId: string, fence: number): Promise<void> {
-    this.#claims.release(rootId, fence);
-    this.#writer.release(rootId);
-  }
-
-  async markLost(rootId: string, reason: string): Promise<void> {
-    this.#losses.mark(rootId, reason);
-  }
-
-  async read(rootId: string, options: ReadOptions = {}): Promise<readonly StoredEvent[]> {
-    return this.#reader.read(rootId, options);
-  }
-
-  async run(runId: string): Promise<RunRecord | undefined> {
-    const record = this.#reader.run(runId);
-    return record && this.#losses.addTo([record])[0];
-  }
-
-  async list(query: RunQuery = {}): Promise<RunRecord[]> {
-    return this.#losses.addTo(this.#reader.list(query));
-  }
-
-  async children(runId: string): Promise<RunRecord[]> {
-    return this.#reader.children(runId);
-  }
-
-  async tree(rootId: string): Promise<RunRecord[]> {
-    return this.#losses.addTo(this.#reader.tree(rootId));
-  }
-
-  async totals(query: TotalsQuery = {}): Promise<Totals> {
-    const totals = this.#reader.totals(query);
-    this.#losses.addTo(totals.unended);
-    return totals;
-  }
-
-  async delete(rootId: string): Promise<boolean> {
-    this.#writer.release(rootId);
-    const isDeleted = deleteTree(this.#deletion, rootId);
-    if (isDeleted) this.#losses.delete(rootId);
-    return isDeleted;
-  }
-
-  async prune(before: number): Promise<number> {
-    return pruneTrees(this.#deletion, before);
-  }
-
-  sharedBudget(name: string, limits?: SharedLimits, options?: SharedBudgetOptions): Promise<SharedBudget> {
-    return openSharedBudget(this.#sharedBudgets, name, limits, options);
-  }
-
-  async backup(to: string): Promise<void> {
-    await copyDatabase(this.#connection, to, (copy) => this.#losses.noteIn(copy));
-  }
-
-  async vacuum(): Promise<void> {
-    this.#connection.alone("VACUUM");
-    this.#connection.alone("PRAGMA wal_checkpoint(TRUNCATE)");
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    try {
-      ifItCan(() => this.#losses.catchUp());
-      ifItCan(() => this.#sharedBudgets.close());
-      ifItCan(() => this.#claims.releaseAll());
-    } finally {
-      this.#connection[Symbol.dispose]();
-    }
-  }
+function storeOn(connection: SqliteConnection, losses: Losses, clock: Pick<Clock, "now" | "timer">): SqliteStore {
+  const claims = new SqliteClaims(connection, clock);
+  const sharedBudgets = new SqliteSharedBudgets(connection, claims.owner, clock);
+  const writer = new SqliteWriter(connection, claims);
+  const reader = new SqliteReader(connection, claims);
+  return {
+    isImmediate: false,
+    file: connection.file,
+    append: (rootId, events, fence = FIRST_FENCE) => writer.append(rootId, events, fence),
+    claim: async (rootId) => claims.claim(rootId),
+    async release(rootId, fence) {
+      claims.release(rootId, fence);
+      writer.release(rootId);
+    },
+    markLost: (rootId, reason) => losses.mark(rootId, reason),
+    read: async (rootId, options = {}) => reader.read(rootId, options),
+    async run(runId) {
+      const record = reader.run(runId);
+      return record && losses.addTo(record);
+    },
+    list: async (query = {}) => reader.list(query).map(losses.addTo),
+    children: async (runId) => reader.children(runId),
+    tree: async (rootId) => reader.tree(rootId).map(losses.addTo),
+    async totals(query = {}) {
+      const totals = reader.totals(query);
+      return { ...totals, unended: totals.unended.map(losses.addTo) };
+    },
+    async delete(rootId) {
+      writer.release(rootId);
+      const isDeleted = deleteTree({ connection, claims, reader }, rootId);
+      if (isDeleted) losses.marks.remove(rootId);
+      return isDeleted;
+    },
+    prune: async (before) => pruneTrees({ connection, claims, reader }, before),
+    sharedBudget: (name, limits, options) => openSharedBudget(sharedBudgets, name, limits, options),
+    backup: (to) => copyDatabase(connection, to, losses.marks),
+    async vacuum() {
+      connection.alone("VACUUM");
+      connection.alone("PRAGMA wal_checkpoint(TRUNCATE)");
+    },
+    async [Symbol.asyncDispose]() {
+      try {
+        await losses.catchUp();
+        await ifItCan(() => sharedBudgets.close());
+        await ifItCan(() => claims.releaseAll());
+      } finally {
+        connection[Symbol.dispose]();
+      }
+    },
+  };
 }
 
 /** A file that can no longer be written can still be closed: other processes wait until its leases end. */
-function ifItCan(giveBack: () => void): void {
+async function ifItCan(giveBack: () => void | Promise<void>): Promise<void> {
   try {
-    giveBack();
+    await giveBack();
   } catch (error) {
     if (!(error instanceof StoreError)) throw error;
   }
@@ -217,11 +160,8 @@ function existing(file: string): DatabaseFile {
 /** Pages copied between two looks at what else is to be done. */
 const PAGES_AT_ONCE = 1_000;
 
-/**
- * `complete` adds to the copy what is not in the database itself. Throws a `UserError` when there is something at the path
- * already; when it fails, nothing is left there.
- */
-async function copyDatabase(connection: SqliteConnection, to: string, complete: (copy: string) => void): Promise<void> {
+/** Throws a `UserError` when there is something at the path already; when it fails, nothing is left there. */
+async function copyDatabase(connection: SqliteConnection, to: string, marks: LostMarks): Promise<void> {
   const file = resolve(to);
   const names = [file, `${file}-wal`, `${file}-shm`, `${file}-journal`];
   // A log that lies beside the copy would be taken for its own.
@@ -233,7 +173,7 @@ async function copyDatabase(connection: SqliteConnection, to: string, complete: 
   const source = connection.snapshot();
   try {
     await loadSqlite().backup(source, file, { rate: PAGES_AT_ONCE });
-    complete(file);
+    noteLosses(file, marks);
   } catch (error) {
     for (const name of names) rmSync(name, { force: true });
     throw faultOf(error, file);
@@ -241,3 +181,32 @@ async function copyDatabase(connection: SqliteConnection, to: string, complete: 
     source.close();
   }
 }
+
+/** A copy of a database has no marks beside it. */
+function noteLosses(copy: string, marks: LostMarks): void {
+  const marked = marks.rootIds();
+  if (marked.length === 0) return;
+  const { DatabaseSync } = loadSqlite();
+  const database = new DatabaseSync(copy);
+  try {
+    for (const rootId of marked)
+      database.prepare(MARK_LOST).run(toColumn(marks.reasonFor(rootId) ?? ""), toColumn(rootId));
+  } finally {
+    database.close();
+  }
+}
+
+/** `folder` is for marks that cannot be made beside the database. */
+function lossesOf(connection: SqliteConnection, folder: string | undefined): Losses {
+  const { file, isReadOnly } = connection;
+  const beside = { folder: dirname(file), prefix: `${basename(file)}-lost-` };
+  // The same for every process, by whichever path it opens the file.
+  const address = join(realpathSync(dirname(file)), basename(file));
+  const marks = new LostMarks([beside, ...marksIn(folder, address)], isReadOnly);
+  return new Losses(marks, (rootId, reason) => {
+    const note = () => connection.prepare(MARK_LOST).run(toColumn(reason), toColumn(rootId));
+    return connection.write(note).changes !== 0;
+  });
+}
+
+const MARK_LOST = "UPDATE runs SET lost = ifnull(lost, ?) WHERE id = ? AND root = number";

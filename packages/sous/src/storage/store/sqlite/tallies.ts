@@ -8,7 +8,7 @@ import type { RunRecord } from "../../../core/store.ts";
 import { notAMark, type TallySums, type Totals, usableSums } from "../../../core/totals.ts";
 import type { Usage } from "../../../core/usage.ts";
 import { LATEST_TIME } from "../event-schema.ts";
-import { MAX_RUN_DEPTH } from "../run-columns.ts";
+import { MAX_RUN_DEPTH, USAGE_COLUMNS } from "../run-columns.ts";
 import { TALLY_NUMBERS, TALLY_SUMS, TALLY_TEXTS, toTally } from "../tally-row.ts";
 import type { SqliteConnection } from "./connection.ts";
 
@@ -48,11 +48,11 @@ export function tallyRefusal(connection: SqliteConnection, number: number, refus
   connection.prepare(ADD_REFUSAL).run(refused.time, refused.errorType, number);
 }
 
+/** In the order of `TALLY_SUMS`. */
 function sumsOf(given: TallySums): SQLInputValue[] {
   const { durationMs, turns, usage, costUsd } = usableSums(given);
-  const { inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens, totalTokens, estimated } = usage;
-  const tokens = [inputTokens, outputTokens, cachedInputTokens, cacheWriteTokens, totalTokens];
-  return [durationMs, turns, ...tokens, Number(estimated), costUsd];
+  const used = Object.keys(USAGE_COLUMNS).map((part) => Number(usage[part as keyof Usage]));
+  return [durationMs, turns, ...used, costUsd];
 }
 
 type TalliesQuery = { readonly after: string | undefined; readonly since: number; readonly limit: number };

@@ -55,7 +55,8 @@ export class SqliteWriter {
     this.#live.delete(rootId);
     // A caller that hears that a tree is done relies on finding it here.
     if (events.some(({ type, parentId }) => type === "run-end" && parentId === null)) this.#connection.lookAgain();
-    const tree = (live && this.#keepIfOurs(live, batch)) ?? this.#connection.write(() => this.#keep(live, batch));
+    const keep = () => this.#fill(this.#kept(batch) ?? this.#begun(live, batch), batch, ADD);
+    const tree = (live && this.#keepIfOurs(live, batch)) ?? this.#connection.write(keep);
     if (tree.isOwned) {
       this.#live.set(rootId, tree);
       this.#claims.hold(tree.number);
@@ -103,17 +104,12 @@ export class SqliteWriter {
     }
   }
 
-  #keep(live: LiveTree | undefined, batch: Batch): LiveTree {
-    return this.#fill(this.#kept(batch) ?? this.#begun(live, batch), batch, ADD);
-  }
-
   #fill(tree: LiveTree, { events, rows, fence }: Batch, add: readonly string[]): LiveTree {
     const added: SQLInputValue[] = [];
     let isChanged = false;
-    for (let index = 0; index < rows.length; index++) {
-      const event = events[index];
+    for (const [index, event] of events.entries()) {
       const row = rows[index];
-      if (event === undefined || row === undefined) break;
+      if (row === undefined) break;
       checkSeq(tree.rootId, tree.lastSeq, event.seq);
       tree.lastSeq = event.seq;
       const run = event.type === "run-start" ? this.#startRun(tree, event) : this.#runOf(tree, event);
@@ -196,7 +192,7 @@ export class SqliteWriter {
   }
 
   #runOf(tree: LiveTree, { runId, seq }: StoredEvent): number {
-    const number = tree.runs.get(runId) ?? this.#numberOf(tree, runId);
+    const number = this.#numberOf(tree, runId);
     if (number === undefined) throw new StoreError(`Event ${seq} belongs to run ${runId}, which has not started`);
     return number;
   }
