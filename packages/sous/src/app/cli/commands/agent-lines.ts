@@ -11,7 +11,7 @@ import type { ProjectTrust } from "../../config/trust/trust.ts";
 import { readConfiguration } from "../application/project.ts";
 import type { ProcessContext } from "../files/paths.ts";
 import type { Output } from "../terminal/output.ts";
-import { cutToWidth, displayWidth, duration, inertLine, plural } from "../terminal/text.ts";
+import { cutToWidth, displayWidth, duration, fillToWidth, inertLine, plural } from "../terminal/text.ts";
 import { amountOf, limitName, limitsBefore } from "../view/limit-lines.ts";
 
 /** One line each: name, tools, model, file; and below it what it is for. */
@@ -65,20 +65,18 @@ export function rightsLines(
     ["instructions", plural(rights.promptBytes, "byte"), agent.file],
   ];
   const shown = rows.map((row) => row.map((cell) => inertLine(cell, 200)));
-  const widths = [0, 1].map((column) => Math.max(...shown.map((row) => displayWidth(row[column] ?? ""))));
+  const [left = 0, right = 0] = [0, 1].map((column) =>
+    Math.max(...shown.map((row) => displayWidth(row[column] ?? ""))),
+  );
   return [
     `${paint("bold", inertLine(agent.name, 60))}  ${agent.dialect} file of the ${agent.scope}: ${inertLine(agent.file)}`,
     ...(agent.description === undefined ? [] : [`  ${inertLine(agent.description, 1000)}`]),
     "",
     ...shown.map(([what = "", value = "", from = ""]) => {
       const colour = value === "no" || value === "deny" ? "yellow" : "green";
-      return `  ${pad(what, widths[0])}  ${paint(colour, pad(value, widths[1]))}  ${paint("dim", from)}`;
+      return `  ${fillToWidth(what, left)}  ${paint(colour, fillToWidth(value, right))}  ${paint("dim", from)}`;
     }),
   ];
-}
-
-function pad(text: string, width = 0): string {
-  return text + " ".repeat(Math.max(0, width - displayWidth(text)));
 }
 
 /** `file:line:column`, so that editors find it. */

@@ -1,6 +1,5 @@
 /** `sous chat`, also `sous` alone: a conversation in the terminal, or one message a line through a pipe. */
 
-import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { MissingKey } from "../../../core/errors.ts";
 import type { RunResult } from "../../../core/runtime.ts";
@@ -18,7 +17,7 @@ import { Questions } from "../chat/questions.ts";
 import { findConversation, listChats } from "../chat/stored-conversation.ts";
 import { openTerminal } from "../chat/terminal.ts";
 import { EXIT, usageError } from "../exit-codes.ts";
-import { processContext, thisFolder, userFolderIfAny } from "../files/paths.ts";
+import { processContext, thisFolder, userFileIfAny } from "../files/paths.ts";
 import { openRunLog, openScreenLog, type RunLogOptions } from "../run/log.ts";
 import { progressStyle } from "../run/watch.ts";
 import { databaseFlags, findDatabase, openRuns, sameDatabase } from "../stored/database.ts";
@@ -177,8 +176,7 @@ async function firstRun(reason: string, output: Output): Promise<number> {
 }
 
 function historyOf({ storage }: RunFlags): Promise<History> {
-  const folder = storage.isEphemeral ? undefined : userFolderIfAny("state", process.env);
-  return openHistory(folder === undefined ? undefined : join(folder, "chat-history"));
+  return openHistory(storage.isEphemeral ? undefined : userFileIfAny("state", "chat-history", process.env));
 }
 
 async function findEarlier(

@@ -11,7 +11,7 @@ import { quoted, readOptions, refusePositionals, wrongWord } from "../table/opti
 import { CONFIG_COMMAND } from "../table/setup-entries.ts";
 import { type Display, type Output, openOutput, printJson, tell } from "../terminal/output.ts";
 import type { Style } from "../terminal/style.ts";
-import { displayWidth, inertLine, wrapToWidth } from "../terminal/text.ts";
+import { displayWidth, fillToWidth, inertLine, wrapToWidth } from "../terminal/text.ts";
 
 const COMMAND = "sous config";
 
@@ -132,11 +132,9 @@ export function explainLines(
 export function settingLines(explanations: readonly Explanation[], style: Style): string[] {
   const said = explanations.map(({ key, shown }) => `${key} = ${value(shown)}`);
   const width = Math.min(MAX_WIDTH, Math.max(...said.map(displayWidth)));
-  return explanations.map(({ where }, index) => {
-    const line = said[index] ?? "";
-    const gap = " ".repeat(Math.max(0, width - displayWidth(line)) + 2);
-    return `${line}${gap}${style.paint("dim", inertLine(where, 1000))}`;
-  });
+  return explanations.map(
+    ({ where }, index) => `${fillToWidth(said[index] ?? "", width)}  ${style.paint("dim", inertLine(where, 1000))}`,
+  );
 }
 
 const MAX_WIDTH = 60;
