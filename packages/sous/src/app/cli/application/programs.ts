@@ -43,6 +43,13 @@ export async function openProjectPrograms(
   return opened.use(programs);
 }
 
+/** Programs of the machine, without those of any project. Without a folder for records no leftovers are looked for or ended. */
+export async function openOutside({ cwd, env }: ProcessContext, stateFolder?: string): Promise<Programs> {
+  const { openPrograms } = await import("../../process/programs.ts");
+  const projects = (await surroundingProjects({ cwd, env })).map((root) => ({ root, isTrusted: false }));
+  return openPrograms({ stateFolder, environment: env, workspace: { cwd, projects } });
+}
+
 /**
  * From the nearest outwards. A home that is a repository is not a project: the working folder is, and the rest is the user's.
  * The root of the file system, where containers start, is not a project either: every program lies below it.

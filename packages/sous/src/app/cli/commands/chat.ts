@@ -27,6 +27,7 @@ import { CHAT } from "../table/run-entries.ts";
 import { type RunFlags, readRunFlags } from "../table/run-flags.ts";
 import { catchInterrupts, openUnlessInterrupted } from "../terminal/interrupts.ts";
 import { type Display, type Output, openOutput, tell } from "../terminal/output.ts";
+import { plural } from "../terminal/text.ts";
 
 type ChatRequest = {
   flags: RunFlags;
@@ -132,7 +133,7 @@ function logOptions({ logFile: file }: ChatRequest, { configuration }: Applicati
 function greeting({ agent, agents }: Application): string {
   const model = typeof agent.model === "string" ? agent.model : "";
   const who = agent.name === ROOT_NAME ? "" : `, as ${agent.name}`;
-  const named = agents.length === 0 ? "" : `, ${agents.length} ${agents.length === 1 ? "agent" : "agents"}`;
+  const named = agents.length === 0 ? "" : `, ${plural(agents.length, "agent")}`;
   return `sous  ${model}${who}${named}  /help lists what can be typed`;
 }
 
