@@ -18,6 +18,12 @@ export function nearest(given: string, names: Iterable<string>): string | undefi
   return best;
 }
 
+/** `; did you mean NAME?`, to end a sentence; empty when nothing is close. */
+export function didYouMean(given: string, names: Iterable<string>): string {
+  const meant = nearest(given, names);
+  return meant === undefined ? "" : `; did you mean ${meant}?`;
+}
+
 /** All of them, beginning with what was probably meant; the same order for the same names, however they came. */
 export function nearestFirst(given: string, names: readonly string[]): string[] {
   const far = (name: string): number => (given.length > MAX_COMPARED ? 0 : distance(given, name));

@@ -5,7 +5,7 @@ import type { AgentServer, Configuration } from "../../config/configuration.ts";
 import { startWarning } from "../../config/to-mcp-servers.ts";
 import { serverSecrets } from "../application/external.ts";
 import { mcpSecrets } from "../application/mcp.ts";
-import { surroundingProjects } from "../application/programs.ts";
+import { openOutside } from "../application/programs.ts";
 import { findTrust, readConfiguration, trustWarning } from "../application/project.ts";
 import { EXIT, usageError } from "../exit-codes.ts";
 import { type ProcessContext, userFolderIfAny } from "../files/paths.ts";
@@ -53,13 +53,7 @@ export function exitCodeOf({ problem }: { readonly problem: string | undefined }
 
 /** No program of a project starts a server. */
 export async function openServerPrograms(context: ProcessContext): Promise<Programs> {
-  const { openPrograms } = await import("../../process/programs.ts");
-  const projects = (await surroundingProjects(context)).map((root) => ({ root, isTrusted: false }));
-  return openPrograms({
-    stateFolder: userFolderIfAny("state", context.env),
-    environment: context.env,
-    workspace: { cwd: context.cwd, projects },
-  });
+  return openOutside(context, userFolderIfAny("state", context.env));
 }
 
 /** `npx -y claude-agent-acp`, for people. */

@@ -2,13 +2,13 @@
 
 import { readdir, readlink, realpath, stat } from "node:fs/promises";
 import { homedir } from "node:os";
-import { basename, delimiter, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { basename, delimiter, dirname, isAbsolute, join, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { GuardPaths } from "../../../core/guarded-files.ts";
 import type { Configuration } from "../../config/configuration.ts";
 import { projectRoot } from "../../config/trust/files.ts";
 import type { ProjectTrust } from "../../config/trust/trust.ts";
-import { databaseFile, type ProcessContext, userFolderIfAny } from "../files/paths.ts";
+import { databaseFile, isInside, type ProcessContext, userFolderIfAny } from "../files/paths.ts";
 import { scriptFile } from "./models.ts";
 
 type GuardRequest = ProcessContext & {
@@ -53,16 +53,8 @@ export async function guardPaths(
 
 /** Large folders of the home in which programs store data and no settings. */
 const DATA_FOLDERS = new Set([
-  ".cache",
-  ".local",
-  ".npm",
-  ".nvm",
-  ".cargo",
-  ".rustup",
-  ".gradle",
-  ".m2",
-  ".pyenv",
-  ".rbenv",
+  ...[".cache", ".local", ".npm", ".nvm", ".cargo"],
+  ...[".rustup", ".gradle", ".m2", ".pyenv", ".rbenv"],
 ]);
 const MAX_FOLDERS = 200;
 
@@ -76,7 +68,7 @@ async function linkedSettings(home: string, cwd: string): Promise<string[]> {
   const deeper = await Promise.all(folders.slice(0, MAX_FOLDERS).map((name) => entriesOf(join(home, name))));
   const settings = [inside, ...deeper].flatMap(({ links }) => links);
   // A link in the home to a folder that holds the workspace is a way to it.
-  const own = (await Promise.all(top.links.map((each) => realPathOf(each)))).filter((path) => !holds(path, cwd));
+  const own = (await Promise.all(top.links.map((each) => realPathOf(each)))).filter((path) => !isInside(path, cwd));
   return [...own, ...(await Promise.all(settings.map((each) => realPathOf(each))))];
 }
 
@@ -98,7 +90,7 @@ async function linkedOwn(env: GuardRequest["env"]): Promise<string[]> {
 
 /** A folder of data that holds the workspace says nothing about a file in it; one of settings does. */
 function obeyed(env: GuardRequest["env"], cwd: string): string[] {
-  const named = OBEYED_VARIABLES.flatMap((name) => env[name] || []).filter((path) => !holds(path, cwd));
+  const named = OBEYED_VARIABLES.flatMap((name) => env[name] || []).filter((path) => !isInside(path, cwd));
   return [...named, env.XDG_CONFIG_HOME ?? ""].filter(isAbsolute);
 }
 
@@ -143,11 +135,6 @@ function ownPackages(): string[] {
   const parts = fileURLToPath(import.meta.url).split(sep);
   const at = parts.indexOf("node_modules");
   return at === -1 ? [] : [parts.slice(0, at + 1).join(sep)];
-}
-
-function holds(folder: string, cwd: string): boolean {
-  const way = relative(folder, cwd);
-  return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }
 
 /** Each path as it is written, and without links. */

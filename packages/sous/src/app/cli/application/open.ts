@@ -15,6 +15,7 @@ import type { Store } from "../../../core/store.ts";
 import type { Tool } from "../../../core/tool.ts";
 import type { ReadingRuntime } from "../../../runtime.ts";
 import type { Configuration } from "../../config/configuration.ts";
+import { userFileIfAny } from "../files/paths.ts";
 import { alsoHide, withoutValuesIn } from "../files/without-secrets.ts";
 import { inertLine } from "../terminal/text.ts";
 import { externalAgents, serverSecrets } from "./external.ts";
@@ -24,7 +25,6 @@ import { type ModelSource, modelSource } from "./models.ts";
 import type { NestedNoteBook } from "./nested-notes.ts";
 import { readNotes } from "./notes.ts";
 import { Opened } from "./opened.ts";
-import { userNotes } from "./project.ts";
 import { ROOT_NAME, rootAndAgents } from "./root.ts";
 import { type CommandRules, commandRules } from "./rules.ts";
 import { type ApplicationRequest, readSettings, type Settings } from "./settings.ts";
@@ -86,8 +86,7 @@ export async function openApplication(asked: ApplicationRequest): Promise<Applic
   const { request, configuration } = settings;
   const { store, programs, commands } = machine;
   const { models, tools, rules } = toolSet;
-  const lives = opened.move();
-  return {
+  return opened.moveTo<Omit<Application, keyof AsyncDisposable>>({
     configuration,
     runtime,
     clock,
@@ -120,8 +119,7 @@ export async function openApplication(asked: ApplicationRequest): Promise<Applic
       const call = { ...NOT_MADE, path: root.name, agent: root.name, toolName, input: {}, cwd: request.cwd };
       return stricter(rules.decide(call), root.rules?.decide(call))?.effect;
     },
-    [Symbol.asyncDispose]: () => lives[Symbol.asyncDispose](),
-  };
+  });
 }
 
 /** A call of the root that has not been made. */
@@ -162,7 +160,7 @@ async function openRuntime(parts: RuntimeParts, opened: Opened): Promise<OpenedR
     now: host.clock.now(),
     programs,
     project,
-    userFile: flags.isBare ? undefined : userNotes(env),
+    userFile: flags.isBare ? undefined : userFileIfAny("config", "AGENTS.md", env),
     hasNested: nested !== undefined,
     warn: request.warn,
   });

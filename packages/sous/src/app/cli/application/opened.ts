@@ -12,12 +12,12 @@ export class Opened implements AsyncDisposable {
     this.#closers.push(close);
   }
 
-  /** Hands everything over: closing this one closes nothing from now on. */
-  move(): Opened {
-    const other = new Opened();
-    other.#closers = this.#closers;
+  /** Hands everything over to `owner`: closing this one closes nothing from now on. */
+  moveTo<Owner extends object>(owner: Owner): Owner & AsyncDisposable {
+    const lives = new Opened();
+    lives.#closers = this.#closers;
     this.#closers = [];
-    return other;
+    return { ...owner, [Symbol.asyncDispose]: () => lives[Symbol.asyncDispose]() };
   }
 
   /** The last one first. All are closed, also when one cannot be. */

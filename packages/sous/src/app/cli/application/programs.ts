@@ -3,11 +3,11 @@
 import { realpath } from "node:fs/promises";
 import { userInfo } from "node:os";
 import { resolve, sep } from "node:path";
-import { UserError } from "../../../core/errors.ts";
+import { codeOf, UserError } from "../../../core/errors.ts";
 import type { Programs } from "../../../core/process.ts";
 import type { ProjectTrust } from "../../config/trust/trust.ts";
 import type { LeftOutFolder } from "../../process/program-folders.ts";
-import { type ProcessContext, userFolderIfAny } from "../files/paths.ts";
+import { isInside, type ProcessContext, userFolderIfAny } from "../files/paths.ts";
 import { inertLine } from "../terminal/text.ts";
 import { Opened } from "./opened.ts";
 import { findTrust } from "./project.ts";
@@ -43,6 +43,13 @@ export async function openProjectPrograms(
   return opened.use(programs);
 }
 
+/** Programs of the machine, without those of any project. Without a folder for records no leftovers are looked for or ended. */
+export async function openOutside({ cwd, env }: ProcessContext, stateFolder?: string): Promise<Programs> {
+  const { openPrograms } = await import("../../process/programs.ts");
+  const projects = (await surroundingProjects({ cwd, env })).map((root) => ({ root, isTrusted: false }));
+  return openPrograms({ stateFolder, environment: env, workspace: { cwd, projects } });
+}
+
 /**
  * From the nearest outwards. A home that is a repository is not a project: the working folder is, and the rest is the user's.
  * The root of the file system, where containers start, is not a project either: every program lies below it.
@@ -76,17 +83,13 @@ async function homesAround(cwd: string, { HOME = "" }: ProcessContext["env"]): P
     return [...given, await realOf(userInfo().homedir)];
   } catch (error) {
     // In some containers the user id has no entry.
-    if (error instanceof Error && "code" in error) return given;
-    throw error;
+    if (codeOf(error) === undefined) throw error;
+    return given;
   }
 }
 
 function realOf(folder: string): Promise<string> {
   return realpath(folder).catch(() => resolve(folder));
-}
-
-function isInside(folder: string, path: string): boolean {
-  return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 }
 
 const MAX_NAMED = 5;

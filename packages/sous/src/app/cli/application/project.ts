@@ -13,7 +13,7 @@ import type { Configuration } from "../../config/configuration.ts";
 import { type LoadedConfiguration, loadConfiguration, type ProjectSettings } from "../../config/load-configuration.ts";
 import { type ProjectTrust, trustOf } from "../../config/trust/trust.ts";
 import { CommandError, EXIT } from "../exit-codes.ts";
-import { type ProcessContext, userFolder, userFolderIfAny } from "../files/paths.ts";
+import { type ProcessContext, userFileIfAny, userFolder, userFolderIfAny } from "../files/paths.ts";
 import type { RunFlags } from "../table/run-flags.ts";
 import { inertLine, plural } from "../terminal/text.ts";
 
@@ -88,12 +88,6 @@ export function userAgents({ env }: Pick<ProcessContext, "env">): string {
   return join(userFolder("config", env), "agents");
 }
 
-/** The notes of the user, which agents read in every project. Undefined without a home. */
-export function userNotes(env: ProcessContext["env"]): string | undefined {
-  const folder = userFolderIfAny("config", env);
-  return folder === undefined ? undefined : join(folder, "AGENTS.md");
-}
-
 type ConfigurationRequest = ProcessContext & {
   /** The options as they were typed; a command without these options gives only the file. */
   readonly flags: Pick<RunFlags, "configFile"> & Partial<Pick<RunFlags, "settings">>;
@@ -105,7 +99,7 @@ type ConfigurationRequest = ProcessContext & {
 export async function readConfiguration(request: ConfigurationRequest): Promise<LoadedConfiguration> {
   const { flags, cwd, env, project } = request;
   return loadConfiguration({
-    userFile: userConfigurationFile(env),
+    userFile: userFileIfAny("config", "config.yaml", env),
     project: project && settingsOf(project),
     mcpFile: project && mcpFileOf(project),
     configFlagFile: flags.configFile,
@@ -141,12 +135,6 @@ function settingsOf({ root, files }: Pick<ProjectTrust, "root" | "files">): Proj
 function mcpFileOf({ root, files }: Pick<ProjectTrust, "root" | "files">): ProjectSettings | undefined {
   const found = files.find(({ path }) => path === ".mcp.json");
   return found && { file: join(root, found.path), content: found.content };
-}
-
-/** Undefined without a home. */
-function userConfigurationFile(env: ConfigurationRequest["env"]): string | undefined {
-  const folder = userFolderIfAny("config", env);
-  return folder === undefined ? undefined : join(folder, "config.yaml");
 }
 
 /** Warns once, however much there is to say: `sous agents check` says it. */

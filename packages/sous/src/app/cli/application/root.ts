@@ -4,7 +4,7 @@ import { type AgentDefinition, agent } from "../../../core/agent.ts";
 import { MissingKey } from "../../../core/errors.ts";
 import type { ExternalAgents } from "../../../core/external-agent.ts";
 import { MAX_AGENT_TOOLS } from "../../../core/limits.ts";
-import { nearest } from "../../../core/nearest.ts";
+import { didYouMean } from "../../../core/nearest.ts";
 import type { Tool } from "../../../core/tool.ts";
 import type { AgentFile } from "../../config/agents/file.ts";
 import { choiceAmong, described, toDefinition } from "../../config/agents/file.ts";
@@ -61,10 +61,8 @@ export function chooseAgent(files: readonly AgentFile[], name: string): AgentFil
   const found = files.find((each) => each.name === name);
   if (found !== undefined) return found;
   const names = files.map((each) => each.name);
-  const meant = nearest(name, names);
-  const hint = meant === undefined ? "" : `; did you mean ${inertLine(meant, 60)}?`;
   throw usageError(
-    `Unknown agent ${inertLine(name, 80)}${hint === "" ? ";" : hint} sous agents list shows those there are, and sous agents check what is wrong with others`,
+    `Unknown agent ${inertLine(name, 80)}${didYouMean(name, names) || ";"} sous agents list shows those there are, and sous agents check what is wrong with others`,
   );
 }
 
@@ -212,9 +210,8 @@ function serverOf(given: string, servers: readonly string[]): string | undefined
 function unknownTool(name: string, known: readonly string[], server: string | undefined): string {
   if (server !== undefined)
     return `The MCP server ${inertLine(server, 60)} offers no tool ${inertLine(name, 80)} here; sous mcp check ${shellWord(server)} shows its tools`;
-  const meant = nearest(name, known);
-  const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
-  return `Unknown tool ${inertLine(name, 80)}${hint === "" ? ";" : hint} there are ${inertLine(known.join(", "), 2000)}`;
+  const all = inertLine(known.join(", "), 2000);
+  return `Unknown tool ${inertLine(name, 80)}${didYouMean(name, known) || ";"} there are ${all}`;
 }
 
 /** `tools` are the names of those that it has for children. */

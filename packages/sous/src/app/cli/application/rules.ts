@@ -1,6 +1,6 @@
 /** The rules that decide about tool calls of a command: of the configuration, the command line, agent files, and the defaults. */
 
-import { isAbsolute, relative } from "node:path";
+import { isAbsolute } from "node:path";
 import type { ApprovalRequest } from "../../../core/approval.ts";
 import type { PermissionRule } from "../../../core/configuration.ts";
 import type { GuardPaths } from "../../../core/guarded-files.ts";
@@ -11,7 +11,7 @@ import { checkPattern } from "../../../runtime/rights/rule-pattern.ts";
 import type { AgentFile } from "../../config/agents/file.ts";
 import type { Configuration } from "../../config/configuration.ts";
 import { usageError } from "../exit-codes.ts";
-import type { ProcessContext } from "../files/paths.ts";
+import { isInside, type ProcessContext } from "../files/paths.ts";
 import type { RunFlags } from "../table/run-flags.ts";
 import { inertLine } from "../terminal/text.ts";
 
@@ -76,9 +76,7 @@ function callRule({ name, file }: AgentFile): PermissionRule {
 
 /** Programs get another home folder when it lies in the project; then ~ is not known. */
 function knownHome(home: string | undefined, { top }: GuardPaths): string | undefined {
-  if (home === undefined || !isAbsolute(home)) return undefined;
-  const way = relative(top, home);
-  return way.startsWith("..") || isAbsolute(way) ? home : undefined;
+  return home === undefined || !isAbsolute(home) || isInside(top, home) ? undefined : home;
 }
 
 export const RIGHTS_MODES = ["ask", "read-only", "allow"] as const;

@@ -56,8 +56,7 @@ export async function assembleStored(
   const { clock, runtime, configuration } = application;
   const agent = await rootOf(start, application);
   const isLogged = configuration.agent.subagent.telemetryEnabled;
-  const lives = opened.move();
-  return { clock, runtime, agent, isLogged, [Symbol.asyncDispose]: () => lives[Symbol.asyncDispose]() };
+  return opened.moveTo({ clock, runtime, agent, isLogged });
 }
 
 /**

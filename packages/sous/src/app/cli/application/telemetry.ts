@@ -34,12 +34,7 @@ export async function openTelemetry(request: TelemetryRequest): Promise<RunTelem
   const registry = await openEndpoint(request, opened);
   const sent = await openSending(request, registry, opened);
   const listeners = [...(await measured(registry)), ...sent.listeners];
-  const lives = opened.move();
-  return {
-    listeners,
-    isSampled: sent.isSampled,
-    [Symbol.asyncDispose]: () => lives[Symbol.asyncDispose](),
-  };
+  return opened.moveTo({ listeners, isSampled: sent.isSampled });
 }
 
 async function measured(meter: Registry | undefined): Promise<EventListener[]> {

@@ -44,22 +44,14 @@ export function narrowConfiguration(given: Configuration, outer: ExternalAllowan
   const { agent } = given;
   // A limit of 0 levels cannot be set: `narrowRights` leaves no tool that starts a child.
   const limits = narrowerLimits(agent.limits, { maxDepth: Math.max(1, levelsLeft(outer)) });
-  const { tokens, costUsd, durationMs } = outer;
-  return {
-    ...given,
-    agent: { ...agent, budget: smallerBudget(agent.budget, { tokens, costUsd, durationMs }) ?? {}, limits },
-  };
+  return { ...given, agent: { ...agent, budget: smallerBudget(agent.budget, outer) ?? {}, limits } };
 }
 
 /** For a program that serves all runs of a tree, and may be sous: one level below the root, and the limits of the tree. */
 export function allowanceInside({ agent }: Configuration, outer: ExternalAllowance | undefined): ExternalAllowance {
-  return {
-    depth: (outer?.depth ?? 0) + 1,
-    maxDepth: outer?.maxDepth ?? agent.limits.maxDepth,
-    tokens: agent.budget.tokens,
-    costUsd: agent.budget.costUsd,
-    durationMs: agent.budget.durationMs,
-  };
+  const { tokens, costUsd, durationMs } = agent.budget;
+  const maxDepth = outer?.maxDepth ?? agent.limits.maxDepth;
+  return { depth: (outer?.depth ?? 0) + 1, maxDepth, tokens, costUsd, durationMs };
 }
 
 /**
@@ -77,8 +69,7 @@ export function withinOuter(runtime: ReadingRuntime, outer: ExternalAllowance | 
     ...runtime,
     run: (definition, task, options) => remembered(runtime.run(definition, task, options)),
     fork: (runId, options = {}, earlier) => {
-      const { tokens, costUsd, durationMs } = outer;
-      const budget = smallerBudget(options.budget, { tokens, costUsd, durationMs });
+      const budget = smallerBudget(options.budget ?? {}, outer);
       const levels = Math.max(1, levelsLeft(outer));
       const maxDepth = Math.min(options.limits?.maxDepth ?? levels, levels);
       const limits = { ...options.limits, maxDepth };

@@ -65,17 +65,8 @@ export function edit(editor: Editor, key: Key): Editor | undefined {
     }
     case "yank":
       return insert(editor, editor.killed);
-    case "enter":
-    case "tab":
-    case "escape":
-    case "interrupt":
-    case "end-of-input":
-    case "expand":
-    case "redraw":
-    case "suspend":
-      return undefined;
     default:
-      return key.name satisfies never;
+      return undefined;
   }
 }
 

@@ -1,30 +1,11 @@
 /** From the bytes of a terminal in raw mode to keys: text, pastes as a whole, and the keys that do something. */
 
+/** For the line, except those of the last row. */
 export type KeyName =
-  | "enter"
-  | "new-line"
-  | "tab"
-  | "escape"
-  | "backspace"
-  | "delete"
-  | "left"
-  | "right"
-  | "up"
-  | "down"
-  | "home"
-  | "end"
-  | "word-left"
-  | "word-right"
-  | "kill-word-left"
-  | "kill-word-right"
-  | "kill-to-start"
-  | "kill-to-end"
-  | "yank"
-  | "interrupt"
-  | "end-of-input"
-  | "expand"
-  | "redraw"
-  | "suspend";
+  | ("left" | "right" | "up" | "down" | "home" | "end" | "word-left" | "word-right")
+  | ("new-line" | "backspace" | "delete")
+  | ("kill-word-left" | "kill-word-right" | "kill-to-start" | "kill-to-end" | "yank")
+  | ("enter" | "tab" | "escape" | "interrupt" | "end-of-input" | "expand" | "redraw" | "suspend");
 
 export type Key =
   | { readonly type: "text"; readonly text: string }

@@ -2,11 +2,12 @@
 
 import { constants } from "node:fs";
 import { mkdir, open, readdir } from "node:fs/promises";
-import { dirname, join, resolve, sep } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { ignore } from "../../../core/errors.ts";
 import { writePrivate } from "../files/file-access.ts";
+import { isInside } from "../files/paths.ts";
 import { withoutSecrets } from "../files/without-secrets.ts";
-import { inert, inertLine } from "../terminal/text.ts";
+import { commonStart, inert, inertLine } from "../terminal/text.ts";
 import { cleared, type Editor, edit, emptyEditor, insert, MAX_HISTORY, submitted, withText } from "./editor.ts";
 import type { Key } from "./keys.ts";
 
@@ -224,13 +225,8 @@ function choose(from: number, word: string, names: readonly string[]): Completio
   const [first, another] = fitting;
   if (first === undefined) return undefined;
   if (another === undefined) return { from, text: first.endsWith("/") ? first : `${first} `, choices: [] };
-  return { from, text: fitting.reduce(common), choices: fitting.slice(0, MAX_CHOICES) };
-}
-
-function common(one: string, other: string): string {
-  let length = 0;
-  while (length < one.length && one[length] === other[length]) length += 1;
-  return one.slice(0, length);
+  const common = fitting.reduce((one, each) => one.slice(0, commonStart(one, each)));
+  return { from, text: common, choices: fitting.slice(0, MAX_CHOICES) };
 }
 
 /** Names below the working directory that begin like this; what needs quotes is left out. */
@@ -241,8 +237,7 @@ async function filesFor(typed: string, cwd: string): Promise<string[]> {
       ? ""
       : `${dirname(typed)}/`;
   const path = resolve(cwd, folder);
-  const isInside = path === resolve(cwd) || path.startsWith(resolve(cwd) + sep);
-  if (!isInside) return [];
+  if (!isInside(resolve(cwd), path)) return [];
   const entries = await readdir(path, { withFileTypes: true }).catch(() => []);
   const wantsHidden = typed.slice(folder.length).startsWith(".");
   return entries

@@ -30,8 +30,8 @@ export type CommandScene = {
 
 type Command = {
   about: string;
-  /** It can be given while a run is live. */
-  isAlways?: boolean;
+  /** It cannot be given while a run is live. */
+  waits?: boolean;
   /** The result of a run that it has started. */
   run(parameter: string, scene: CommandScene): Outcome | Promise<Outcome>;
 };
@@ -51,58 +51,39 @@ export async function runSlashCommand(
     const hint = meant === undefined ? "/help lists them." : `Did you mean /${meant}?`;
     throw new CommandError(`Unknown command /${inertLine(name, 40)}. ${hint}`);
   }
-  if (scene.conversation.isLive && command.isAlways !== true)
+  if (scene.conversation.isLive && command.waits === true)
     throw new CommandError(`/${name} has to wait until the run has ended; Ctrl-C wraps it up`);
   return (await command.run(parameter, scene)) ?? undefined;
 }
 
 const COMMANDS: Readonly<Record<string, Command>> = {
-  help: {
-    about: "this list",
-    isAlways: true,
-    run: (_, { say, columns, style }) => say(helpLines(columns, style.glyphs.more)),
-  },
-  model: {
-    about: "which model; /model provider/model takes another from the next message on",
-    isAlways: true,
-    run: chooseModel,
-  },
+  help: { about: "this list", run: (_, { say, columns, style }) => say(helpLines(columns, style.glyphs.more)) },
+  model: { about: "which model; /model provider/model takes another from the next message on", run: chooseModel },
   tools: {
     about: "what the agent may use",
-    isAlways: true,
     run: (_, { conversation, application, say, columns, style }) =>
       say(toolLines(conversation.agent, application, columns, style)),
   },
-  agents: {
-    about: "agents that can be called by name",
-    isAlways: true,
-    run: (_, scene) => scene.say(agentLines(scene)),
-  },
+  agents: { about: "agents that can be called by name", run: (_, scene) => scene.say(agentLines(scene)) },
   tree: {
     about: "all runs of this conversation, with turns, tools, tokens and time",
-    isAlways: true,
     run: (_, { transcript, say, columns, style }) =>
       say(transcript.tree.roots.length === 0 ? [NOTHING_YET] : treeLines(transcript.tree, columns, style)),
   },
   cost: {
     about: "what this conversation has used",
-    isAlways: true,
     run: (_, { application, transcript: { tree }, say, columns, style }) =>
       say(tree.roots.length === 0 ? [NOTHING_YET] : costLines(tree, application.clock.now(), columns, style)),
   },
-  budget: {
-    about: "every limit and what is left of it; /budget +$1 or +20k allows more",
-    isAlways: true,
-    run: showBudget,
-  },
+  budget: { about: "every limit and what is left of it; /budget +$1 or +20k allows more", run: showBudget },
   status: {
     about: "the model, the run, what is used and every limit",
-    isAlways: true,
     run: (_, scene) => scene.say(statusLines(scene)),
   },
-  resume: { about: "earlier conversations; /resume NUMBER, ID or last continues one", run: resume },
+  resume: { about: "earlier conversations; /resume NUMBER, ID or last continues one", waits: true, run: resume },
   new: {
     about: "leave this conversation and begin another",
+    waits: true,
     run: async (_, { conversation, transcript, say }) => {
       await conversation.endCommands();
       conversation.startNew();
@@ -110,10 +91,10 @@ const COMMANDS: Readonly<Record<string, Command>> = {
       say(["A new conversation."]);
     },
   },
-  fork: { about: "continue in a copy; /fork N in a copy that ends with message N", run: fork },
-  compact: { about: "let the agent sum up, and continue from the summary", run: compact },
-  export: { about: "/export FILE writes this conversation: .md, .html or .json", isAlways: true, run: exportTo },
-  quit: { about: "leave; so does Ctrl-D", isAlways: true, run: () => {} },
+  fork: { about: "continue in a copy; /fork N in a copy that ends with message N", waits: true, run: fork },
+  compact: { about: "let the agent sum up, and continue from the summary", waits: true, run: compact },
+  export: { about: "/export FILE writes this conversation: .md, .html or .json", run: exportTo },
+  quit: { about: "leave; so does Ctrl-D", run: () => {} },
 };
 
 export const COMMAND_NAMES: readonly string[] = Object.keys(COMMANDS);

@@ -76,8 +76,8 @@ export async function findConversation(
   { agent: expected = ROOT_NAME, ...search }: RunSearch & { readonly agent?: string },
 ): Promise<RunRecord> {
   const number = /^\d{1,2}$/.test(given) ? Number(given) : given === "last" ? 1 : undefined;
-  const [chosen] = number === undefined ? [] : listed.slice(Math.max(0, number - 1), number);
-  if (number === 0 || (number !== undefined && chosen === undefined && given !== "last"))
+  const chosen = number === undefined ? undefined : listed[number - 1];
+  if (number !== undefined && chosen === undefined && given !== "last")
     throw new CommandError(`Unknown conversation ${given}; /resume shows the list`);
   const record = chosen?.last ?? (await findRun(store, given, search));
   const { rootId, agent } = record;

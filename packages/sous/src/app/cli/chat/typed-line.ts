@@ -2,9 +2,10 @@
 
 import { constants } from "node:fs";
 import { open, realpath } from "node:fs/promises";
-import { relative, resolve, sep } from "node:path";
+import { relative, resolve } from "node:path";
 import { trimEndOf } from "../../../core/truncate.ts";
 import { CommandError } from "../exit-codes.ts";
+import { isInside } from "../files/paths.ts";
 import { inertLine } from "../terminal/text.ts";
 
 type TypedLine =
@@ -70,8 +71,7 @@ async function readMentioned(root: string, { path, mustBeThere }: FileMention): 
     if (!mustBeThere) return undefined;
     throw new CommandError(`No such file in this folder: ${shown}`);
   }
-  const isInside = file === root || file.startsWith(root.endsWith(sep) ? root : root + sep);
-  if (!isInside)
+  if (!isInside(root, file))
     throw new CommandError(`${shown} is outside of this folder: only files below ${inertLine(root)} can be attached`);
   // Does not block: a pipe in the folder may never get a writer.
   await using handle = await open(file, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);

@@ -14,13 +14,9 @@ import { inertLine } from "../terminal/text.ts";
 import { type ListedServer, listedServerLines } from "../view/server-lines.ts";
 
 export async function acp(parameters: readonly string[]): Promise<number> {
-  const words = { list: acpList, check: acpCheck, serve: acpServe };
-  return performWord(ACP, words, "takes list, check NAME or serve", parameters);
-}
-
-/** `serve` needs the runtime and the protocol, which the others do not load. */
-async function acpServe(parameters: readonly string[]): Promise<number> {
-  return (await import("../serve/agent.ts")).acpServe(parameters);
+  // `serve` needs the runtime and the protocol, which the others do not load.
+  const serve: typeof acp = async (rest) => (await import("../serve/agent.ts")).acpServe(rest);
+  return performWord(ACP, { list: acpList, check: acpCheck, serve }, "takes list, check NAME or serve", parameters);
 }
 
 /** The configured agents of others, and whether their programs are found. Starts nothing. */

@@ -5,14 +5,17 @@ import type { AgentFile, AgentProblem } from "../../config/agents/file.ts";
 import type { EffectiveRights } from "../../config/agents/rights.ts";
 import type { Configuration } from "../../config/configuration.ts";
 import { LIMIT_SETTINGS } from "../../config/limit-settings.ts";
-import type { LoadedConfiguration } from "../../config/load-configuration.ts";
 import { ConfigurationError, whereIs } from "../../config/problem.ts";
 import type { ProjectTrust } from "../../config/trust/trust.ts";
 import { readConfiguration } from "../application/project.ts";
 import type { ProcessContext } from "../files/paths.ts";
+import type { OptionValues } from "../table/options.ts";
+import type { AGENTS } from "../table/setup-entries.ts";
 import type { Output } from "../terminal/output.ts";
-import { cutToWidth, displayWidth, duration, inertLine, plural } from "../terminal/text.ts";
+import { cutToWidth, displayWidth, duration, fillToWidth, inertLine, plural } from "../terminal/text.ts";
 import { amountOf, limitName, limitsBefore } from "../view/limit-lines.ts";
+
+export type AgentsRequest = { readonly values: OptionValues<typeof AGENTS>; readonly output: Output };
 
 /** One line each: name, tools, model, file; and below it what it is for. */
 export function agentLines(agents: readonly AgentFile[], { columns, style }: Output): string[] {
@@ -65,20 +68,18 @@ export function rightsLines(
     ["instructions", plural(rights.promptBytes, "byte"), agent.file],
   ];
   const shown = rows.map((row) => row.map((cell) => inertLine(cell, 200)));
-  const widths = [0, 1].map((column) => Math.max(...shown.map((row) => displayWidth(row[column] ?? ""))));
+  const [left = 0, right = 0] = [0, 1].map((column) =>
+    Math.max(...shown.map((row) => displayWidth(row[column] ?? ""))),
+  );
   return [
     `${paint("bold", inertLine(agent.name, 60))}  ${agent.dialect} file of the ${agent.scope}: ${inertLine(agent.file)}`,
     ...(agent.description === undefined ? [] : [`  ${inertLine(agent.description, 1000)}`]),
     "",
     ...shown.map(([what = "", value = "", from = ""]) => {
       const colour = value === "no" || value === "deny" ? "yellow" : "green";
-      return `  ${pad(what, widths[0])}  ${paint(colour, pad(value, widths[1]))}  ${paint("dim", from)}`;
+      return `  ${fillToWidth(what, left)}  ${paint(colour, fillToWidth(value, right))}  ${paint("dim", from)}`;
     }),
   ];
-}
-
-function pad(text: string, width = 0): string {
-  return text + " ".repeat(Math.max(0, width - displayWidth(text)));
 }
 
 /** `file:line:column`, so that editors find it. */
@@ -96,39 +97,34 @@ export type ConfiguredLimit = LimitState & {
   readonly from: string;
 };
 
-/** The budget of all children together. A sentence when the configuration has mistakes. */
-export async function configuredLimits(
-  context: ProcessContext,
-  trust: ProjectTrust,
-): Promise<readonly ConfiguredLimit[] | string> {
+/** The settings that agent files are judged by. */
+export type AgentSettings = {
+  /** Undefined when it has mistakes, so that an agent is not blamed for them. */
+  readonly configuration: Configuration | undefined;
+  /** The budget of all children together. */
+  readonly limits: readonly ConfiguredLimit[];
+  /** Why the limits are not known. */
+  readonly problem: string | undefined;
+};
+
+export async function settingsFor(context: ProcessContext, trust: ProjectTrust): Promise<AgentSettings> {
+  const project = trust.state === "trusted" ? trust : undefined;
   try {
-    const { configuration, origins } = await settingsFor(context, trust);
-    return limitsBefore({}, configuration.agent.limits.children).map((limit) => {
+    const { configuration, origins } = await readConfiguration({
+      flags: { configFile: undefined },
+      ...context,
+      project,
+    });
+    const limits = limitsBefore({}, configuration.agent.limits.children).map((limit) => {
       const setting = LIMIT_SETTINGS[`limits.children.${limit.unit}`].key;
       return { ...limit, setting, from: origins.get(setting)?.origin.where ?? "" };
     });
+    return { configuration, limits, problem: undefined };
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
     const [first] = error.problems;
     const where = first === undefined ? "" : ` (${whereIs(first)})`;
-    return `the limits of the configuration are not known, because it has mistakes${where}: sous config check shows them`;
+    const problem = `the limits of the configuration are not known, because it has mistakes${where}: sous config check shows them`;
+    return { configuration: undefined, limits: [], problem };
   }
-}
-
-/** Undefined when it has mistakes, so that an agent is not blamed for them. */
-export async function configurationFor(
-  context: ProcessContext,
-  trust: ProjectTrust,
-): Promise<Configuration | undefined> {
-  try {
-    return (await settingsFor(context, trust)).configuration;
-  } catch (error) {
-    if (error instanceof ConfigurationError) return undefined;
-    throw error;
-  }
-}
-
-function settingsFor(context: ProcessContext, trust: ProjectTrust): Promise<LoadedConfiguration> {
-  const project = trust.state === "trusted" ? trust : undefined;
-  return readConfiguration({ flags: { configFile: undefined }, ...context, project });
 }

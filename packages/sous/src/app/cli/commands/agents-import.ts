@@ -9,23 +9,12 @@ import type { AgentFolder } from "../../config/agents/folders.ts";
 import { findAgentFiles } from "../../config/agents/load.ts";
 import { readAgentFile } from "../../config/agents/read.ts";
 import { userAgents } from "../application/project.ts";
-import { CommandError, EXIT, usageError } from "../exit-codes.ts";
+import { CommandError, EXIT } from "../exit-codes.ts";
 import { writePrivate } from "../files/file-access.ts";
 import { type ProcessContext, userFolder } from "../files/paths.ts";
 import { type Output, personAtTerminal, printJson, tell } from "../terminal/output.ts";
 import { inertLine, plural } from "../terminal/text.ts";
-import { agentLines } from "./agent-lines.ts";
-
-type ImportRequest = {
-  /** Undefined is all of them. */
-  readonly from: string | undefined;
-  /** Copies what is new without asking; never replaces. */
-  readonly isYes: boolean;
-  readonly isJson: boolean;
-  readonly output: Output;
-};
-
-const PROGRAMS = ["claude", "gemini", "opencode"] as const satisfies readonly AgentDialect[];
+import { type AgentsRequest, agentLines } from "./agent-lines.ts";
 
 /** One file, and what stands where it would go. */
 type Copy = {
@@ -37,13 +26,15 @@ type Copy = {
   readonly state: "new" | "same" | "other";
 };
 
-export async function importAgents(context: ProcessContext, request: ImportRequest): Promise<number> {
-  const { from, isYes, isJson, output } = request;
+/** `--yes` copies what is new without asking, and never replaces. */
+export async function importAgents(context: ProcessContext, { values, output }: AgentsRequest): Promise<number> {
+  const { from, yes: isYes, json: isJson } = values;
   const folders = foldersOf(context, from);
   const problems: AgentProblem[] = [];
   const copies = await plan(folders, userAgents(context), problems);
   for (const { file, message } of problems) tell(`warning: ${inertLine(file, 1000)}: ${inertLine(message, 300)}`);
-  const [fresh, others] = [copies.filter(isNew), copies.filter(({ state }) => state === "other")];
+  const fresh = copies.filter(({ state }) => state === "new");
+  const others = copies.filter(({ state }) => state === "other");
   if (!isJson) show(copies, folders, output);
   const isAgreed = fresh.length === 0 || isYes || (await agrees(`Copy ${plural(fresh.length, "file")}?`));
   const isReplaced =
@@ -66,14 +57,8 @@ export async function importAgents(context: ProcessContext, request: ImportReque
   return isAgreed ? EXIT.ok : EXIT.failed;
 }
 
-function isNew({ state }: Copy): boolean {
-  return state === "new";
-}
-
 /** The folders in which other programs keep the user's own agents. */
-function foldersOf({ env }: ProcessContext, from: string | undefined): AgentFolder[] {
-  const named = PROGRAMS.find((each) => each === from);
-  if (from !== undefined && named === undefined) throw usageError(`--from takes ${PROGRAMS.join(", ")}`);
+function foldersOf({ env }: ProcessContext, from: AgentDialect | undefined): AgentFolder[] {
   const home = env.HOME ?? "";
   const opencode = join(dirname(userFolder("config", env)), "opencode");
   const all: AgentFolder[] = [
@@ -82,7 +67,7 @@ function foldersOf({ env }: ProcessContext, from: string | undefined): AgentFold
     { dialect: "opencode", path: join(opencode, "agent") },
     { dialect: "opencode", path: join(opencode, "agents") },
   ];
-  return all.filter(({ dialect }) => named === undefined || dialect === named);
+  return all.filter(({ dialect }) => from === undefined || dialect === from);
 }
 
 async function plan(folders: readonly AgentFolder[], root: string, problems: AgentProblem[]): Promise<Copy[]> {
@@ -130,12 +115,8 @@ function show(copies: readonly Copy[], folders: readonly AgentFolder[], output: 
     output.printText(copies.length === 0 ? `No agent files were found in ${where}.` : "Everything was copied before.");
     return;
   }
-  output.print(
-    agentLines(
-      changed.map(({ agent }) => agent).filter((agent) => agent !== undefined),
-      output,
-    ),
-  );
+  const listed = changed.flatMap(({ agent }) => agent ?? []);
+  output.print(agentLines(listed, output));
 }
 
 async function write(to: string, text: string, isReplaced: boolean): Promise<void> {

@@ -16,7 +16,6 @@ import { OUR_TOOLS } from "../../config/agents/tools.ts";
 import type { Configuration } from "../../config/configuration.ts";
 import { MAX_AGENT_BYTES, readSmallFile } from "../../config/read-file.ts";
 import { projectRoot } from "../../config/trust/files.ts";
-import type { ProjectTrust } from "../../config/trust/trust.ts";
 import {
   findTrust,
   loadAgents,
@@ -32,28 +31,26 @@ import { processContext } from "../files/paths.ts";
 import { snakeCase } from "../stored/run-json.ts";
 import { quoted, readOptions, refusePositionals, wrongWord } from "../table/options.ts";
 import { AGENTS } from "../table/setup-entries.ts";
-import { type Output, openOutput, printJson, tell } from "../terminal/output.ts";
+import { openOutput, printJson, tell } from "../terminal/output.ts";
 import { inertLine, plural } from "../terminal/text.ts";
 import {
+  type AgentSettings,
+  type AgentsRequest,
   agentLines,
   type ConfiguredLimit,
-  configurationFor,
-  configuredLimits,
   problemLines,
   rightsLines,
+  settingsFor,
 } from "./agent-lines.ts";
 import { agentTemplate } from "./agent-template.ts";
 import { importAgents } from "./agents-import.ts";
 
 const COMMAND = "sous agents";
 
-type Request = { readonly output: Output; readonly isJson: boolean; readonly isUser: boolean };
-
 export async function agents(parameters: readonly string[]): Promise<number> {
   const { values, positionals } = readOptions(AGENTS, parameters);
   const [action, ...names] = positionals;
-  const output = openOutput(process.stdout, values);
-  const request: Request = { output, isJson: values.json, isUser: values.user };
+  const request: AgentsRequest = { values, output: openOutput(process.stdout, values) };
   if (values.user && action !== "new") throw usageError("--user belongs to sous agents new");
   if ((values.yes || values.from !== undefined) && action !== "import")
     throw usageError("--from and --yes belong to sous agents import");
@@ -69,7 +66,7 @@ export async function agents(parameters: readonly string[]): Promise<number> {
       return begin(oneName("new", names), request);
     case "import":
       refusePositionals(`${COMMAND} import`, names);
-      return importAgents(processContext(), { from: values.from, isYes: values.yes, isJson: values.json, output });
+      return importAgents(processContext(), request);
     default:
       throw wrongWord(COMMAND, "takes list, show NAME, check [FILE …], new NAME or import", action);
   }
@@ -86,31 +83,30 @@ async function load(): Promise<Loaded> {
   const trust = await findTrust(processContext());
   const warning = trustWarning(trust);
   if (warning !== undefined) tell(`warning: ${inertLine(warning, 1000)}`);
-  const configuration = await configurationFor(processContext(), trust);
+  const settings = await settingsFor(processContext(), trust);
+  const { configuration } = settings;
   const { agents: found, problems } = await loadAgents(processContext(), trust, configuration);
   // Without a model of the user's own it is not known whose models an agent may name.
   const models = configuration?.model === undefined ? [] : onProviderOf(found, configuration).problems;
   const mcpServers = Object.values(configuration?.mcpServers ?? {});
-  return { agents: found, problems: [...problems, ...models], warning, trust, mcpServers };
+  return { agents: found, problems: [...problems, ...models], warning, settings, mcpServers };
 }
 
 type Loaded = Awaited<ReturnType<typeof loadAgents>> & {
   warning: string | undefined;
-  trust: ProjectTrust;
+  settings: AgentSettings;
   mcpServers: readonly McpServer[];
 };
 
 /** None, after one line, when the configuration has mistakes. */
-async function limitsOf(trust: ProjectTrust): Promise<readonly ConfiguredLimit[]> {
-  const limits = await configuredLimits(processContext(), trust);
-  if (typeof limits !== "string") return limits;
-  tell(`warning: ${inertLine(limits, 1000)}`);
-  return [];
+function limitsOf({ limits, problem }: AgentSettings): readonly ConfiguredLimit[] {
+  if (problem !== undefined) tell(`warning: ${inertLine(problem, 1000)}`);
+  return limits;
 }
 
-async function list({ output, isJson }: Request): Promise<number> {
+async function list({ values, output }: AgentsRequest): Promise<number> {
   const { agents: found, problems, warning } = await load();
-  if (isJson) {
+  if (values.json) {
     printJson({
       schema: "sous.agents.v1",
       agents: found.map(agentJson),
@@ -132,12 +128,13 @@ function noAgents(problems: readonly AgentProblem[]): string {
   return `No agent is loaded: ${what}.`;
 }
 
-async function show(name: string, { output, isJson }: Request): Promise<number> {
-  const { agents: found, problems, trust, mcpServers } = await load();
+async function show(name: string, request: AgentsRequest): Promise<number> {
+  const { values, output } = request;
+  const { agents: found, problems, settings, mcpServers } = await load();
   const agent = found.find((each) => each.name === name);
   if (agent === undefined) {
     const broken = problems.filter(({ file, severity }) => severity === "error" && basename(file) === `${name}.md`);
-    if (broken.length > 0) return report(broken, { output, isJson });
+    if (broken.length > 0) return report(broken, request);
     const meant = nearest(
       name,
       found.map((each) => each.name),
@@ -147,8 +144,8 @@ async function show(name: string, { output, isJson }: Request): Promise<number> 
     );
   }
   const rights = toEffectiveRights(agent, OUR_TOOLS, mcpServers);
-  const limits = await limitsOf(trust);
-  if (isJson) {
+  const limits = limitsOf(settings);
+  if (values.json) {
     const { instructions } = agent;
     printJson({ schema: "sous.agent.v1", ...agentJson(agent), rights, limits: limits.map(limitJson), instructions });
   } else output.print(rightsLines(agent, rights, limits, output));
@@ -156,18 +153,17 @@ async function show(name: string, { output, isJson }: Request): Promise<number> 
 }
 
 /** Files that are named are read whatever is trusted: reading is all that happens to them. */
-async function check(files: readonly string[], request: Pick<Request, "output" | "isJson">): Promise<number> {
+async function check(files: readonly string[], request: AgentsRequest): Promise<number> {
   if (files.length === 0) {
-    const { agents: found, problems, trust, mcpServers } = await load();
-    const sizes = callSizeProblems(found, await limitsOf(trust));
+    const { agents: found, problems, settings, mcpServers } = await load();
+    const sizes = callSizeProblems(found, limitsOf(settings));
     const reserved = found.flatMap((agent) => reservedProblems(agent, mcpServers));
     return report([...problems, ...reserved, ...sizes], request, found.length === 0 ? NONE_READ : undefined);
   }
-  const trust = await findTrust(processContext());
-  const configuration = await configurationFor(processContext(), trust);
-  const read = await Promise.all(files.map((file) => readNamedFile(file, configuration)));
+  const settings = await settingsFor(processContext(), await findTrust(processContext()));
+  const read = await Promise.all(files.map((file) => readNamedFile(file, settings.configuration)));
   const found = read.map(({ agent }) => agent).filter((agent) => agent !== undefined);
-  const sizes = callSizeProblems(found, await limitsOf(trust));
+  const sizes = callSizeProblems(found, limitsOf(settings));
   return report([...read.flatMap(({ problems }) => problems), ...sizes], request);
 }
 
@@ -205,35 +201,31 @@ function callSizeProblems(agents: readonly AgentFile[], limits: readonly Configu
 
 const NONE_READ = `No agent file was read. ${COMMAND} check FILE looks at any file.`;
 
-/** Those of one file together, in the order in which files were read. */
-function byFile(problems: readonly AgentProblem[]): AgentProblem[] {
-  return [...Map.groupBy(problems, ({ file }) => file).values()].flat();
-}
-
 function report(
   found: readonly AgentProblem[],
-  { output, isJson }: Pick<Request, "output" | "isJson">,
+  { values, output }: AgentsRequest,
   otherwise = "The agent files have no mistakes.",
 ): number {
-  const problems = byFile(found);
-  if (isJson) printJson({ schema: "sous.agents-check.v1", problems });
+  // Those of one file together, in the order in which files were read.
+  const problems = [...Map.groupBy(found, ({ file }) => file).values()].flat();
+  if (values.json) printJson({ schema: "sous.agents-check.v1", problems });
   else if (problems.length > 0) output.print(problemLines(problems, output));
   else output.printText(otherwise);
   const line = notesLine(problems);
-  if (!isJson && problems.length > 1 && line !== undefined) tell(line.replace(/: sous agents check$/, ""));
+  if (!values.json && problems.length > 1 && line !== undefined) tell(line.replace(/: sous agents check$/, ""));
   return problems.some(({ severity }) => severity === "error") ? EXIT.configuration : EXIT.ok;
 }
 
-async function begin(name: string, { output, isJson, isUser }: Request): Promise<number> {
+async function begin(name: string, { values, output }: AgentsRequest): Promise<number> {
   const text = newAgentText(name);
-  const root = isUser ? undefined : await projectRoot(process.cwd());
+  const root = values.user ? undefined : await projectRoot(process.cwd());
   const folder = root === undefined ? userAgents(processContext()) : join(root, ".sous", "agents");
   const file = join(folder, `${name}.md`);
   await makeFolder(folder, root);
   if ((await lstat(file).catch(() => undefined)) !== undefined)
     throw new CommandError(`${inertLine(file)} already exists: edit it, or choose another name`);
   await writePrivate(file, text, false);
-  if (isJson) printJson({ schema: "sous.agents-new.v1", file });
+  if (values.json) printJson({ schema: "sous.agents-new.v1", file });
   else output.printText(inertLine(file));
   tell(root === undefined ? `Next: ${COMMAND} show ${name}` : "Next: edit it, then sous trust lets sous read it");
   return EXIT.ok;

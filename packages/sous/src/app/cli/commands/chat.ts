@@ -1,6 +1,5 @@
 /** `sous chat`, also `sous` alone: a conversation in the terminal, or one message a line through a pipe. */
 
-import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { MissingKey } from "../../../core/errors.ts";
 import type { RunResult } from "../../../core/runtime.ts";
@@ -18,7 +17,7 @@ import { Questions } from "../chat/questions.ts";
 import { findConversation, listChats } from "../chat/stored-conversation.ts";
 import { openTerminal } from "../chat/terminal.ts";
 import { EXIT, usageError } from "../exit-codes.ts";
-import { processContext, thisFolder, userFolderIfAny } from "../files/paths.ts";
+import { processContext, thisFolder, userFileIfAny } from "../files/paths.ts";
 import { openRunLog, openScreenLog, type RunLogOptions } from "../run/log.ts";
 import { progressStyle } from "../run/watch.ts";
 import { databaseFlags, findDatabase, openRuns, sameDatabase } from "../stored/database.ts";
@@ -28,6 +27,7 @@ import { CHAT } from "../table/run-entries.ts";
 import { type RunFlags, readRunFlags } from "../table/run-flags.ts";
 import { catchInterrupts, openUnlessInterrupted } from "../terminal/interrupts.ts";
 import { type Display, type Output, openOutput, tell } from "../terminal/output.ts";
+import { plural } from "../terminal/text.ts";
 
 type ChatRequest = {
   flags: RunFlags;
@@ -133,7 +133,7 @@ function logOptions({ logFile: file }: ChatRequest, { configuration }: Applicati
 function greeting({ agent, agents }: Application): string {
   const model = typeof agent.model === "string" ? agent.model : "";
   const who = agent.name === ROOT_NAME ? "" : `, as ${agent.name}`;
-  const named = agents.length === 0 ? "" : `, ${agents.length} ${agents.length === 1 ? "agent" : "agents"}`;
+  const named = agents.length === 0 ? "" : `, ${plural(agents.length, "agent")}`;
   return `sous  ${model}${who}${named}  /help lists what can be typed`;
 }
 
@@ -177,8 +177,7 @@ async function firstRun(reason: string, output: Output): Promise<number> {
 }
 
 function historyOf({ storage }: RunFlags): Promise<History> {
-  const folder = storage.isEphemeral ? undefined : userFolderIfAny("state", process.env);
-  return openHistory(folder === undefined ? undefined : join(folder, "chat-history"));
+  return openHistory(storage.isEphemeral ? undefined : userFileIfAny("state", "chat-history", process.env));
 }
 
 async function findEarlier(

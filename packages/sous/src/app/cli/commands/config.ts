@@ -7,39 +7,28 @@ import { readWithProject } from "../application/project.ts";
 import { EXIT, usageError } from "../exit-codes.ts";
 import { processContext } from "../files/paths.ts";
 import { showProblems } from "../report-error.ts";
-import { quoted, readOptions, refusePositionals, wrongWord } from "../table/options.ts";
+import { type OptionValues, quoted, readOptions, refusePositionals, wrongWord } from "../table/options.ts";
 import { CONFIG_COMMAND } from "../table/setup-entries.ts";
-import { type Display, type Output, openOutput, printJson, tell } from "../terminal/output.ts";
+import { type Output, openOutput, printJson, tell } from "../terminal/output.ts";
 import type { Style } from "../terminal/style.ts";
-import { displayWidth, inertLine, wrapToWidth } from "../terminal/text.ts";
+import { displayWidth, fillToWidth, inertLine, wrapToWidth } from "../terminal/text.ts";
 
 const COMMAND = "sous config";
 
-type Request = {
-  readonly display: Display;
-  readonly configFile: string | undefined;
-  readonly isAll: boolean;
-  readonly isJson: boolean;
-};
+type Values = OptionValues<typeof CONFIG_COMMAND>;
 
 export async function config(parameters: readonly string[]): Promise<number> {
   const { values, positionals } = readOptions(CONFIG_COMMAND, parameters);
   const [action, ...rest] = positionals;
-  const request: Request = {
-    display: values,
-    configFile: values.config,
-    isAll: values.all,
-    isJson: values.json,
-  };
   switch (action) {
     case "explain": {
       const [name, ...more] = rest;
       refusePositionals(`${COMMAND} explain`, more);
-      return withConfiguration(request, (loaded) => show(loaded, name, request));
+      return withConfiguration(values, (loaded) => show(loaded, name, values));
     }
     case "check":
       refusePositionals(`${COMMAND} check`, rest);
-      return withConfiguration(request, (loaded) => check(loaded, request));
+      return withConfiguration(values, (loaded) => check(loaded, values));
     case "schema":
       refusePositionals(`${COMMAND} schema`, rest);
       printJson(configurationSchema());
@@ -51,17 +40,16 @@ export async function config(parameters: readonly string[]): Promise<number> {
 
 /** Shows all mistakes and ends with 3; otherwise calls `use`, after warnings about what was ignored. */
 async function withConfiguration(
-  request: Request,
+  values: Values,
   use: (loaded: LoadedConfiguration) => Promise<number> | number,
 ): Promise<number> {
-  const { display, configFile, isJson } = request;
   try {
-    const { loaded } = await readWithProject(configFile, processContext(), tell);
+    const { loaded } = await readWithProject(values.config, processContext(), tell);
     return await use(loaded);
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
-    showProblems(error, display);
-    if (isJson) printJson(problemsJson(error));
+    showProblems(error, values);
+    if (values.json) printJson(problemsJson(error));
     return EXIT.configuration;
   }
 }
@@ -76,25 +64,25 @@ function problemsJson({ problems }: ConfigurationError): object {
   };
 }
 
-function check({ warnings }: LoadedConfiguration, { display, isJson }: Request): number {
-  if (isJson) printJson({ schema: "sous.config-check.v1", problems: [], warnings });
-  else openOutput(process.stdout, display).printText("The configuration has no mistakes.");
+function check({ warnings }: LoadedConfiguration, values: Values): number {
+  if (values.json) printJson({ schema: "sous.config-check.v1", problems: [], warnings });
+  else openOutput(process.stdout, values).printText("The configuration has no mistakes.");
   return EXIT.ok;
 }
 
-function show(loaded: LoadedConfiguration, name: string | undefined, request: Request): number {
+function show(loaded: LoadedConfiguration, name: string | undefined, values: Values): number {
   const found = explain(loaded, name);
   if (found === undefined) {
     const meant = nearestSetting(name ?? "");
     const hint = meant === undefined ? "See sous config explain --all." : `Did you mean ${meant}?`;
     throw usageError(`Unknown setting ${quoted(name ?? "")}. ${hint}`);
   }
-  const settings = name === undefined && !request.isAll ? found.filter(({ isDefault }) => !isDefault) : found;
-  if (request.isJson) {
+  const settings = name === undefined && !values.all ? found.filter(({ isDefault }) => !isDefault) : found;
+  if (values.json) {
     printJson({ schema: "sous.config-explain.v1", settings: settings.map(settingJson) });
     return EXIT.ok;
   }
-  const output = openOutput(process.stdout, request.display);
+  const output = openOutput(process.stdout, values);
   const [first] = settings;
   if (first === undefined) {
     output.printText("Every setting has its default value. sous config explain --all shows them.");
@@ -132,11 +120,9 @@ export function explainLines(
 export function settingLines(explanations: readonly Explanation[], style: Style): string[] {
   const said = explanations.map(({ key, shown }) => `${key} = ${value(shown)}`);
   const width = Math.min(MAX_WIDTH, Math.max(...said.map(displayWidth)));
-  return explanations.map(({ where }, index) => {
-    const line = said[index] ?? "";
-    const gap = " ".repeat(Math.max(0, width - displayWidth(line)) + 2);
-    return `${line}${gap}${style.paint("dim", inertLine(where, 1000))}`;
-  });
+  return explanations.map(
+    ({ where }, index) => `${fillToWidth(said[index] ?? "", width)}  ${style.paint("dim", inertLine(where, 1000))}`,
+  );
 }
 
 const MAX_WIDTH = 60;

@@ -68,12 +68,7 @@ function countFiles(request: ModelRequest): Step[] {
   const [found] = resultsOf(request, "glob");
   if (found === undefined) return call(250, "glob", { pattern: "**" });
   const names = linesOf(found.output);
-  const kinds = new Map<string, number>();
-  for (const name of names) {
-    const kind = /[^/.](\.[^./]+)$/.exec(name)?.[1] ?? "no ending";
-    kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
-  }
-  const largest = [...kinds].sort(([, one], [, other]) => other - one).slice(0, 4);
+  const largest = counted(names.map((name) => /[^/.](\.[^./]+)$/.exec(name)?.[1] ?? "no ending")).slice(0, 4);
   const rest = names.length - largest.reduce((sum, [, count]) => sum + count, 0);
   const words = [...largest.map(([kind, count]) => `${count} ${kind}`), ...(rest > 0 ? [`${rest} others`] : [])];
   const more = isPart(found.output) ? "at least " : "";
@@ -88,13 +83,9 @@ const CODE = "*.{ts,js,mjs,py,go,rs,java,kt,c,cc,rb,swift,php}";
 function findDefinitions(request: ModelRequest): Step[] {
   const [found] = resultsOf(request, "grep");
   if (found === undefined) return call(250, "grep", { pattern: DEFINITION, glob: CODE, limit: 1000 });
-  const files = new Map<string, number>();
-  const lines = linesOf(found.output);
-  for (const line of lines) {
-    const file = /^(.*?):\d+:/.exec(line)?.[1];
-    if (file !== undefined) files.set(file, (files.get(file) ?? 0) + 1);
-  }
-  const [richest] = [...files].sort(([, one], [, other]) => other - one);
+  const definedIn = linesOf(found.output).flatMap((line) => /^(.*?):\d+:/.exec(line)?.[1] ?? []);
+  const files = counted(definedIn);
+  const [richest] = files;
   const [closer] = resultsOf(request, "subagent");
   if (closer === undefined) {
     const task_prompt = richest === undefined ? "Look at the top folder." : `Look at ${richest[0]}.`;
@@ -102,10 +93,15 @@ function findDefinitions(request: ModelRequest): Step[] {
   }
   const report = closer.output.replace(/\n\(subagent_id: .*\)$/, "");
   if (richest === undefined) return say(300, `No definitions. My child says: ${report}`);
-  const count = [...files.values()].reduce((sum, each) => sum + each, 0);
   const atLeast = isPart(found.output) ? "at least " : "";
-  const where = `${plural(count, "definition")} in ${plural(files.size, "file")}, most in ${richest[0]} (${richest[1]})`;
+  const where = `${plural(definedIn.length, "definition")} in ${plural(files.length, "file")}, most in ${richest[0]} (${richest[1]})`;
   return say(300, `${atLeast}${where}. My child says: ${report}`);
+}
+
+/** Each word once, with how often it comes; the most frequent first. */
+function counted(words: readonly string[]): [word: string, count: number][] {
+  const groups = [...Map.groupBy(words, (word) => word)];
+  return groups.map(([word, { length }]): [string, number] => [word, length]).sort(([, a], [, b]) => b - a);
 }
 
 function lookCloser(request: ModelRequest): Step[] {

@@ -22,7 +22,7 @@ import { checkServers, checkTelemetry } from "../doctor/servers.ts";
 import { checkSetup } from "../doctor/setup.ts";
 import { EXIT } from "../exit-codes.ts";
 import { databaseFile, type ProcessContext, processContext } from "../files/paths.ts";
-import { readOnlyOptions } from "../table/options.ts";
+import { type OptionValues, readOnlyOptions } from "../table/options.ts";
 import { DOCTOR } from "../table/setup-entries.ts";
 import { type Output, openOutput, printJson } from "../terminal/output.ts";
 import type { Colour } from "../terminal/style.ts";
@@ -35,23 +35,18 @@ export async function doctor(parameters: readonly string[]): Promise<number> {
   const { isTTY = false, columns, rows } = process.stdout;
   const request: DoctorRequest = {
     ...processContext(),
-    flags: { model: values.model, config: values.config, dbPath: values["db-path"], isOnline: values.online },
+    flags: values,
     terminal: { isTerminal: isTTY, columns, rows },
     versions: { node: process.versions.node, sous: manifest.version },
   };
   const checks = await examine(request);
   if (values.json) printJson(toJson(checks));
-  else print(checks, output);
+  else output.print([...checkLines(checks, output), "", summary(checks)]);
   return exitCodeOf(checks);
 }
 
 export type DoctorRequest = ProcessContext & {
-  readonly flags: {
-    readonly model: string | undefined;
-    readonly config: string | undefined;
-    readonly dbPath: string | undefined;
-    readonly isOnline: boolean;
-  };
+  readonly flags: Pick<OptionValues<typeof DOCTOR>, "model" | "config" | "db-path" | "online">;
   readonly terminal: Terminal;
   readonly versions: { readonly node: string; readonly sous: string };
 };
@@ -66,7 +61,7 @@ export async function examine(request: DoctorRequest): Promise<Check[]> {
     ...checkFolders(env),
     ...checkSettingsFile(env),
     ...setup.checks,
-    ...(await checkModel({ choice, provider: setup.configuration?.provider, env, isOnline: flags.isOnline })),
+    ...(await checkModel({ choice, provider: setup.configuration?.provider, env, isOnline: flags.online })),
     checkPrices(choice, setup.configuration),
     ...(await checkRuns(request, setup.configuration?.agent.subagent.persistencePath)),
     ...checkPrograms(await findPrograms({ cwd, env })),
@@ -78,7 +73,7 @@ export async function examine(request: DoctorRequest): Promise<Check[]> {
 
 async function checkRuns({ env, flags }: DoctorRequest, configured: string | undefined): Promise<Check[]> {
   try {
-    const file = databaseFile(flags.dbPath ?? configured, env);
+    const file = databaseFile(flags["db-path"] ?? configured, env);
     return [await checkDatabase(file), checkDisk(file)];
   } catch (error) {
     return [problem("database", messageOf(error), "set HOME or XDG_DATA_HOME, or give --db-path FILE")];
@@ -128,10 +123,6 @@ export function checkLines(
     const [first = "", ...rest] = lines;
     return [head + shown.padEnd(nameColumns) + first, ...rest.map((line) => indent + line)];
   });
-}
-
-function print(checks: readonly Check[], output: Output): void {
-  output.print([...checkLines(checks, output), "", summary(checks)]);
 }
 
 function summary(checks: readonly Check[]): string {

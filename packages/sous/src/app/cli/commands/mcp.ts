@@ -15,13 +15,9 @@ import { inertLine, plural } from "../terminal/text.ts";
 import { type ListedServer, listedServerLines } from "../view/server-lines.ts";
 
 export async function mcp(parameters: readonly string[]): Promise<number> {
-  const words = { list: mcpList, check: mcpCheck, serve: mcpServe };
-  return performWord(MCP, words, "takes list, check NAME or serve", parameters);
-}
-
-/** `serve` needs the runtime and the protocol, which `list` does not load. */
-async function mcpServe(parameters: readonly string[]): Promise<number> {
-  return (await import("../mcp-serve/served-agents.ts")).mcpServe(parameters);
+  // `serve` needs the runtime and the protocol, which `list` does not load.
+  const serve: typeof mcp = async (rest) => (await import("../mcp-serve/served-agents.ts")).mcpServe(rest);
+  return performWord(MCP, { list: mcpList, check: mcpCheck, serve }, "takes list, check NAME or serve", parameters);
 }
 
 /** The configured servers, and what is known of their tools. Starts nothing. */

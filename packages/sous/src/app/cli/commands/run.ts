@@ -11,7 +11,7 @@ import { EXIT } from "../exit-codes.ts";
 import { reportError } from "../report-error.ts";
 import { endingSentence, exitCodeOfRun } from "../run/ending.ts";
 import { openRunLog, type RunLog } from "../run/log.ts";
-import { failureBefore, openOutlet, type RunOutput, runOutput, type StreamStart } from "../run/output.ts";
+import { failureBefore, type Outlet, openOutlet, type RunOutput, runOutput, type StreamStart } from "../run/output.ts";
 import { answerLater } from "../run/questions.ts";
 import {
   isInlineSchema,
@@ -50,9 +50,7 @@ export async function run(parameters: readonly string[], earlier?: () => readonl
   });
   // A run continues when the reader of its progress is gone: the answer is on stdout.
   process.stderr.on("error", () => {});
-  const code = await runHeadless(parameters, { interrupts, patience }, (format, display) =>
-    runOutput(format, outlet, display),
-  );
+  const code = await runHeadless(parameters, { interrupts, patience }, outlet);
   // After a hang-up nothing can be written either; then the code of the signal is returned.
   const isTaken = !outlet.isClosed && outlet.failure === undefined;
   if (isTaken || SIGNALS.includes(code)) return code;
@@ -61,13 +59,11 @@ export async function run(parameters: readonly string[], earlier?: () => readonl
   return EXIT.failed;
 }
 
-type OpenOutput = (format: RunRequest["format"], display: RunRequest["display"]) => RunOutput;
-
-async function runHeadless(parameters: readonly string[], stops: Stops, open: OpenOutput): Promise<number> {
-  let output = open(likelyFormat(parameters), { color: "never", ascii: false });
+async function runHeadless(parameters: readonly string[], stops: Stops, outlet: Outlet): Promise<number> {
+  let output = runOutput(likelyFormat(parameters), outlet, { color: "never", ascii: false });
   try {
     const request = readRunRequest(parameters);
-    output = open(request.format, request.display);
+    output = runOutput(request.format, outlet, request.display);
     return await perform(request, output, stops);
   } catch (error) {
     const { interrupts } = stops;

@@ -6,10 +6,10 @@ import { messageOf } from "../../../core/errors.ts";
 import type { Variables } from "../../../core/process.ts";
 import { inspectDatabase } from "../../../storage/store/sqlite/inspect.ts";
 import { countLeftovers } from "../../process/group-record.ts";
-import { surroundingProjects } from "../application/programs.ts";
+import { openOutside } from "../application/programs.ts";
 import { type FolderKind, type ProcessContext, userFolder } from "../files/paths.ts";
 import { chooseStyle, isUnicode, localeOf } from "../terminal/style.ts";
-import { inertLine } from "../terminal/text.ts";
+import { inertLine, plural } from "../terminal/text.ts";
 
 export type CheckState = "ok" | "warning" | "problem";
 
@@ -84,10 +84,7 @@ const MISSING: Readonly<Record<ProgramName, Check>> = {
 
 /** The files of programs by name; undefined for those that are not found. Starts nothing. */
 export async function findPrograms(context: ProcessContext): Promise<Record<ProgramName, string | undefined>> {
-  const { openPrograms } = await import("../../process/programs.ts");
-  const projects = (await surroundingProjects(context)).map((root) => ({ root, isTrusted: false }));
-  // Without a folder for its records it looks for no leftovers, and ends none.
-  await using programs = openPrograms({ environment: context.env, workspace: { cwd: context.cwd, projects } });
+  await using programs = await openOutside(context);
   const found = await Promise.all(PROGRAM_NAMES.map(async (name) => [name, await programs.find(name)] as const));
   return Object.fromEntries(found) as Record<ProgramName, string | undefined>;
 }
@@ -201,7 +198,7 @@ export async function checkDatabase(file: string): Promise<Check> {
     const facts = await inspectDatabase(file);
     if (facts === undefined) return ok(name, `none yet at ${file}; the first run makes it`);
     const size = `${(facts.bytes / MEGABYTE).toFixed(1)} MB`;
-    const found = `${file}: version ${facts.version}, ${size}, ${facts.runs} ${facts.runs === 1 ? "run" : "runs"}`;
+    const found = `${file}: version ${facts.version}, ${size}, ${plural(facts.runs, "run")}`;
     if (facts.damage !== undefined)
       return problem(name, `${file} is damaged: ${facts.damage}`, "keep a copy, and give another file with --db-path");
     return facts.isChecked

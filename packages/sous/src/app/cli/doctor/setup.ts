@@ -6,6 +6,7 @@ import type { ProjectTrust } from "../../config/trust/trust.ts";
 import { findTrust, loadAgents, readConfiguration } from "../application/project.ts";
 import type { ProcessContext } from "../files/paths.ts";
 import { flagSettings } from "../table/run-flags.ts";
+import { plural } from "../terminal/text.ts";
 import { type Check, ok, problem, warning } from "./machine.ts";
 
 type SetupQuestion = ProcessContext & {
@@ -48,7 +49,7 @@ async function checkConfiguration(
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
     const [first] = error.problems;
-    const count = error.problems.length === 1 ? "1 mistake" : `${error.problems.length} mistakes`;
+    const count = plural(error.problems.length, "mistake");
     const found = first === undefined ? count : `${count}, first ${whereIs(first)}: ${first.message}`;
     return { check: problem(name, found, "sous config check shows them all"), configuration: undefined };
   }

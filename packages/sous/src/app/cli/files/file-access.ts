@@ -4,7 +4,7 @@ import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
 import { open, rename, rm } from "node:fs/promises";
 import { text as readAll } from "node:stream/consumers";
-import { messageOf } from "../../../core/errors.ts";
+import { codeOf, messageOf } from "../../../core/errors.ts";
 import { CommandError } from "../exit-codes.ts";
 import { inertLine } from "../terminal/text.ts";
 import { withoutSecrets } from "./without-secrets.ts";
@@ -22,14 +22,9 @@ export async function readForeign(path: string): Promise<string> {
     if (found.size > MAX_BYTES) throw new Error("it is too large");
     return await file.readFile("utf8");
   } catch (error) {
-    throw new CommandError(
-      `${inertLine(path)} cannot be read: ${isMissing(error) ? "it does not exist" : messageOf(error)}`,
-    );
+    const why = codeOf(error) === "ENOENT" ? "it does not exist" : messageOf(error);
+    throw new CommandError(`${inertLine(path)} cannot be read: ${why}`);
   }
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "ENOENT";
 }
 
 const PRIVATE = 0o600;
@@ -40,9 +35,8 @@ export async function writePrivate(file: string, text: string, force: boolean): 
     if (!force) await write(file, text);
     else await replace(file, text);
   } catch (error) {
-    const isThere = error instanceof Error && "code" in error && error.code === "EEXIST";
     const shown = inertLine(file);
-    if (isThere) throw new CommandError(`${shown} already exists; --force replaces it`);
+    if (codeOf(error) === "EEXIST") throw new CommandError(`${shown} already exists; --force replaces it`);
     throw new CommandError(`${shown} cannot be written: ${messageOf(error)}`);
   }
 }

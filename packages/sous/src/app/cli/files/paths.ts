@@ -1,7 +1,8 @@
 /** Folders of the user and of the command, and how they are shown and typed. */
 
 import { realpathSync } from "node:fs";
-import { isAbsolute, join, resolve } from "node:path";
+import { isAbsolute, join, relative, resolve, sep } from "node:path";
+import { orUndefined } from "../../../core/errors.ts";
 import type { Variables } from "../../../core/process.ts";
 import { CommandError } from "../exit-codes.ts";
 import { inertLine } from "../terminal/text.ts";
@@ -47,6 +48,11 @@ export function userFolderIfAny(kind: FolderKind, env: Variables): string | unde
   }
 }
 
+export function userFileIfAny(kind: FolderKind, name: string, env: Variables): string | undefined {
+  const folder = userFolderIfAny(kind, env);
+  return folder === undefined ? undefined : join(folder, name);
+}
+
 /** `~` and `~/…`, which a shell leaves alone behind `=` and in variables. */
 function expandHome(path: string, env: Variables): string {
   return path === "~" || path.startsWith("~/") ? join(homeFolder(env), path.slice(1)) : path;
@@ -63,15 +69,13 @@ function homeFolder({ HOME = "" }: Variables, variable = "XDG_DATA_HOME"): strin
 
 /** As stored runs name it: without links, and without the secrets that are also removed from events. */
 export function thisFolder(cwd: string = process.cwd()): string {
-  return withoutSecrets(realOf(cwd));
+  return withoutSecrets(orUndefined(() => realpathSync(cwd)) ?? cwd);
 }
 
-function realOf(folder: string): string {
-  try {
-    return realpathSync(folder);
-  } catch {
-    return folder;
-  }
+/** True also for the folder itself. Both are absolute; compared by segment: `/work-evil` is not inside `/work`. */
+export function isInside(folder: string, path: string): boolean {
+  const way = relative(folder, path);
+  return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }
 
 /** `~/shop` below the home folder, otherwise the whole path. */

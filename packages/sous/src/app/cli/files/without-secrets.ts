@@ -45,13 +45,11 @@ export function withoutSecretsIn<T>(value: T): T {
 
 /** From now on nothing that is written to stdout or stderr has a secret in it. */
 export function guardStreams(): void {
-  for (const stream of [process.stdout, process.stderr]) guard(stream);
-}
-
-function guard(stream: NodeJS.WriteStream): void {
-  const write = stream.write.bind(stream) as (...given: unknown[]) => boolean;
-  stream.write = (chunk: unknown, ...rest: unknown[]) =>
-    write(typeof chunk === "string" ? withoutValues(chunk) : chunk, ...rest);
+  for (const stream of [process.stdout, process.stderr]) {
+    const write = stream.write.bind(stream) as (...given: unknown[]) => boolean;
+    stream.write = (chunk: unknown, ...rest: unknown[]) =>
+      write(typeof chunk === "string" ? withoutValues(chunk) : chunk, ...rest);
+  }
 }
 
 function redactor(): Redactor {

@@ -10,6 +10,7 @@ import { printJson } from "../terminal/output.ts";
 import { type Colour, colourOf, type Style, statusWords } from "../terminal/style.ts";
 import {
   breakLine,
+  commonStart,
   cost,
   cutToWidth,
   duration,
@@ -228,12 +229,6 @@ function startOfDifference(left: string, right: string): [number, number] {
   return [one, other];
 }
 
-function commonStart(one: string, other: string): number {
-  let index = 0;
-  while (index < one.length && one[index] === other[index]) index += 1;
-  return index;
-}
-
 function excerpt(text: string, from: number, sheet: Sheet): Cell[] {
   const { more } = sheet.style.glyphs;
   const width = sideWidth(sheet);
@@ -256,7 +251,7 @@ function sideWidth({ columns }: Sheet): number {
 
 function besideLines(left: readonly Cell[], right: readonly Cell[], sheet: Sheet): string[] {
   const { paint, glyphs } = sheet.style;
-  const painted = ({ text, colour }: Cell): string => (colour === undefined ? text : paint(colour, text));
+  const painted = ({ text, colour }: Cell): string => paint(colour, text);
   if (sheet.columns < WIDE) {
     return [
       ...left.map((cell) => `    ${paint("red", "<")} ${painted(cell)}`),
@@ -265,9 +260,9 @@ function besideLines(left: readonly Cell[], right: readonly Cell[], sheet: Sheet
   }
   const width = sideWidth(sheet);
   return Array.from({ length: Math.max(left.length, right.length) }, (_, index) => {
-    const { text, colour } = left[index] ?? { text: "" };
-    const first = painted({ text: fitToWidth(text, width), ...(colour === undefined ? {} : { colour }) });
-    const second = right[index] === undefined ? "" : painted(right[index]);
+    const { text, colour }: Cell = left[index] ?? { text: "" };
+    const first = paint(colour, fitToWidth(text, width));
+    const second = painted(right[index] ?? { text: "" });
     return `    ${first} ${paint("dim", glyphs.line.trimEnd())} ${second}`.trimEnd();
   });
 }

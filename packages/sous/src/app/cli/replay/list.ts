@@ -49,23 +49,18 @@ export async function replayList(replay: ReplayRequest): Promise<number> {
 async function list({ values, file }: ReplayRequest, query: ConversationQuery): Promise<ListedConversation[]> {
   await using store = await openRuns(file, "read");
   const found = values.roots ? await listConversations(store, query) : (await store.list(query)).map(alone);
-  if (found.every(({ last }) => last.status !== "waiting")) return found;
-  const { openQuestions } = await import("../../../runtime/rights/open-questions.ts");
   // Runs of one tree are listed side by side: it is read once.
-  const trees = new Map<string, Promise<readonly OpenQuestion[]>>();
-  const questionsOf = (rootId: string): Promise<readonly OpenQuestion[]> => {
-    const known = trees.get(rootId) ?? Promise.resolve(store.read(rootId)).then(openQuestions);
-    trees.set(rootId, known);
-    return known;
-  };
-  return Promise.all(
-    found.map(async (entry) => {
-      const { status, rootId, path, parentId } = entry.last;
-      if (status !== "waiting") return entry;
-      const open = await questionsOf(rootId);
-      return { ...entry, questions: open.filter((each) => parentId === null || each.path === path).length };
-    }),
-  );
+  const waiting = new Set(found.filter(({ last }) => last.status === "waiting").map(({ last }) => last.rootId));
+  if (waiting.size === 0) return found;
+  const { openQuestions } = await import("../../../runtime/rights/open-questions.ts");
+  const open = new Map<string, readonly OpenQuestion[]>();
+  for (const rootId of waiting) open.set(rootId, openQuestions(await store.read(rootId)));
+  return found.map((entry) => {
+    const { status, rootId, path, parentId } = entry.last;
+    if (status !== "waiting") return entry;
+    const asked = (open.get(rootId) ?? []).filter((each) => parentId === null || each.path === path);
+    return { ...entry, questions: asked.length };
+  });
 }
 
 function nothingFound({ values, file }: ReplayRequest): string {

@@ -106,7 +106,7 @@ const NAME_WIDTH = 9;
 function factsOf({ record, events, childCount, from }: ShownRun, dot: string): [string, string][] {
   const start = events.find((event) => event.type === "run-start");
   const end = events.find((event) => event.type === "run-end");
-  const { usage, startedAt, durationMs, parentId } = record;
+  const { usage, startedAt, durationMs, parentId, lost } = record;
   const root = inertLine(record.rootId, 60);
   const position = parentId === null ? "root" : `depth ${record.depth}, child of ${inertLine(parentId, 60)}`;
   const cached = usage.cachedInputTokens === 0 ? "" : `, ${usage.cachedInputTokens} of them cached`;
@@ -128,20 +128,15 @@ function factsOf({ record, events, childCount, from }: ShownRun, dot: string): [
       "tokens",
       `${tokens(usage.totalTokens, usage.estimated)}: ${usage.inputTokens} in${cached}, ${usage.outputTokens} out`,
     ],
-    ["cost", cost(record.costUsd) === "" ? undefined : cost(record.costUsd)],
+    ["cost", cost(record.costUsd) || undefined],
     ["tools", toolsText(record, start)],
-    ["budget", budgetText(start, dot)],
+    ["budget", budgetText(start, dot) || undefined],
     ["begins", originText(start)],
     ["dropped", dropped === 0 ? undefined : `${plural(dropped, "message")} to make room, all shown here`],
     ["fault", end?.fault === undefined ? undefined : inertLine(end.fault.message)],
-    [
-      "lost",
-      record.lost === undefined
-        ? undefined
-        : `not stored to its end, so it cannot be resumed: ${inertLine(record.lost)}`,
-    ],
+    ["lost", lost === undefined ? undefined : `not stored to its end, so it cannot be resumed: ${inertLine(lost)}`],
   ];
-  return facts.filter((fact): fact is [string, string] => fact[1] !== undefined);
+  return facts.flatMap(([name, text]) => (text === undefined ? [] : [[name, text]]));
 }
 
 function sessionText(events: readonly StoredEvent[], dot: string): string | undefined {
@@ -156,15 +151,16 @@ export function toolsText({ allowedTools }: RunRecord, start: EventOf<"run-start
   return `${names === "" ? "none" : names}${mayDelegate}`;
 }
 
-function budgetText(start: EventOf<"run-start"> | undefined, dot: string): string | undefined {
+function budgetText(start: EventOf<"run-start"> | undefined, dot: string): string {
   const { tokens: max, costUsd, seconds, executions } = start?.budget ?? {};
-  const parts = [
+  return [
     max === undefined ? "" : `${max} tokens`,
     costUsd === undefined ? "" : `$${costUsd}`,
     seconds === undefined ? "" : `${seconds}s`,
     executions === undefined ? "" : plural(executions, "child", "children"),
-  ].filter((part) => part !== "");
-  return parts.length === 0 ? undefined : parts.join(dot);
+  ]
+    .filter((part) => part !== "")
+    .join(dot);
 }
 
 function originText(start: EventOf<"run-start"> | undefined): string | undefined {

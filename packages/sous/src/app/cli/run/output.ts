@@ -2,7 +2,6 @@
 
 import { visibleJson } from "../../../core/clean-text.ts";
 import { messageOf, StoreError, UserError } from "../../../core/errors.ts";
-import type { SousEvent } from "../../../core/event.ts";
 import { type RunHandle, type RunResult, withoutRun } from "../../../core/runtime.ts";
 import { CommandError, EXIT } from "../exit-codes.ts";
 import { withoutSecretsIn } from "../files/without-secrets.ts";
@@ -40,21 +39,34 @@ export function runOutput(format: OutputFormat, outlet: Outlet, display: Display
   }
 }
 
+/** Each line is written when the reader has taken the one before, so that nothing is buffered. */
 function streamOutput(outlet: Outlet): RunOutput {
-  const stream = openStreamJson(outlet.write, Date.now);
+  let n = 0;
+  let root: Pick<StreamStart, "runId" | "path"> | undefined;
+  const print = (line: Record<string, unknown>): Promise<void> => {
+    n += 1;
+    return outlet.write(`${visibleJson(JSON.stringify({ n, ...line }))}\n`);
+  };
+  /** Our own lines are the root's; before there is a run they have no owner. */
+  const head = (type: string): Record<string, unknown> => {
+    const { runId = null, path = null } = root ?? {};
+    return { ts: timestamp(Date.now()), run_id: runId, agent_id: runId, parent_id: null, path, depth: 0, type };
+  };
   return {
-    async follow(handle, start) {
+    async follow(handle, { runId, path, ...facts }) {
       // The iterator holds little for a slow reader: it drops deltas, and reads stored events again.
       const iterator = handle[Symbol.asyncIterator]();
-      await stream.init(start);
+      root = { runId, path };
+      await print({ ...head("init"), schema: "sous.stream.v1", ...facts });
       for (;;) {
         const next = await iterator.next();
         if (next.done === true || outlet.isClosed) break;
-        await stream.event(next.value);
+        await print(eventJson(next.value));
       }
       await iterator.return?.();
     },
-    end: (result) => stream.result(withoutSecretsIn(result)),
+    /** The last line, whether or not there was a first one. */
+    end: (result) => print({ ...head("result"), ...resultJson(withoutSecretsIn(result)), run_id: root?.runId ?? null }),
   };
 }
 
@@ -76,7 +88,7 @@ function prettyJson(value: unknown): string {
   return visibleJson(JSON.stringify(value, undefined, 2));
 }
 
-type Outlet = {
+export type Outlet = {
   /** Resolves when the text is taken, or never will be. Never rejects. */
   write(text: string): Promise<void>;
   /** The reader is gone. */
@@ -147,36 +159,6 @@ export type StreamStart = {
   /** Named agents that can be called. */
   readonly agents: readonly string[];
 };
-
-/** Every promise resolves when the reader has taken the line: a caller that waits for it buffers nothing. */
-type StreamJson = {
-  init(start: StreamStart): Promise<void>;
-  event(event: SousEvent): Promise<void>;
-  /** The last line, whether or not there was a first one. */
-  result(result: RunResult): Promise<void>;
-};
-
-function openStreamJson(write: (text: string) => Promise<void>, now: () => number): StreamJson {
-  let n = 0;
-  let root: Pick<StreamStart, "runId" | "path"> | undefined;
-  const print = (line: Record<string, unknown>): Promise<void> => {
-    n += 1;
-    return write(`${visibleJson(JSON.stringify({ n, ...line }))}\n`);
-  };
-  /** Our own lines are the root's; before there is a run they have no owner. */
-  const head = (type: string): Record<string, unknown> => {
-    const { runId = null, path = null } = root ?? {};
-    return { ts: timestamp(now()), run_id: runId, agent_id: runId, parent_id: null, path, depth: 0, type };
-  };
-  return {
-    init({ runId, path, ...facts }) {
-      root = { runId, path };
-      return print({ ...head("init"), schema: "sous.stream.v1", ...facts });
-    },
-    event: (event) => print(eventJson(event)),
-    result: (result) => print({ ...head("result"), ...resultJson(result), run_id: root?.runId ?? null }),
-  };
-}
 
 /** The result of a command that failed before its run began, with one of the error types of runs. */
 export function failureBefore(error: unknown): RunResult {

@@ -108,6 +108,5 @@ async function openShared(flags: RunFlags): Promise<Shared & AsyncDisposable> {
   const store = opened.use(await openForRun(storageOf(flags.storage, configuration)));
   const request = { settings: configuration, env: context.env, say: tell };
   const telemetry = opened.use(await openTelemetry(request));
-  const lives = opened.move();
-  return { store, telemetry, [Symbol.asyncDispose]: () => lives[Symbol.asyncDispose]() };
+  return opened.moveTo({ store, telemetry });
 }

@@ -56,11 +56,10 @@ export async function openSession(
     parts.warn(line);
     view.notice(line);
   };
-  const rights: Rights = { mode: "ask" };
-  const prompted: Prompted = { trace: undefined };
+  const now: SessionState = { mode: "ask", trace: undefined };
   const ask: Approve = (asked, signal) => askClient(application, view, asked, signal);
-  const mode = (): RightsMode => rights.mode;
-  const trace = (): TraceContext | undefined => prompted.trace ?? readTraceContext(env);
+  const mode = (): RightsMode => now.mode;
+  const trace = (): TraceContext | undefined => now.trace ?? readTraceContext(env);
   const given = { telemetry, warn, trace, mcpServers };
   const application: Application = await openApplication({ flags, cwd, env, ask, mode, store, ...given });
   for (const sentence of opening.ignored) warn(`warning: ${sentence}`);
@@ -71,7 +70,7 @@ export async function openSession(
   const id = sessionId ?? parts.newId();
   const reservedId = stored === undefined ? id : undefined;
   const conversation = new ChatConversation(application, { onEvent: view.onEvent }, reservedId);
-  return new Session({ id, application, conversation, rights, prompted, stored });
+  return new Session(id, { application, conversation, now, stored });
 }
 
 /** Everything but a yes is a no. */
@@ -117,18 +116,18 @@ async function storedChat(sessionId: string, cwd: string, { store }: ServeParts)
   return readConversation(store, last);
 }
 
-/** The trace that the client names for the prompt at work. */
-type Prompted = { trace: TraceContext | undefined };
-
-/** The rights without a question, at this moment. */
-type Rights = { mode: RightsMode };
+/** Changes while the application is open. */
+type SessionState = {
+  /** The rights without a question. */
+  mode: RightsMode;
+  /** The trace that the client names for the prompt at work. */
+  trace: TraceContext | undefined;
+};
 
 type SessionParts = {
-  readonly id: string;
   readonly application: Application;
   readonly conversation: ChatConversation;
-  readonly rights: Rights;
-  readonly prompted: Prompted;
+  readonly now: SessionState;
   readonly stored: StoredChat | undefined;
 };
 
@@ -136,17 +135,15 @@ class Session implements ServedSession {
   readonly id: string;
   readonly #application: Application;
   readonly #conversation: ChatConversation;
-  readonly #rights: Rights;
-  readonly #prompted: Prompted;
+  readonly #now: SessionState;
   /** A stored conversation whose last run the next prompt continues first. */
   #interrupted: StoredChat | undefined;
 
-  constructor({ id, application, conversation, rights, prompted, stored }: SessionParts) {
+  constructor(id: string, { application, conversation, now, stored }: SessionParts) {
     this.id = id;
     this.#application = application;
     this.#conversation = conversation;
-    this.#rights = rights;
-    this.#prompted = prompted;
+    this.#now = now;
     if (stored !== undefined && canResume(stored.last.status)) this.#interrupted = stored;
     else if (stored !== undefined) conversation.resumeFrom(stored);
   }
@@ -158,13 +155,13 @@ class Session implements ServedSession {
     const named = [name, model, ...models.allow].filter((each) => each !== undefined);
     const all = [...new Set(named)].filter((each) => !each.endsWith("/*") && !each.startsWith(`${EXTERNAL_PROVIDER}/`));
     return {
-      modes: { current: this.#rights.mode, all: RIGHTS_MODES.map((id) => ({ id, ...MODES[id] })) },
+      modes: { current: this.#now.mode, all: RIGHTS_MODES.map((id) => ({ id, ...MODES[id] })) },
       models: { current: name, all: all.map((id) => ({ id, name: id })) },
     };
   }
 
   setMode(mode: string): void {
-    this.#rights.mode = RIGHTS_MODES.find((each) => each === mode) ?? this.#rights.mode;
+    this.#now.mode = RIGHTS_MODES.find((each) => each === mode) ?? this.#now.mode;
   }
 
   async setModel(model: string): Promise<void> {
@@ -173,7 +170,7 @@ class Session implements ServedSession {
   }
 
   async prompt(text: string, signal: AbortSignal, trace?: TraceContext): Promise<RunResult> {
-    this.#prompted.trace = trace;
+    this.#now.trace = trace;
     const conversation = this.#conversation;
     const cancel = (): void => void conversation.cancel(undefined, "stop");
     signal.addEventListener("abort", cancel, { once: true });

@@ -2,7 +2,7 @@
 
 import type { Output } from "../terminal/output.ts";
 import type { Colour } from "../terminal/style.ts";
-import { breakLine, displayWidth } from "../terminal/text.ts";
+import { breakLine, displayWidth, fillToWidth, joinToWidth } from "../terminal/text.ts";
 
 export type Cell = { readonly text: string; readonly colour?: Colour | undefined };
 
@@ -39,13 +39,13 @@ export function tableLines(table: Table, { columns: width, style }: Sheet): stri
   const nameWidth = Math.max(0, Math.min(widest, width - takenBy(columns)));
   const barWidth = table.bars === undefined ? 0 : roomForBar(width - nameWidth - takenBy(columns));
   const head = [
-    paint("dim", fill(table.cutName(table.head, nameWidth), nameWidth)),
+    paint("dim", fillToWidth(table.cutName(table.head, nameWidth), nameWidth)),
     ...columns.map((column) => paint("dim", column.head.padStart(widthOf(column)))),
   ];
   const rows = table.names.map((name, row) => {
     const cells = columns.map((column) => rightCell(column, row, style));
     const bar = barWidth === 0 ? [] : [paint("cyan", barText(table.bars?.[row] ?? 0, barWidth, style.glyphs.bar))];
-    return [fill(table.cutName(name, nameWidth), nameWidth), ...cells, ...bar];
+    return [fillToWidth(table.cutName(name, nameWidth), nameWidth), ...cells, ...bar];
   });
   return [head, ...rows].map((parts) => parts.join(" ".repeat(GAP)).trimEnd());
 }
@@ -70,8 +70,7 @@ function widthOf({ head, cells }: Column): number {
 
 function rightCell(column: Column, row: number, { paint }: Sheet["style"]): string {
   const { text, colour } = column.cells[row] ?? { text: "" };
-  const indent = " ".repeat(widthOf(column) - text.length);
-  return indent + (colour === undefined ? text : paint(colour, text));
+  return " ".repeat(widthOf(column) - text.length) + paint(colour, text);
 }
 
 function roomForBar(left: number): number {
@@ -88,25 +87,8 @@ export function barText(share: number, columns: number, parts: readonly string[]
   return rest === 0 ? whole : whole + (parts[rest - 1] ?? "");
 }
 
-function fill(text: string, columns: number): string {
-  return text + " ".repeat(Math.max(0, columns - displayWidth(text)));
-}
-
 /** Items one after another, with a new line where the next one would not fit. */
 export function flowLines(given: readonly Cell[], { columns, style: { glyphs, paint } }: Sheet): string[] {
-  const lines: string[] = [];
-  let width = 0;
-  const items = given.flatMap(({ text, colour }) => breakLine(text, columns).map((part) => ({ text: part, colour })));
-  for (const { text, colour } of items) {
-    const painted = colour === undefined ? text : paint(colour, text);
-    const longer = width + glyphs.dot.length + displayWidth(text);
-    if (width > 0 && longer <= columns) {
-      lines.push(`${lines.pop() ?? ""}${glyphs.dot}${painted}`);
-      width = longer;
-    } else {
-      lines.push(painted);
-      width = displayWidth(text);
-    }
-  }
-  return lines;
+  const items = given.flatMap(({ text, colour }) => breakLine(text, columns).map((part) => paint(colour, part)));
+  return joinToWidth(items, glyphs.dot, columns);
 }

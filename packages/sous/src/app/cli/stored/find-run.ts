@@ -1,6 +1,6 @@
 /** The stored run that a person means. A run belongs to its folder: it is not continued among the files of another. */
 
-import type { RunQuery, RunRecord, Store } from "../../../core/store.ts";
+import type { RunRecord, Store } from "../../../core/store.ts";
 import { CommandError } from "../exit-codes.ts";
 import { changeTo, shortFolder, thisFolder } from "../files/paths.ts";
 import { inertLine } from "../terminal/text.ts";
@@ -28,8 +28,8 @@ const SHOWN = 5;
 
 /** Throws a `CommandError` when there is no such run, when there is more than one, or when it belongs to another folder. */
 export async function findRun(store: Runs, given: string | undefined, search: RunSearch): Promise<RunRecord> {
-  if (given === undefined) return newest(store, listInterrupted, search);
-  if (given === "last") return newest(store, listNewest, search);
+  if (given === undefined) return newest(store, search, { isInterrupted: true });
+  if (given === "last") return newest(store, search, { isInterrupted: false });
   const record = await findById(store, given);
   const folder = await folderOf(store, record);
   if (search.elsewhere === "take" || folder === undefined || folder === search.cwd) return record;
@@ -58,22 +58,13 @@ export function isElsewhere({ cwd }: RunRecord, here: string): boolean {
   return cwd !== undefined && cwd !== here;
 }
 
-/** Roots, newest first. */
-type ListRoots = (store: Runs, query: RunQuery) => Promise<RunRecord[]>;
+type Wanted = { readonly isInterrupted: boolean };
 
-const listNewest: ListRoots = (store, query) => store.list({ ...query, rootsOnly: true, limit: 1 });
-
-const listInterrupted: ListRoots = async (store, query) => {
-  const left = ["interrupted", "waiting"] as const;
-  const lists = left.map((status) => store.list({ ...query, status, rootsOnly: true, limit: NEWEST }));
-  return (await Promise.all(lists)).flat().sort((one, other) => other.startedAt - one.startedAt);
-};
-
-async function newest(store: Runs, list: ListRoots, search: RunSearch): Promise<RunRecord> {
-  const found = resumable(await list(store, { cwd: search.cwd }));
+async function newest(store: Runs, search: RunSearch, wanted: Wanted): Promise<RunRecord> {
+  const found = await newestRoot(store, wanted, search.cwd);
   if (found !== undefined) return found;
-  const other = resumable(await list(store, {}));
-  const isInterrupted = list === listInterrupted;
+  const other = await newestRoot(store, wanted);
+  const { isInterrupted } = wanted;
   if (other === undefined) throw new CommandError(isInterrupted ? NONE_INTERRUPTED : NO_RUNS);
   if (search.elsewhere === "take") return other;
   const none = isInterrupted ? "No run of this folder was interrupted" : "There are no runs of this folder yet";
@@ -86,8 +77,12 @@ async function newest(store: Runs, list: ListRoots, search: RunSearch): Promise<
 /** Those that were not stored to their end cannot be resumed, and are few. */
 const NEWEST = 100;
 
-function resumable(records: readonly RunRecord[]): RunRecord | undefined {
-  return records.find(({ lost }) => lost === undefined) ?? records[0];
+async function newestRoot(store: Runs, { isInterrupted }: Wanted, cwd?: string): Promise<RunRecord | undefined> {
+  if (!isInterrupted) return (await store.list({ cwd, rootsOnly: true, limit: 1 }))[0];
+  const left = ["interrupted", "waiting"] as const;
+  const lists = left.map((status) => store.list({ cwd, status, rootsOnly: true, limit: NEWEST }));
+  const found = (await Promise.all(lists)).flat().sort((one, other) => other.startedAt - one.startedAt);
+  return found.find(({ lost }) => lost === undefined) ?? found[0];
 }
 
 const NO_RUNS = "There are no runs yet. sous demo makes one.";

@@ -90,7 +90,7 @@ export function timestamp(time: number | undefined): string | null {
 const LAST_MOMENT = 8.64e15;
 
 export function messageJson(message: Message, number: number): Record<string, unknown> {
-  return { n: number, role: message.role, content: message.content.map(partJson) };
+  return { n: number, ...messageBody(message) };
 }
 
 function partJson(part: Message["content"][number]): Record<string, unknown> {
@@ -130,8 +130,7 @@ const FOREIGN = new Set(["input", "metadata", "output", "outputSchema"]);
 function fieldJson(name: string, value: unknown): unknown {
   if (value === undefined) return null;
   if (FOREIGN.has(name)) return value;
-  if (name === "message" && typeof value === "object") return messageBody(value as Message);
-  if (name === "task") return messageBody(value as Message);
+  if (name === "task" || (name === "message" && typeof value === "object")) return messageBody(value as Message);
   if (name === "limit") return limitJson(value as LimitState);
   if (name === "files") return (value as Message["content"]).map(partJson);
   return withSnakeCase(value);

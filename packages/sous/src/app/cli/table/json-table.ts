@@ -1,5 +1,6 @@
 /** The output of `--json` and `stream-json`, field by field: the reference is made from it, and a test compares it with real output. */
 
+import { ERROR_TYPES } from "../../../core/errors.ts";
 import { RECORD_STATUSES } from "../../../core/store.ts";
 import { OUTCOMES, oneOf, STOP_REASON_WORDS } from "../../../core/words/outcomes.ts";
 import { LISTED_STATUSES } from "./stored-entries.ts";
@@ -45,11 +46,7 @@ export const RESULT_JSON: readonly JsonField[] = [
   field("questions[].input", "any", "What the tool would get."),
   field("questions[].action", "string", "The same in one line, for a person."),
   field("error", "object | null", "Null when nothing failed."),
-  field(
-    "error.type",
-    "string",
-    "One of `depth_limit`, `invalid_input`, `quota`, `timeout`, `cancelled`, `refused`, `consent`, `model`, `tool`, `crash`, `store`.",
-  ),
+  field("error.type", "string", `One of ${listed(ERROR_TYPES)}.`),
   field("error.message", "string", "The sentence that is also on stderr."),
   field("lost", "string | null", "Why not everything was stored; such a run cannot be resumed."),
 ];
@@ -94,7 +91,7 @@ export const STATS_JSON: readonly JsonField[] = [
 /** The sums over a number of runs. */
 export const SUMS_JSON: readonly JsonField[] = [
   field("runs", "number", "Runs, children and those that have not ended included."),
-  field("statuses", "object", `Runs by status: ${RECORD_STATUSES.map((status) => `\`${status}\``).join(", ")}.`),
+  field("statuses", "object", `Runs by status: ${listed(RECORD_STATUSES)}.`),
   field(
     "error_types",
     "object",
@@ -130,6 +127,10 @@ function usage(at: string, about: string): JsonField[] {
     field(`${at}.total_tokens`, "number", "Input and output."),
     field(`${at}.estimated`, "boolean", "True when a provider reported nothing, so that a part is estimated."),
   ];
+}
+
+function listed(words: readonly string[]): string {
+  return words.map((word) => `\`${word}\``).join(", ");
 }
 
 function field(name: string, type: string, about: string): JsonField {

@@ -1,7 +1,7 @@
 /** Reads the options of a command as its description says: numbers, amounts and times are parsed here. Errors say what was meant. */
 
 import { type ParseArgsOptionDescriptor, parseArgs } from "node:util";
-import { nearest } from "../../../core/nearest.ts";
+import { didYouMean } from "../../../core/nearest.ts";
 import { parseDuration, parseMoney } from "../../../core/units.ts";
 import { type CommandError, usageError } from "../exit-codes.ts";
 import { inertLine } from "../terminal/text.ts";
@@ -78,25 +78,14 @@ function checkValue(option: OptionEntry, { value, inlineValue }: Given): void {
   if (value === undefined || (value === "" && allows !== "")) throw usageError(`--${name} needs a value`);
   // `--limit --json` lacks a value; it is not one that begins with a dash.
   if (!inlineValue && /^-./.test(value)) throw usageError(`--${name} needs a value; found ${quoted(value)}`);
-  if (words !== undefined) checkWord(name, value, words);
-}
-
-/** One of a few words. */
-function checkWord(name: string, given: string, words: readonly string[]): void {
-  if (words.includes(given)) return;
-  const meant = nearest(given, words);
-  const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
-  throw usageError(`--${name} is one of ${words.join(", ")}; found ${quoted(given)}${hint}`);
+  if (words === undefined || words.includes(value)) return;
+  throw usageError(`--${name} is one of ${words.join(", ")}; found ${quoted(value)}${didYouMean(value, words)}`);
 }
 
 function unknownOption(command: string, rawName: string, options: readonly string[]): Error {
   const name = inertLine(rawName, 60);
-  const meant = nearest(
-    name,
-    options.map((each) => `--${each}`),
-  );
-  const hint = meant === undefined ? "" : `; did you mean ${meant}?`;
-  return usageError(`${command} has no option ${name}${hint === "" ? "." : hint} See ${command} --help.`);
+  const known = options.map((each) => `--${each}`);
+  return usageError(`${command} has no option ${name}${didYouMean(name, known) || "."} See ${command} --help.`);
 }
 
 /** Refuses words a command has no use for. */

@@ -115,9 +115,11 @@ export function patienceAfter(stop: AbortSignal, milliseconds: number = MAX_STOP
   const over = new AbortController();
   const ended = Promise.withResolvers<undefined>();
   let timer: NodeJS.Timeout | undefined;
-  over.signal.addEventListener("abort", () => ended.resolve(undefined), { once: true });
   const begin = (): void => {
-    timer = setTimeout(() => over.abort(), milliseconds);
+    timer = setTimeout(() => {
+      over.abort();
+      ended.resolve(undefined);
+    }, milliseconds);
   };
   if (stop.aborted) begin();
   else stop.addEventListener("abort", begin, { once: true });

@@ -2,7 +2,7 @@
 
 import type { Clock } from "../../../core/clock.ts";
 import type { Variables } from "../../../core/process.ts";
-import { charactersOf, displayWidth } from "./text.ts";
+import { charactersOf, displayWidth, withoutColour } from "./text.ts";
 
 /** The stream that is drawn on; a terminal's stream fits. */
 export type Screen = { write(text: string): unknown; columns?: number | undefined; rows?: number | undefined };
@@ -210,9 +210,7 @@ export function rowsAboveCursor({ lines, cursor }: DrawnLines, columns: number, 
 
 /** Counts the rows that the lines take. */
 export function wrappedRows(lines: readonly string[], columns: number): number {
-  let rows = 0;
-  for (const line of lines) rows += rowsOf(withoutColour(line), columns);
-  return rows;
+  return lines.reduce((rows, line) => rows + rowsOf(withoutColour(line), columns), 0);
 }
 
 function rowsOf(line: string, columns: number): number {
@@ -232,9 +230,4 @@ function rowsOf(line: string, columns: number): number {
     column += wide;
   }
   return rows;
-}
-
-function withoutColour(line: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: the codes that `paint` writes.
-  return line.replace(/\u001b\[\d+m/g, "");
 }

@@ -9,23 +9,16 @@ export type Style = {
   readonly isLive: boolean;
   readonly glyphs: Glyphs;
   /** Wraps text in a colour, or leaves it as it is. */
-  paint(colour: Colour, text: string): string;
+  paint(colour: Colour | undefined, text: string): string;
 };
 
 export type Colour = "green" | "red" | "yellow" | "cyan" | "dim" | "bold";
 
 type ShownStatus = RunStatus | UnendedStatus | "queued" | "asks" | "refused-spawn";
 
-type Glyphs = {
+type Glyphs = Readonly<Record<"branch" | "lastBranch" | "line" | "arrow" | "back" | "dot" | "more", string>> & {
   readonly spinner: readonly string[];
   readonly status: Readonly<Record<ShownStatus, string>>;
-  readonly branch: string;
-  readonly lastBranch: string;
-  readonly line: string;
-  readonly arrow: string;
-  readonly back: string;
-  readonly dot: string;
-  readonly more: string;
   /** The fillings of one character of a bar, the whole one last. */
   readonly bar: readonly string[];
 };
@@ -43,7 +36,9 @@ export function chooseStyle({ color, isAscii, isTerminal, env }: StyleChoice): S
   return {
     isLive,
     glyphs: isAscii || !isUnicode(env) ? ASCII : UNICODE,
-    paint: (colour, text) => (hasColour && text !== "" ? `\u001b[${CODES[colour]}m${text}\u001b[0m` : text),
+    paint(colour, text) {
+      return hasColour && colour !== undefined && text !== "" ? `\u001b[${CODES[colour]}m${text}\u001b[0m` : text;
+    },
   };
 }
 

@@ -69,6 +69,13 @@ function pad(number: number): string {
   return String(number).padStart(2, "0");
 }
 
+/** Counts the units that two texts begin with alike. */
+export function commonStart(one: string, other: string): number {
+  let index = 0;
+  while (index < one.length && one[index] === other[index]) index += 1;
+  return index;
+}
+
 let segmenter: Intl.Segmenter | undefined;
 
 export function displayWidth(text: string): number {
@@ -108,8 +115,11 @@ export function cutStart(path: string, columns: number, mark: string): string {
 
 /** Cuts or fills to exactly `columns`. */
 export function fitToWidth(text: string, columns: number, mark = "…"): string {
-  const cut = cutToWidth(text, columns, mark);
-  return cut + " ".repeat(Math.max(0, columns - displayWidth(cut)));
+  return fillToWidth(cutToWidth(text, columns, mark), columns);
+}
+
+export function fillToWidth(text: string, columns: number): string {
+  return text + " ".repeat(Math.max(0, columns - displayWidth(text)));
 }
 
 /** Breaks between words where it can; every line takes at most `columns`. */
@@ -128,18 +138,25 @@ export function wrapToWidth(text: string, columns: number): string[] {
   return [...lines, line];
 }
 
-/** Joins what belongs together, and begins a new line where the next one would not fit. */
+/** Joins what belongs together, and begins a new line where the next one would not fit. Items may be painted. */
 export function joinToWidth(items: readonly string[], separator: string, columns: number): string[] {
+  const [first, ...others] = items;
+  if (first === undefined) return [];
   const lines: string[] = [];
-  let line: string | undefined;
-  for (const item of items) {
-    const longer: string = line === undefined ? item : line + separator + item;
-    if (line !== undefined && displayWidth(longer) > columns) {
+  let line = first;
+  for (const item of others) {
+    const longer = line + separator + item;
+    if (displayWidth(withoutColour(longer)) > columns) {
       lines.push(line);
       line = item;
     } else line = longer;
   }
-  return line === undefined ? lines : [...lines, line];
+  return [...lines, line];
+}
+
+export function withoutColour(line: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the codes that `paint` writes.
+  return line.replace(/\u001b\[\d+m/g, "");
 }
 
 /** Breaks one line, between words where it can, and loses nothing but the space at a break. */

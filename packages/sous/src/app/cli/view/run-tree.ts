@@ -133,13 +133,13 @@ export class RunTree {
         node.isEstimated ||= event.usage.estimated;
         node.costUsd = addCost(node.costUsd, event.costUsd);
         break;
-      case "tool-call-start":
-        this.#calls.set(event.callId, `${toolWords(event.toolName)}  ${describeInput(event.input)}`.trimEnd());
+      case "tool-call-start": {
+        const subject = `${toolWords(event.toolName)}  ${describeInput(event.input)}`.trimEnd();
+        this.#calls.set(event.callId, subject);
         node.toolCount += 1;
-        node.activity = isSubagentToolName(event.toolName)
-          ? "waits for what it delegated"
-          : (this.#calls.get(event.callId) ?? "");
+        node.activity = isSubagentToolName(event.toolName) ? "waits for what it delegated" : subject;
         break;
+      }
       case "tool-call-end":
         if (isSubagentToolName(event.toolName)) {
           this.#calls.delete(event.callId);

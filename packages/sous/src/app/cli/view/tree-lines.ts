@@ -42,27 +42,22 @@ function rowsOf(node: RunNode, before: string, after: string, style: Style, opti
     cost(node.costUsd),
     withoutTimes ? "" : duration((node.endedAt ?? node.heardAt) - node.startedAt),
   ];
-  const glyph = glyphs.status[node.status];
   const own: Row = {
     id: withIds ? node.id : "",
     before,
     after: `${after}  `,
     name: node.label,
-    glyph,
+    glyph: glyphs.status[node.status],
     status: statusWords(node),
     colour: colourOf(node.status),
     metrics,
   };
-  const below = [
-    ...node.children.map((child) => (first: string, rest: string) => rowsOf(child, first, rest, style, options)),
-    ...node.refusals.map((refusal) => (first: string, rest: string) => [refusalRow(refusal, first, rest, style)]),
-  ];
-  const rows = below.flatMap((make, index) => {
+  const below = [...node.children, ...node.refusals];
+  const rows = below.flatMap((each, index) => {
     const isLast = index === below.length - 1;
-    return make(
-      after + (isLast ? glyphs.lastBranch : glyphs.branch),
-      after + (isLast ? " ".repeat(glyphs.line.length) : glyphs.line),
-    );
+    const first = after + (isLast ? glyphs.lastBranch : glyphs.branch);
+    const rest = after + (isLast ? " ".repeat(glyphs.line.length) : glyphs.line);
+    return "message" in each ? [refusalRow(each, first, rest, style)] : rowsOf(each, first, rest, style, options);
   });
   // The line to its children begins beside what is said about it.
   if (below.length > 0) own.after = after + glyphs.line;

@@ -62,7 +62,7 @@ async function examined({ env, cwd = root, flags }: Asked): Promise<Map<string, 
   const checks = await examine({
     cwd,
     env,
-    flags: { model: undefined, config: undefined, dbPath: undefined, isOnline: false, ...flags },
+    flags: { model: undefined, config: undefined, "db-path": undefined, online: false, ...flags },
     terminal: { isTerminal: false, columns: undefined, rows: undefined },
     versions: { node: process.versions.node, sous: "0.1.0" },
   });
@@ -186,7 +186,7 @@ test("no request is made unless --online asks for one, and that one carries no k
     const own = { ...env, SOUS_MODEL: "anthropic/x", ANTHROPIC_API_KEY: SECRET, ANTHROPIC_BASE_URL: address };
     assert.equal((await examined({ env: own })).has("network"), false);
     assert.equal(requests.length, 0);
-    const checks = await examined({ env: own, flags: { isOnline: true } });
+    const checks = await examined({ env: own, flags: { online: true } });
     assert.equal(stateIn(checks, "network"), `ok: ${address}/v1 answers (401)`);
     assert.deepEqual(
       requests.map(({ method, url }) => [method, url]),
@@ -200,7 +200,7 @@ test("no request is made unless --online asks for one, and that one carries no k
   const { env } = home();
   const gone = { ...env, SOUS_MODEL: "ollama/x", OLLAMA_HOST: "127.0.0.1:9" };
   assert.match(
-    stateIn(await examined({ env: gone, flags: { isOnline: true } }), "network"),
+    stateIn(await examined({ env: gone, flags: { online: true } }), "network"),
     /^problem: .* does not answer/,
   );
 });
@@ -390,7 +390,10 @@ suite("the database", () => {
     const { env, path } = home();
     const file = join(path, "notes.txt");
     writeFileSync(file, "Nothing to see.\n".repeat(100));
-    assert.match(stateIn(await examined({ env, flags: { dbPath: file } }), "database"), /^problem: .* not a database/);
+    assert.match(
+      stateIn(await examined({ env, flags: { "db-path": file } }), "database"),
+      /^problem: .* not a database/,
+    );
   });
 });
 

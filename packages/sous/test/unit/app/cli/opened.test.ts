@@ -39,10 +39,10 @@ suite("opened parts", () => {
     const closed: string[] = [];
     const opened = new Opened();
     opened.defer(() => void closed.push("part"));
-    const other = opened.move();
+    const owner = opened.moveTo({ name: "owner" });
     await opened[Symbol.asyncDispose]();
     assert.deepEqual(closed, []);
-    await other[Symbol.asyncDispose]();
+    await owner[Symbol.asyncDispose]();
     assert.deepEqual(closed, ["part"]);
   });
 });
