@@ -143,7 +143,7 @@ type Name = { readonly parts: readonly string[]; readonly isFolder: boolean };
 
 const ROWS: readonly { row: NameRow; names: readonly Name[] }[] = NAME_ROWS.map((row) => ({
   row,
-  names: row.names.map((text) => {
+  names: row.names.split(" ").map((text) => {
     const isFolder = text.endsWith("/");
     return { parts: (isFolder ? text.slice(0, -1) : text).toLowerCase().split("/"), isFolder };
   }),
