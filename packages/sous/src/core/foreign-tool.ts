@@ -181,17 +181,11 @@ function toFilePart({ type, mediaType, filename, data, url }: ForeignContent): F
 function fileData(data: unknown): string | undefined {
   if (typeof data === "string") return data;
   if (data instanceof URL) return data.href;
-  if (data instanceof ArrayBuffer) return toBase64(new Uint8Array(data));
-  if (data instanceof Uint8Array) return toBase64(data);
+  if (data instanceof ArrayBuffer || data instanceof Uint8Array)
+    return Buffer.from(new Uint8Array(data)).toString("base64");
   if (typeof data !== "object" || data === null || !("type" in data)) return undefined;
   if (data.type === "data" && "data" in data) return fileData(data.data);
   if (data.type === "url" && "url" in data) return fileData(data.url);
-  if (data.type === "text" && "text" in data) return toBase64(new TextEncoder().encode(String(data.text)));
+  if (data.type === "text" && "text" in data) return Buffer.from(String(data.text)).toString("base64");
   return undefined;
-}
-
-function toBase64(bytes: Uint8Array): string {
-  let binary = "";
-  for (const byte of bytes) binary += String.fromCharCode(byte);
-  return btoa(binary);
 }

@@ -44,18 +44,8 @@ export function readErrorFacts(error: unknown): ErrorFacts {
   };
 }
 
-type Shape = {
-  readonly name?: unknown;
-  readonly message?: unknown;
-  readonly statusCode?: unknown;
-  readonly status?: unknown;
-  readonly code?: unknown;
-  readonly type?: unknown;
-  readonly responseBody?: unknown;
-  readonly responseHeaders?: unknown;
-  readonly data?: unknown;
-  readonly cause?: unknown;
-};
+/** An adapter may throw anything. */
+type Shape = Readonly<Record<string, unknown>>;
 
 /** For errors inside a stream, which carry a word instead of a status. */
 const STATUS_OF_WORD: Readonly<Record<string, number>> = {

@@ -21,7 +21,7 @@ import { checkDepth, checkRequest } from "../subagents/check-spawn.ts";
 import { stopRun } from "../subagents/child-control.ts";
 import { approveExternal } from "./approval.ts";
 import { type ChildPlan, discardRun, entryOf, makeRun, startRun } from "./lifecycle.ts";
-import { readerOf, reportOf } from "./report.ts";
+import { reportOf } from "./report.ts";
 import type { TreeState } from "./state.ts";
 
 const NOT_STARTED = "Subagent cancelled before it started";
@@ -183,7 +183,7 @@ async function payAndRun(tree: TreeState, run: Run, plan: ChildPlan, queueing: Q
   if (earlier === undefined) accountBelow(tree, parent).useExecution();
   tree.parts.spending.childTime.start();
   const outcome = await startRun(tree, run, plan);
-  return reportOf(run, entry, outcome, readerOf(tree.parts, parent));
+  return reportOf(run, entry, outcome, tree.parts);
 }
 
 /** An execution, a slot and the first call, in one step. Nothing is spent when it throws. */
