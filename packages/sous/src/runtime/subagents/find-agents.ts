@@ -23,7 +23,7 @@ const findInput: StandardSchema<{ query: string }> = sentenceSchema(
       .refine((text) => text.trim() !== "")
       .describe("What the agent should be good at, in a few words."),
   }),
-  { query: "query cannot be empty", "*": "Allowed: query." },
+  { query: "query cannot be empty" },
 );
 
 /** Looks among these agents and no others. */

@@ -51,7 +51,7 @@ export type NamedAgentResult = {
 
 const taskInput: StandardSchema<NamedAgentInput> = sentenceSchema(
   z.strictObject({ task: notBlank.describe("Everything the agent must know: it sees nothing else.") }),
-  { task: "task cannot be empty", "*": "Allowed: task." },
+  { task: "task cannot be empty" },
   // The name of the task in `subagent`.
   { name: "task", other: "task_prompt" },
 );

@@ -20,7 +20,7 @@ export function reportOf(run: Run, entry: AgentEntry, outcome: RunOutcome, parts
     ...boundedText(outcome.text, parts, parent),
     runId: run.who.runId,
     outcome,
-    toolLog: run.toolLog?.entries(),
+    toolLog: run.toolLog,
     totalUsage: usage,
     totalCostUsd: costUsd,
   };

@@ -7,7 +7,6 @@ import { type Message, userMessage } from "../../core/message.ts";
 import type { Run, RunProfile, SummaryPlan } from "../../core/run.ts";
 import { Cancelled, onDispose, Parked, Scope } from "../../core/scope.ts";
 import type { ChildReport, SpawnOptions, SpawnReply, SpawnRequest } from "../../core/spawn.ts";
-import { ToolLogRecorder } from "../../core/tool-log.ts";
 import { smallerBudget } from "../../core/words/limits.ts";
 import { checkPrice, type Fee, pay } from "../budget/admission.ts";
 import { checkDuration } from "../budget/deadlines.ts";
@@ -137,7 +136,7 @@ function enrol(tree: TreeState, plan: ChildPlan, { keepToolLog, onEnd }: SpawnOp
   entry.profile = profile;
   entry.run = run;
   run.onEnd = onEnd;
-  if (keepToolLog) run.toolLog = new ToolLogRecorder(earlier && tree.parts.earlier?.toolLog(earlier.runId, profile));
+  if (keepToolLog) run.toolLog = (earlier && tree.parts.earlier?.toolLog(earlier.runId, profile)) ?? [];
   return run;
 }
 
