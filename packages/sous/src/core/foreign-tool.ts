@@ -2,7 +2,7 @@
 
 import { foundWords, ToolFailure, UserError } from "./errors.ts";
 import type { FilePart } from "./message.ts";
-import { isRecord } from "./schema.ts";
+import { isPlainRecord, isRecord } from "./schema.ts";
 import {
   type ForeignTool,
   type ProviderTool,
@@ -16,6 +16,7 @@ import {
 /** The tools of a list or a record, all ours. Throws a `UserError` for what is no tool, has no name or cannot run; `whose` begins it. */
 export function toTools(list: ToolList | undefined, whose = "tools"): Tool[] {
   const isList = Array.isArray(list);
+  // A promise or a `Map` has no keys of its own, and would be no tools at all.
   if (list !== undefined && !isList && !isPlainRecord(list))
     throw new UserError(`${whose} must be a list or a record of tools; found ${foundWords(list)}`);
   return Object.entries(list ?? {}).map(([key, given]: [string, unknown]) => {
@@ -37,13 +38,6 @@ export function toTools(list: ToolList | undefined, whose = "tools"): Tool[] {
 
 function isOurs(candidate: object): candidate is Tool {
   return "tier" in candidate && "effect" in candidate && "name" in candidate;
-}
-
-/** A promise or a `Map` has no keys of its own, and would be no tools at all. */
-function isPlainRecord(list: unknown): boolean {
-  if (!isRecord(list)) return false;
-  const prototype: unknown = Object.getPrototypeOf(list);
-  return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
 const VERSION = /_\d{8}$/;

@@ -4,6 +4,7 @@
  */
 
 import { NAME_ROWS, type NameRow } from "./guarded-names.ts";
+import { trimEndOf } from "./truncate.ts";
 
 export type FileGuard = { readonly effect: "refuse" | "ask"; readonly reason: string };
 
@@ -191,10 +192,8 @@ function isBeside(parts: readonly string[], file: readonly string[]): boolean {
  */
 function foldedPart(part: string): string {
   const plain = part.normalize("NFKC").replace(/\p{Default_Ignorable_Code_Point}/gu, "");
-  const colon = plain.indexOf(":");
-  let end = colon === -1 ? plain.length : colon;
-  while (end > 0 && (plain[end - 1] === "." || plain[end - 1] === " ")) end -= 1;
-  return plain.slice(0, end).toLowerCase();
+  const [name = ""] = plain.split(":", 1);
+  return trimEndOf(name, ". ").toLowerCase();
 }
 
 /** As it is written, but for its case. */

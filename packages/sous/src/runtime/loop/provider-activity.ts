@@ -4,7 +4,7 @@ import { cleanText, type Redactor } from "../../core/clean-text.ts";
 import type { ExternalCall } from "../../core/external-agent.ts";
 import { type AssistantMessage, type ProviderPart, textOf } from "../../core/message.ts";
 import type { Run } from "../../core/run.ts";
-import { isRecord } from "../../core/schema.ts";
+import { isRecord, jsonOf } from "../../core/schema.ts";
 import { truncateUtf8 } from "../../core/truncate.ts";
 import { utf8Length } from "../../core/usage.ts";
 import { boundText } from "./tool-result.ts";
@@ -112,22 +112,13 @@ function cutWords(text: string): string {
 }
 
 function boundInput(input: unknown, redactor: Redactor): unknown {
-  if (isDeeper(input, MAX_DEPTH)) return cutInput(redactor.text(jsonOf(input)));
-  const json = jsonOf(redactor.value(input));
+  if (isDeeper(input, MAX_DEPTH)) return cutInput(redactor.text(jsonOf(input) ?? "null"));
+  const json = jsonOf(redactor.value(input)) ?? "null";
   return utf8Length(json) <= MAX_BYTES ? JSON.parse(json) : cutInput(json);
 }
 
 function cutInput(json: string): string {
   return `${truncateUtf8(json, MAX_CUT_INPUT).text}…`;
-}
-
-/** `null` for what has no JSON, such as a circle. */
-function jsonOf(value: unknown): string {
-  try {
-    return JSON.stringify(value) ?? "null";
-  } catch {
-    return "null";
-  }
 }
 
 function isDeeper(value: unknown, levels: number): boolean {

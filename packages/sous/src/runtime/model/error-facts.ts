@@ -1,7 +1,7 @@
 /** The facts in an error of a provider, from all its fields and causes. */
 
 import { messageOf } from "../../core/errors.ts";
-import { isObject } from "../../core/schema.ts";
+import { isObject, jsonOf } from "../../core/schema.ts";
 
 export type ErrorFacts = {
   name: string;
@@ -22,14 +22,14 @@ export function readErrorFacts(error: unknown): ErrorFacts {
   const shape: Shape = isObject(error) ? error : {};
   const name = typeof shape.name === "string" ? shape.name : "";
   const message =
-    typeof shape.message === "string" ? shape.message : messageOf(isObject(error) ? toJson(error) : error);
+    typeof shape.message === "string" ? shape.message : messageOf(isObject(error) ? (jsonOf(error) ?? "") : error);
   const words = [
     message,
     name,
     shape.code,
     shape.type,
     shape.responseBody,
-    toJson(shape.data),
+    jsonOf(shape.data),
     ...wordsOfCauses(shape.cause),
   ];
   return {
@@ -90,14 +90,6 @@ function toHeaders(value: unknown): Headers {
   const headers: Record<string, string> = {};
   for (const [name, text] of Object.entries(value)) if (typeof text === "string") headers[name.toLowerCase()] = text;
   return headers;
-}
-
-function toJson(value: unknown): string {
-  try {
-    return JSON.stringify(value) ?? "";
-  } catch {
-    return "";
-  }
 }
 
 type Headers = Readonly<Record<string, string | undefined>>;
