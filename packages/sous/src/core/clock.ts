@@ -71,15 +71,9 @@ export function untilSignal<T>(work: PromiseLike<T>, signal: AbortSignal): Promi
 
 /** Waits on the clock, or rejects when the signal aborts; the timer is gone either way. */
 export async function sleep(milliseconds: number, clock: Clock, signal: AbortSignal): Promise<void> {
-  let timer: Disposable | undefined;
-  const elapsed = new Promise<void>((resolve) => {
-    timer = clock.timer(milliseconds, resolve);
-  });
-  try {
-    await untilSignal(elapsed, signal);
-  } finally {
-    timer?.[Symbol.dispose]();
-  }
+  const { promise: elapsed, resolve } = Promise.withResolvers<void>();
+  using _timer = clock.timer(milliseconds, resolve);
+  await untilSignal(elapsed, signal);
 }
 
 /** Never settles but by the signal. */

@@ -2,7 +2,7 @@
 
 import { foundWords, ToolFailure, UserError } from "./errors.ts";
 import type { FilePart } from "./message.ts";
-import { isRecord } from "./schema.ts";
+import { isPlainRecord, isRecord } from "./schema.ts";
 import {
   type ForeignTool,
   type ProviderTool,
@@ -16,6 +16,7 @@ import {
 /** The tools of a list or a record, all ours. Throws a `UserError` for what is no tool, has no name or cannot run; `whose` begins it. */
 export function toTools(list: ToolList | undefined, whose = "tools"): Tool[] {
   const isList = Array.isArray(list);
+  // A promise or a `Map` has no keys of its own, and would be no tools at all.
   if (list !== undefined && !isList && !isPlainRecord(list))
     throw new UserError(`${whose} must be a list or a record of tools; found ${foundWords(list)}`);
   return Object.entries(list ?? {}).map(([key, given]: [string, unknown]) => {
@@ -37,13 +38,6 @@ export function toTools(list: ToolList | undefined, whose = "tools"): Tool[] {
 
 function isOurs(candidate: object): candidate is Tool {
   return "tier" in candidate && "effect" in candidate && "name" in candidate;
-}
-
-/** A promise or a `Map` has no keys of its own, and would be no tools at all. */
-function isPlainRecord(list: unknown): boolean {
-  if (!isRecord(list)) return false;
-  const prototype: unknown = Object.getPrototypeOf(list);
-  return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
 const VERSION = /_\d{8}$/;
@@ -181,17 +175,11 @@ function toFilePart({ type, mediaType, filename, data, url }: ForeignContent): F
 function fileData(data: unknown): string | undefined {
   if (typeof data === "string") return data;
   if (data instanceof URL) return data.href;
-  if (data instanceof ArrayBuffer) return toBase64(new Uint8Array(data));
-  if (data instanceof Uint8Array) return toBase64(data);
+  if (data instanceof ArrayBuffer || data instanceof Uint8Array)
+    return Buffer.from(new Uint8Array(data)).toString("base64");
   if (typeof data !== "object" || data === null || !("type" in data)) return undefined;
   if (data.type === "data" && "data" in data) return fileData(data.data);
   if (data.type === "url" && "url" in data) return fileData(data.url);
-  if (data.type === "text" && "text" in data) return toBase64(new TextEncoder().encode(String(data.text)));
+  if (data.type === "text" && "text" in data) return Buffer.from(String(data.text)).toString("base64");
   return undefined;
-}
-
-function toBase64(bytes: Uint8Array): string {
-  let binary = "";
-  for (const byte of bytes) binary += String.fromCharCode(byte);
-  return btoa(binary);
 }

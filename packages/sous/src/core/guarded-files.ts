@@ -4,6 +4,7 @@
  */
 
 import { NAME_ROWS, type NameRow } from "./guarded-names.ts";
+import { trimEndOf } from "./truncate.ts";
 
 export type FileGuard = { readonly effect: "refuse" | "ask"; readonly reason: string };
 
@@ -143,7 +144,7 @@ type Name = { readonly parts: readonly string[]; readonly isFolder: boolean };
 
 const ROWS: readonly { row: NameRow; names: readonly Name[] }[] = NAME_ROWS.map((row) => ({
   row,
-  names: row.names.map((text) => {
+  names: row.names.split(" ").map((text) => {
     const isFolder = text.endsWith("/");
     return { parts: (isFolder ? text.slice(0, -1) : text).toLowerCase().split("/"), isFolder };
   }),
@@ -191,10 +192,8 @@ function isBeside(parts: readonly string[], file: readonly string[]): boolean {
  */
 function foldedPart(part: string): string {
   const plain = part.normalize("NFKC").replace(/\p{Default_Ignorable_Code_Point}/gu, "");
-  const colon = plain.indexOf(":");
-  let end = colon === -1 ? plain.length : colon;
-  while (end > 0 && (plain[end - 1] === "." || plain[end - 1] === " ")) end -= 1;
-  return plain.slice(0, end).toLowerCase();
+  const [name = ""] = plain.split(":", 1);
+  return trimEndOf(name, ". ").toLowerCase();
 }
 
 /** As it is written, but for its case. */

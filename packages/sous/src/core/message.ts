@@ -1,7 +1,7 @@
 /** The parts of a conversation. Plain serialisable values: they go into the journal as they are. */
 
 import { UserError } from "./errors.ts";
-import { isRecord } from "./schema.ts";
+import { isRecord, jsonOf } from "./schema.ts";
 
 /** A piece of text. */
 export type TextPart = { type: "text"; text: string; provider?: ProviderData };
@@ -108,16 +108,7 @@ export function isFilePart(part: unknown): part is FilePart {
 /** True for what can be kept and sent back; none at all is fine. */
 export function isProviderData(data: unknown): data is ProviderData | undefined {
   if (data === undefined) return true;
-  return isRecord(data) && Object.values(data).every(isRecord) && isStorable(data);
-}
-
-/** True for what can be written as JSON. */
-export function isStorable(value: unknown): boolean {
-  try {
-    return JSON.stringify(value) !== undefined;
-  } catch {
-    return false;
-  }
+  return isRecord(data) && Object.values(data).every(isRecord) && jsonOf(data) !== undefined;
 }
 
 /** The text of a message, its parts joined; calls, results and reasoning are left out. */

@@ -1,7 +1,7 @@
 /** The options with which an agent asks its model: temperature, effort, the choice of tools, and options of the provider. */
 
 import { checkWord, UserError } from "./errors.ts";
-import { isRecord } from "./schema.ts";
+import { isPlainRecord, isRecord, jsonOf } from "./schema.ts";
 
 /** Effort of a model before it answers. An adapter takes the nearest level that its model has. */
 export type Effort = "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
@@ -56,27 +56,17 @@ export function checkAsking(options: AskingOptions & { toolChoice?: ToolChoice |
   if (effort !== undefined) checkWord(`effort of agent ${name}`, effort, EFFORTS);
   if (toolChoice !== undefined && !isToolChoice(toolChoice))
     throw new UserError(
-      `toolChoice of agent ${name} must be "auto", "none", "required" or { tool: "name" }; found ${inJson(toolChoice)}`,
+      `toolChoice of agent ${name} must be "auto", "none", "required" or { tool: "name" }; found ${jsonOf(toolChoice) ?? String(toolChoice)}`,
     );
   if (providerOptions !== undefined) checkProviderOptions(providerOptions, `providerOptions of agent ${name}`);
 }
 
-function inJson(value: unknown): string {
-  try {
-    return JSON.stringify(value) ?? String(value);
-  } catch {
-    return String(value);
-  }
-}
-
 /** Throws a `UserError` that begins with `where`. */
 export function checkProviderOptions(given: unknown, where: string): asserts given is ProviderOptions {
-  if (!isRecord(given) || !isPlain(given))
-    throw new UserError(`${where} must be an object by provider, such as { openai: { … } }`);
+  if (!isPlainRecord(given)) throw new UserError(`${where} must be an object by provider, such as { openai: { … } }`);
   const budget = { values: MAX_VALUES };
   for (const [provider, options] of Object.entries(given)) {
-    if (!isRecord(options) || !isPlain(options))
-      throw new UserError(`${where}: ${provider} must be an object of options`);
+    if (!isPlainRecord(options)) throw new UserError(`${where}: ${provider} must be an object of options`);
     // The values are not shown: one of them may be a secret.
     for (const [option, value] of Object.entries(options))
       if (!isJsonValue(value, 0, budget)) throw new UserError(`${where}: ${provider}.${option} must be a JSON value`);
@@ -94,13 +84,8 @@ function isJsonValue(value: unknown, depth: number, budget: { values: number }):
   if (typeof value === "number") return Number.isFinite(value);
   if (typeof value !== "object" || depth > MAX_DEPTH || budget.values < 0) return false;
   if (Array.isArray(value)) return value.every((each) => isJsonValue(each, depth + 1, budget));
-  if (!isPlain(value)) return false;
+  if (!isPlainRecord(value)) return false;
   return Object.values(value).every((each) => each === undefined || isJsonValue(each, depth + 1, budget));
-}
-
-function isPlain(value: object): boolean {
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
 /** One over the other, option by option. */

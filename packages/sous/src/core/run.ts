@@ -14,7 +14,7 @@ import type { Schema } from "./schema.ts";
 import { Cancelled, Scope } from "./scope.ts";
 import type { ChildControl, ChildReport, SpawnReply, SpawnRequest, SummaryMode } from "./spawn.ts";
 import type { CleanUp, Tool } from "./tool.ts";
-import type { ToolLogRecorder } from "./tool-log.ts";
+import type { ToolLogEntry } from "./tool-log.ts";
 import type { ToolSet } from "./tool-set.ts";
 import type { TraceContext } from "./trace-context.ts";
 import { addCost, addUsage, noUsage, type Price, type Usage } from "./usage.ts";
@@ -199,7 +199,7 @@ export class Run {
   /** Its clean-ups have run or are running: a later one runs at once. */
   isCleanedUp = false;
   /** Set when the caller wants to know what its tools did. */
-  toolLog: ToolLogRecorder | undefined;
+  toolLog: ToolLogEntry[] | undefined;
   /** Called at its end, before its slot is free for another run. */
   onEnd: ((outcome: RunOutcome) => void) | undefined;
   /** The error that made it fail: the caller of a root gets it whole, an event holds only its text. */

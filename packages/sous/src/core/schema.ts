@@ -58,6 +58,22 @@ export function isObject(value: unknown): value is Record<string | number, unkno
   return typeof value === "object" && value !== null;
 }
 
+/** True for a literal, and for an object of another realm or without a prototype; a promise or a `Map` is none. */
+export function isPlainRecord(value: unknown): value is Record<string, unknown> {
+  if (!isRecord(value)) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+/** Undefined for what has no JSON, such as a function or a circle. */
+export function jsonOf(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Memoizes `make`; runs it on first use. */
 export function once<Value extends object>(make: () => Value): () => Value {
   let made: Value | undefined;

@@ -22,21 +22,12 @@ export type ToolLogEntry = {
 /** The facts of a call besides its words. */
 type ToolCallFacts = Pick<ToolLogEntry, "durationMs" | "isDenied" | "displayName" | "counts">;
 
-export class ToolLogRecorder {
-  readonly #entries: ToolLogEntry[];
-
-  /** `earlier` was done before a restart. */
-  constructor(earlier: readonly ToolLogEntry[] = []) {
-    this.#entries = [...earlier];
-  }
-
-  add({ input }: ToolCallPart, { toolName, output, isError }: ToolResultPart, facts: ToolCallFacts): void {
-    this.#entries.push({ toolName, input, output, success: !isError, ...facts });
-  }
-
-  entries(): ToolLogEntry[] {
-    return [...this.#entries];
-  }
+export function toLogEntry(
+  { input }: ToolCallPart,
+  { toolName, output, isError }: ToolResultPart,
+  facts: ToolCallFacts,
+): ToolLogEntry {
+  return { toolName, input, output, success: !isError, ...facts };
 }
 
 /** The log of one run, from its events. Events do not hold what a tool is called for people. */

@@ -19,9 +19,6 @@ export type SpanPlace = {
   readonly isSampled: boolean;
 };
 
-/** The variables that hand a trace to a program. */
-const TRACE_VARIABLES = { traceparent: "TRACEPARENT", tracestate: "TRACESTATE", baggage: "BAGGAGE" } as const;
-
 /** W3C: longer ones need not be handed on. */
 const MAX_TRACEPARENT = 256;
 const MAX_TRACESTATE = 512;
@@ -30,12 +27,8 @@ const PRINTABLE = /^[\x20-\x7e]*$/;
 
 /** Undefined without a valid TRACEPARENT: a trace that cannot be read is begun again. */
 export function readTraceContext(variables: Readonly<Record<string, string | undefined>>): TraceContext | undefined {
-  const { traceparent, tracestate, baggage } = TRACE_VARIABLES;
-  return traceIn({
-    traceparent: variables[traceparent],
-    tracestate: variables[tracestate],
-    baggage: variables[baggage],
-  });
+  const { TRACEPARENT: traceparent, TRACESTATE: tracestate, BAGGAGE: baggage } = variables;
+  return traceIn({ traceparent, tracestate, baggage });
 }
 
 /** The same from fields of an unknown value, such as the `_meta` of a request. */
@@ -54,9 +47,9 @@ export function traceIn(given: { readonly [Name in keyof TraceContext]?: unknown
 /** The variables of a program that continues the trace. */
 export function traceVariables({ traceparent, tracestate, baggage }: TraceContext): Record<string, string> {
   return {
-    [TRACE_VARIABLES.traceparent]: traceparent,
-    ...(tracestate !== undefined && { [TRACE_VARIABLES.tracestate]: tracestate }),
-    ...(baggage !== undefined && { [TRACE_VARIABLES.baggage]: baggage }),
+    TRACEPARENT: traceparent,
+    ...(tracestate !== undefined && { TRACESTATE: tracestate }),
+    ...(baggage !== undefined && { BAGGAGE: baggage }),
   };
 }
 

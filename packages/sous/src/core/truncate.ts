@@ -1,6 +1,6 @@
 /** Cuts text to a number of UTF-8 bytes without leaving half a character behind. */
 
-import { utf8Length } from "./usage.ts";
+import { isLowSurrogate, utf8Length } from "./usage.ts";
 
 /** The most a model is given of one tool result; tools with a smaller limit of their own cut earlier. */
 export const MAX_RESULT_BYTES = 100_000;
@@ -79,10 +79,6 @@ function characterAt(text: string, index: number): { start: number; end: number 
   const found = segmenter.segment(text.slice(from, index + MAX_CHARACTER)).containing(index - from);
   if (found === undefined) return { start: index, end: index };
   return { start: from + found.index, end: from + found.index + found.segment.length };
-}
-
-function isLowSurrogate(unit: number): boolean {
-  return unit >= 0xdc00 && unit <= 0xdfff;
 }
 
 /** Keeps the beginning and the end, and says in between how much is missing. */

@@ -113,6 +113,6 @@ export function utf8Length(text: string): number {
   return bytes;
 }
 
-function isLowSurrogate(unit: number): boolean {
+export function isLowSurrogate(unit: number): boolean {
   return unit >= 0xdc00 && unit <= 0xdfff;
 }

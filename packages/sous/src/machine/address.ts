@@ -5,38 +5,34 @@ import { isIP, isIPv4, isIPv6, type LookupFunction } from "node:net";
 
 /** Also false for text that is not an address. */
 export function isPublicAddress(address: string): boolean {
-  if (isIPv4(address)) return isPublicV4(address.split(".").map(Number));
+  if (isIPv4(address)) return !isWithin(address.split(".").map(Number), RESERVED_V4);
   if (isIPv6(address) && !address.includes("%")) return isPublicV6(groupsOf(address));
   return false;
 }
 
-/** Networks that no page of the internet lies in, as first address and length of the prefix. */
-const RESERVED_V4: readonly [network: readonly number[], bits: number][] = [
-  [[0, 0, 0, 0], 8],
-  [[10, 0, 0, 0], 8],
-  // Shared by customers of a provider.
-  [[100, 64, 0, 0], 10],
-  [[127, 0, 0, 0], 8],
-  // Metadata services of clouds, which hold keys.
-  [[169, 254, 0, 0], 16],
-  [[168, 63, 129, 16], 32],
-  [[172, 16, 0, 0], 12],
-  [[192, 0, 0, 0], 24],
-  [[192, 0, 2, 0], 24],
-  [[192, 31, 196, 0], 24],
-  [[192, 52, 193, 0], 24],
-  [[192, 88, 99, 0], 24],
-  [[192, 168, 0, 0], 16],
-  [[192, 175, 48, 0], 24],
-  [[198, 18, 0, 0], 15],
-  [[198, 51, 100, 0], 24],
-  [[203, 0, 113, 0], 24],
-  // Multicast, reserved, broadcast.
-  [[224, 0, 0, 0], 3],
-];
+/** A network by its first address and the length of its prefix. */
+type Network = { readonly first: number; readonly bits: number };
 
-function isPublicV4(bytes: readonly number[]): boolean {
-  return !RESERVED_V4.some(([network, bits]) => numberOf(bytes) >>> (32 - bits) === numberOf(network) >>> (32 - bits));
+/** From `10.0.0.0/8 127.0.0.0/8`. */
+function networks(written: string): Network[] {
+  return written.split(" ").map((network) => {
+    const [first = "", bits] = network.split("/");
+    return { first: numberOf(first.split(".").map(Number)), bits: Number(bits) };
+  });
+}
+
+/**
+ * No page of the internet lies in these: this network, private ones and those that customers of a provider share, metadata
+ * services of clouds, which hold keys, examples, multicast, broadcast, and what is reserved.
+ */
+const RESERVED_V4 = networks(
+  "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 168.63.129.16/32 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 " +
+    "192.31.196.0/24 192.52.193.0/24 192.88.99.0/24 192.168.0.0/16 192.175.48.0/24 198.18.0.0/15 198.51.100.0/24 " +
+    "203.0.113.0/24 224.0.0.0/3",
+);
+
+function isWithin(bytes: readonly number[], all: readonly Network[]): boolean {
+  return all.some(({ first, bits }) => numberOf(bytes) >>> (32 - bits) === first >>> (32 - bits));
 }
 
 function numberOf([a = 0, b = 0, c = 0, d = 0]: readonly number[]): number {
@@ -47,7 +43,8 @@ function numberOf([a = 0, b = 0, c = 0, d = 0]: readonly number[]): number {
 function isPublicV6(groups: readonly number[]): boolean {
   const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = groups;
   // Networks without IPv4 reach it through this prefix, so what counts is the address inside.
-  if (a === 0x64 && b === 0xff9b && (c | d | e | f) === 0) return isPublicV4([g >> 8, g & 255, h >> 8, h & 255]);
+  if (a === 0x64 && b === 0xff9b && (c | d | e | f) === 0)
+    return !isWithin([g >> 8, g & 255, h >> 8, h & 255], RESERVED_V4);
   if (a >> 13 !== 1) return false;
   if (a === 0x2001 && (b < 0x200 || b === 0xdb8)) return false;
   if (a === 0x2002) return false;
@@ -56,27 +53,19 @@ function isPublicV6(groups: readonly number[]): boolean {
 }
 
 /** Addresses of the machine's own link, and services of clouds that give keys to every program that asks from here. */
-const METADATA_V4: readonly [network: readonly number[], bits: number][] = [
-  [[169, 254, 0, 0], 16],
-  [[168, 63, 129, 16], 32],
-  [[100, 100, 100, 200], 32],
-];
+const METADATA_V4 = networks("169.254.0.0/16 168.63.129.16/32 100.100.100.200/32");
 
 /** True for addresses that hold keys of the machine, however they are spelled. */
 export function isMetadataAddress(address: string): boolean {
-  if (isIPv4(address)) return isMetadataV4(address.split(".").map(Number));
+  if (isIPv4(address)) return isWithin(address.split(".").map(Number), METADATA_V4);
   const [plain = ""] = address.split("%");
   if (!isIPv6(plain)) return false;
   const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0, g = 0, h = 0] = groupsOf(plain);
   if (a >> 6 === 0xfe80 >> 6) return true;
   if (a === 0xfd00 && b === 0xec2) return true;
-  if (a === 0x2002) return isMetadataV4([b >> 8, b & 255, c >> 8, c & 255]);
+  if (a === 0x2002) return isWithin([b >> 8, b & 255, c >> 8, c & 255], METADATA_V4);
   const holdsV4 = (a | b | c | d | e) === 0 || (a === 0x64 && b === 0xff9b && (c | d | e | f) === 0);
-  return holdsV4 && isMetadataV4([g >> 8, g & 255, h >> 8, h & 255]);
-}
-
-function isMetadataV4(bytes: readonly number[]): boolean {
-  return METADATA_V4.some(([network, bits]) => numberOf(bytes) >>> (32 - bits) === numberOf(network) >>> (32 - bits));
+  return holdsV4 && isWithin([g >> 8, g & 255, h >> 8, h & 255], METADATA_V4);
 }
 
 /** The eight groups of an address that is known to be one. */

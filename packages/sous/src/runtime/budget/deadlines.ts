@@ -16,7 +16,7 @@ export function createDeadlines(clock: Clock): Deadlines {
 /** Keeps the one timer set for the earliest entry, or earlier. */
 class SharedTimer {
   readonly clock: Clock;
-  readonly #heap = new DeadlineHeap<TreeDeadline>();
+  readonly #heap = new DeadlineHeap();
   #timer: Disposable | undefined;
   #timerDue = Number.POSITIVE_INFINITY;
   #count = 0;
@@ -70,9 +70,11 @@ class SharedTimer {
   }
 }
 
-class TreeDeadline implements Deadline, HeapEntry {
+class TreeDeadline implements Deadline {
   due: number;
+  /** Decides among equals: the lower comes first. */
   order = 0;
+  /** Its position in the heap; -1 when it is in none. Only the heap writes it. */
   index = -1;
   readonly #timer: SharedTimer;
   #onDue: (() => void) | undefined;
@@ -122,27 +124,19 @@ class TreeDeadline implements Deadline, HeapEntry {
 }
 
 /** A binary heap whose entries know their position, so that any of them is removed in logarithmic time. */
-type HeapEntry = {
-  readonly due: number;
-  /** Decides among equals: the lower comes first. */
-  readonly order: number;
-  /** Its position in the heap; -1 when it is in none. Only the heap writes it. */
-  index: number;
-};
+class DeadlineHeap {
+  readonly #entries: TreeDeadline[] = [];
 
-class DeadlineHeap<Entry extends HeapEntry> {
-  readonly #entries: Entry[] = [];
-
-  get first(): Entry | undefined {
+  get first(): TreeDeadline | undefined {
     return this.#entries[0];
   }
 
-  add(entry: Entry): void {
+  add(entry: TreeDeadline): void {
     this.#entries.push(entry);
     this.#rise(entry, this.#entries.length - 1);
   }
 
-  remove(entry: Entry): void {
+  remove(entry: TreeDeadline): void {
     const { index } = entry;
     entry.index = -1;
     const last = this.#entries.pop();
@@ -152,7 +146,7 @@ class DeadlineHeap<Entry extends HeapEntry> {
     if (last.index === index) this.#sink(last, index);
   }
 
-  #rise(entry: Entry, from: number): void {
+  #rise(entry: TreeDeadline, from: number): void {
     let index = from;
     while (index > 0) {
       const parentIndex = (index - 1) >> 1;
@@ -164,7 +158,7 @@ class DeadlineHeap<Entry extends HeapEntry> {
     this.#put(entry, index);
   }
 
-  #sink(entry: Entry, from: number): void {
+  #sink(entry: TreeDeadline, from: number): void {
     let index = from;
     for (;;) {
       const left = this.#entries[2 * index + 1];
@@ -178,13 +172,13 @@ class DeadlineHeap<Entry extends HeapEntry> {
     this.#put(entry, index);
   }
 
-  #put(entry: Entry, index: number): void {
+  #put(entry: TreeDeadline, index: number): void {
     this.#entries[index] = entry;
     entry.index = index;
   }
 }
 
-function isBefore(one: HeapEntry, other: HeapEntry): boolean {
+function isBefore(one: TreeDeadline, other: TreeDeadline): boolean {
   return one.due < other.due || (one.due === other.due && one.order < other.order);
 }
 

@@ -4,22 +4,10 @@ import type { EventListener, SousEvent } from "../../core/event.ts";
 import { onDispose } from "../../core/scope.ts";
 import type { Journal } from "../../core/store.ts";
 
-export type Bus = {
-  readonly isWatched: boolean;
-  /** The number of times that a listener threw or returned a promise that rejected. */
-  readonly faults: number;
-  subscribe(listener: EventListener): Disposable;
-  publish(event: SousEvent): void;
-};
-
-/** `onListenerError` is called with the first fault of each listener. */
-export function createBus(onListenerError?: (error: unknown) => void): Bus {
-  return new ListenerBus(onListenerError);
-}
-
 type Subscription = { readonly listener: EventListener; isLive: boolean; hasFailed: boolean };
 
-class ListenerBus implements Bus {
+export class Bus {
+  /** The number of times that a listener threw or returned a promise that rejected. */
   faults = 0;
   /** Replaced, never changed: publishing goes over the array it began with. */
   #subscriptions: readonly Subscription[] = [];
@@ -28,7 +16,8 @@ class ListenerBus implements Bus {
   readonly #next: SousEvent[] = [];
   readonly #onListenerError: ((error: unknown) => void) | undefined;
 
-  constructor(onListenerError: ((error: unknown) => void) | undefined) {
+  /** `onListenerError` is called with the first fault of each listener. */
+  constructor(onListenerError?: (error: unknown) => void) {
     this.#onListenerError = onListenerError;
   }
 

@@ -14,7 +14,7 @@ import type {
 } from "../../core/event.ts";
 import type { Journal, Store } from "../../core/store.ts";
 import { buildDelta, buildEvent, isPiece } from "./build-event.ts";
-import { type Bus, createBus } from "./bus.ts";
+import { Bus } from "./bus.ts";
 import { redactBody, redactPiece, redactProgress } from "./redact-event.ts";
 
 export type JournalOptions = {
@@ -93,7 +93,7 @@ class TreeJournal implements Journal {
     this.#requireStore = options.requireStore;
     this.#hooks = options.hooks ?? {};
     this.#schedule = this.#hooks.schedule ?? setImmediate;
-    this.#bus = createBus(this.#hooks.onListenerError);
+    this.#bus = new Bus(this.#hooks.onListenerError);
     this.#redactor = this.#hooks.redactor ?? NO_REDACTION;
     this.#nextSeq = options.firstSeq ?? 1;
     this.shownSeq = this.#nextSeq - 1;

@@ -63,7 +63,7 @@ function wellFormedValue(value: unknown): unknown {
 }
 
 /** Providers may repeat an id; a history in which two calls share one is refused by all of them. */
-function withFreshId(call: ToolCallPart, usedIds: Set<string>): ToolCallPart {
+export function withFreshId(call: ToolCallPart, usedIds: Set<string>): ToolCallPart {
   let { callId } = call;
   // guard: one-id-per-call
   for (let copy = 2; callId === "" || usedIds.has(callId); copy++) callId = `${call.callId || "call"}_${copy}`;

@@ -29,21 +29,13 @@ export function failed(message: string): Ending {
   return { status: "failed", fault: { type: "model", message } };
 }
 
-export function finishOf(stop: ExternalAnswer["stop"]): FinishReason {
-  switch (stop) {
-    case "done":
-      return "stop";
-    case "refused":
-      return "content-filter";
-    case "length":
-    case "turns":
-      return "length";
-    case "cancelled":
-      return "other";
-    default:
-      return stop satisfies never;
-  }
-}
+export const FINISHES: Readonly<Record<ExternalAnswer["stop"], FinishReason>> = {
+  done: "stop",
+  refused: "content-filter",
+  length: "length",
+  turns: "length",
+  cancelled: "other",
+};
 
 export function toModelError(error: unknown, name: string): unknown {
   if (error instanceof ModelError) return error;

@@ -4,9 +4,10 @@ import { cleanText, type Redactor } from "../../core/clean-text.ts";
 import type { ExternalCall } from "../../core/external-agent.ts";
 import { type AssistantMessage, type ProviderPart, textOf } from "../../core/message.ts";
 import type { Run } from "../../core/run.ts";
-import { isRecord } from "../../core/schema.ts";
-import { cutNotice, truncateMiddle, truncateUtf8, truncateUtf8Start } from "../../core/truncate.ts";
+import { isRecord, jsonOf } from "../../core/schema.ts";
+import { truncateUtf8 } from "../../core/truncate.ts";
 import { utf8Length } from "../../core/usage.ts";
+import { boundText } from "./tool-result.ts";
 
 /**
  * Recorded behind the answer that holds them, which is what is sent back to the provider; these are for people and traces.
@@ -83,8 +84,8 @@ const MAX_CUT_INPUT = 2000;
 const MAX_DEPTH = 50;
 /** Far more than is kept. */
 const MAX_CLEANED = 100_000;
-/** With the notice about the cut it has at most `MAX_BYTES`. */
-const MAX_CUT_OUTPUT = MAX_BYTES - 96;
+/** With the notice about the cut, too, it has at most `MAX_BYTES`. */
+const OUTPUT_BOUNDS = { maxCleaned: MAX_CLEANED, maxBytes: MAX_BYTES, cutTo: MAX_BYTES - 96 };
 
 /**
  * Without secrets and within bounds: 200 characters for each name, 4 KB for the input as JSON and for the output. Secrets go
@@ -92,7 +93,7 @@ const MAX_CUT_OUTPUT = MAX_BYTES - 96;
  * rerun records the same.
  */
 export function boundExternalCall(call: ExternalCall, redactor: Redactor): ExternalCall {
-  const words = (text: string): string => cutWords(clean(text.slice(0, MAX_CLEANED), redactor));
+  const words = (text: string): string => cutWords(redactor.text(cleanText(text.slice(0, MAX_CLEANED))));
   const start = {
     callId: cutWords(call.callId),
     phase: call.phase,
@@ -102,46 +103,22 @@ export function boundExternalCall(call: ExternalCall, redactor: Redactor): Exter
     input: boundInput(call.input, redactor),
   };
   if (call.phase === "start") return start;
-  return { ...start, output: boundOutput(call.output ?? "", redactor), isError: call.isError === true };
-}
-
-function clean(text: string, redactor: Redactor): string {
-  return redactor.text(cleanText(text));
+  const output = boundText(call.output ?? "", redactor, OUTPUT_BOUNDS).text;
+  return { ...start, output, isError: call.isError === true };
 }
 
 function cutWords(text: string): string {
   return text.length <= MAX_WORDS ? text : text.slice(0, MAX_WORDS).toWellFormed();
 }
 
-function boundOutput(output: string, redactor: Redactor): string {
-  if (output.length <= MAX_CLEANED) {
-    const text = clean(output, redactor);
-    return utf8Length(text) <= MAX_BYTES ? text : truncateMiddle(text, MAX_CUT_OUTPUT).text;
-  }
-  // The middle is dropped anyway, and a secret that is cut at its edges is far from the text that stays.
-  const head = truncateUtf8(clean(output.slice(0, MAX_CLEANED / 2), redactor), MAX_CUT_OUTPUT / 2);
-  const tail = truncateUtf8Start(clean(output.slice(-MAX_CLEANED / 2), redactor), MAX_CUT_OUTPUT / 2);
-  const bytes = utf8Length(output);
-  return head.text + cutNotice(bytes - head.keptBytes - tail.keptBytes, bytes) + tail.text;
-}
-
 function boundInput(input: unknown, redactor: Redactor): unknown {
-  if (isDeeper(input, MAX_DEPTH)) return cutInput(redactor.text(jsonOf(input)));
-  const json = jsonOf(redactor.value(input));
+  if (isDeeper(input, MAX_DEPTH)) return cutInput(redactor.text(jsonOf(input) ?? "null"));
+  const json = jsonOf(redactor.value(input)) ?? "null";
   return utf8Length(json) <= MAX_BYTES ? JSON.parse(json) : cutInput(json);
 }
 
 function cutInput(json: string): string {
   return `${truncateUtf8(json, MAX_CUT_INPUT).text}…`;
-}
-
-/** `null` for what has no JSON, such as a circle. */
-function jsonOf(value: unknown): string {
-  try {
-    return JSON.stringify(value) ?? "null";
-  } catch {
-    return "null";
-  }
 }
 
 function isDeeper(value: unknown, levels: number): boolean {

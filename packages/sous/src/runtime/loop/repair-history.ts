@@ -1,7 +1,7 @@
 /** Makes a history a provider will take: every call answered once, right after it; ids unique; well-formed Unicode. */
 
-import type { AssistantMessage, Message, ToolCallPart, ToolResultPart } from "../../core/message.ts";
-import { wellFormedCall } from "./clean-answer.ts";
+import type { AssistantMessage, Message, ToolResultPart } from "../../core/message.ts";
+import { wellFormedCall, withFreshId } from "./clean-answer.ts";
 
 /** Text a model reads: snapshotted. */
 export const UNKNOWN_OUTCOME =
@@ -52,13 +52,6 @@ function pairCalls(
     return call;
   });
   return { answer: { role: "assistant", content }, results };
-}
-
-function withFreshId(call: ToolCallPart, seen: Set<string>): ToolCallPart {
-  let callId = call.callId || "call";
-  for (let copy = 2; seen.has(callId); copy++) callId = `${call.callId || "call"}_${copy}`;
-  seen.add(callId);
-  return callId === call.callId ? call : { ...call, callId };
 }
 
 function wellFormed<M extends Message>(message: M): M {

@@ -17,7 +17,7 @@ import type { RunState } from "../../core/run-state.ts";
 import { Scope } from "../../core/scope.ts";
 import { noUsage } from "../../core/usage.ts";
 import { budgetEnding, cancelledEnding, cancelledSentence, type Ending, OUT_OF_TURNS } from "./ending.ts";
-import { billedUsage, endingAfter, failed, finishOf, tokensIn, toModelError, unknownUsage } from "./external-ending.ts";
+import { billedUsage, endingAfter, FINISHES, failed, tokensIn, toModelError, unknownUsage } from "./external-ending.ts";
 import { allowanceOf, ExternalFunds, externalNeed, type Reported } from "./external-funds.ts";
 import { RunHost } from "./external-host.ts";
 import { notify, readInbox } from "./inbox.ts";
@@ -155,7 +155,7 @@ class ExternalConversation {
     readInbox(run);
     return run.conversation.messages.at(-1)?.role === "user"
       ? undefined
-      : endingAfter(run, finishOf(answer.stop), this.#host.wasRefused);
+      : endingAfter(run, FINISHES[answer.stop], this.#host.wasRefused);
   }
 
   async close(): Promise<void> {
@@ -245,7 +245,7 @@ class ExternalConversation {
     run.bill(spent, cost);
     run.hasAnswered = true;
     run.conversation.addAnswer(message, undefined);
-    run.emit({ type: "message-end", turn: run.turns, message, finish: finishOf(stop), usage: spent, costUsd: cost });
+    run.emit({ type: "message-end", turn: run.turns, message, finish: FINISHES[stop], usage: spent, costUsd: cost });
   }
 
   /** Without the last words that another run would be asked for. Throws what is not an ending of its own. */

@@ -7,7 +7,7 @@ import type { Run } from "../../core/run.ts";
 import type { EarlierCall } from "../../core/run-state.ts";
 import { Parked } from "../../core/scope.ts";
 import type { ToolResult } from "../../core/tool.ts";
-import { countsIn } from "../../core/tool-log.ts";
+import { countsIn, toLogEntry } from "../../core/tool-log.ts";
 import { failedQuestion, NOBODY_THERE, notAllowed, STOPPED } from "./ask-approval.ts";
 import { type Checked, checkCall } from "./check-call.ts";
 import { executeTool } from "./execute-tool.ts";
@@ -147,7 +147,7 @@ function recordResult(call: ToolCallPart, run: Run, { result: given, stack, dura
   if (run.toolLog !== undefined) {
     const displayName = run.profile.tools.byName.get(toolName)?.tool.displayName;
     const isDenied = metadata === NOBODY_THERE;
-    run.toolLog.add(call, part, { durationMs, isDenied, displayName, counts: countsIn(metadata) });
+    run.toolLog.push(toLogEntry(call, part, { durationMs, isDenied, displayName, counts: countsIn(metadata) }));
   }
   return part;
 }

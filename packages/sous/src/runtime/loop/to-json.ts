@@ -1,6 +1,7 @@
 /** Values as JSON: which can be stored as they are, and the JSON form of the others. */
 
 import { isDeepStrictEqual } from "node:util";
+import { jsonOf } from "../../core/schema.ts";
 
 /** Deeper values are refused: a recursive walk over them could overflow the stack. */
 const MAX_DEPTH = 100;
@@ -70,20 +71,12 @@ export function isSameJson(one: unknown, other: unknown): boolean {
 
 /** Throws for what has no JSON, such as a function or a circle. */
 export function toJson(value: unknown): string {
-  const text = plainJson(value);
+  const text = jsonOf(value);
   // An empty object may have been a map or a set, which JSON shows as nothing.
   const whole = text === undefined || text.includes("{}") ? JSON.stringify(value, showMore) : text;
   if (whole === undefined)
     throw new Error(`it is ${typeof value === "object" ? "nothing" : `a ${typeof value}`} in JSON`);
   return whole;
-}
-
-function plainJson(value: unknown): string | undefined {
-  try {
-    return JSON.stringify(value);
-  } catch {
-    return undefined;
-  }
 }
 
 function showMore(_key: string, value: unknown): unknown {

@@ -86,7 +86,7 @@ export function boundResult(result: ToolResult, call: ToolCallPart, run: Run): {
   let output = isError ? result.error || result.output || "The tool failed without saying why" : result.output;
   // A failed result may still carry text worth reading, such as the partial report of a child.
   if (isError && result.error && result.output !== "") output = `${result.error}\n${result.output}`;
-  const cut = boundText(output, run.tree.redactor);
+  const cut = boundText(output, run.tree.redactor, { maxCleaned: MAX_CLEANED, maxBytes: MAX_RESULT_BYTES });
   if (!cut.truncated) return { output: cut.text, isError };
   run.emit({
     type: "truncation",
@@ -101,17 +101,26 @@ export function boundResult(result: ToolResult, call: ToolCallPart, run: Run): {
 /** Far more than a model is given. To clean it takes a fraction of a second at most. */
 const MAX_CLEANED = 1_000_000;
 
+type TextBounds = {
+  /** Of a text with more characters only the beginning and the end are cleaned. */
+  readonly maxCleaned: number;
+  readonly maxBytes: number;
+  /** What a longer text is cut to, besides the notice of the cut; `maxBytes` when unset. */
+  readonly cutTo?: number;
+};
+
 /** Cleaned before the cut: half a secret is no longer known as one, and neither is one with a colour in the middle. */
-function boundText(output: string, redactor: Redactor): Truncated {
+export function boundText(output: string, redactor: Redactor, bounds: TextBounds): Truncated {
+  const { maxCleaned, maxBytes, cutTo = maxBytes } = bounds;
   const clean = (text: string): string => redactor.text(cleanText(text));
-  if (output.length <= MAX_CLEANED) {
+  if (output.length <= maxCleaned) {
     const text = clean(output);
-    if (text.length * 3 <= MAX_RESULT_BYTES) return { text, originalBytes: 0, keptBytes: 0, truncated: false };
-    return truncateMiddle(text, MAX_RESULT_BYTES);
+    const fits = text.length * 3 <= maxBytes || utf8Length(text) <= maxBytes;
+    return fits ? { text, originalBytes: 0, keptBytes: 0, truncated: false } : truncateMiddle(text, cutTo);
   }
   // The middle is dropped anyway, and a secret that is cut at its edges is far from the text that stays.
-  const head = truncateUtf8(clean(output.slice(0, MAX_CLEANED / 2)), MAX_RESULT_BYTES / 2);
-  const tail = truncateUtf8Start(clean(output.slice(-MAX_CLEANED / 2)), MAX_RESULT_BYTES / 2);
+  const head = truncateUtf8(clean(output.slice(0, maxCleaned / 2)), cutTo / 2);
+  const tail = truncateUtf8Start(clean(output.slice(-maxCleaned / 2)), cutTo / 2);
   const originalBytes = utf8Length(output);
   const keptBytes = head.keptBytes + tail.keptBytes;
   const text = head.text + cutNotice(originalBytes - keptBytes, originalBytes) + tail.text;

@@ -183,12 +183,9 @@ function backoff(attempt: number, random: Random): number {
 }
 
 async function pause(milliseconds: number, { clock, scope }: Question): Promise<void> {
-  let timer: Disposable | undefined;
-  try {
-    await untilAborted(new Promise<void>((resolve) => (timer = clock.timer(milliseconds, resolve))), scope);
-  } finally {
-    timer?.[Symbol.dispose]();
-  }
+  const { promise: elapsed, resolve } = Promise.withResolvers<void>();
+  using _timer = clock.timer(milliseconds, resolve);
+  await untilAborted(elapsed, scope);
 }
 
 const DEFAULT_CALLS_AT_ONCE = 16;
@@ -206,12 +203,11 @@ export function governorOf(model: Model, clock: Clock, callsAtOnce?: number): Go
   return governor;
 }
 
-type Waiter = { start(): void };
-
 export class Governor {
   limit = DEFAULT_CALLS_AT_ONCE;
   readonly #clock: Clock;
-  readonly #waiters = new Set<Waiter>();
+  /** Each starts a call that waits. */
+  readonly #waiters = new Set<() => void>();
   #running = 0;
   #holdUntil = 0;
   #timer: Disposable | undefined;
@@ -233,15 +229,13 @@ export class Governor {
       return this.#slot;
     }
     return new Promise<Disposable>((resolve, reject) => {
-      const waiter: Waiter = {
-        start: () => {
-          link[Symbol.dispose]();
-          resolve(this.#slot);
-        },
+      const start = () => {
+        link[Symbol.dispose]();
+        resolve(this.#slot);
       };
-      this.#waiters.add(waiter);
+      this.#waiters.add(start);
       const link = scope.onAbort((reason) => {
-        this.#waiters.delete(waiter);
+        this.#waiters.delete(start);
         if (this.#waiters.size === 0) this.#stopTimer();
         reject(reason);
       });
@@ -272,11 +266,11 @@ export class Governor {
       });
       return;
     }
-    for (const waiter of this.#waiters) {
+    for (const start of this.#waiters) {
       if (this.#running >= this.limit) return;
       this.#running += 1;
-      this.#waiters.delete(waiter);
-      waiter.start();
+      this.#waiters.delete(start);
+      start();
     }
     // A slot that was given back may have come before the timer.
     this.#stopTimer();

@@ -1,8 +1,9 @@
 /** Checks an answer where it enters: a model may be foreign code, and everything behind this trusts its types. */
 
 import { ModelError } from "../../core/errors.ts";
-import { isFilePart, isProviderData, isStorable } from "../../core/message.ts";
+import { isFilePart, isProviderData } from "../../core/message.ts";
 import type { FinishReason, ModelAnswer } from "../../core/model.ts";
+import { jsonOf } from "../../core/schema.ts";
 import type { Usage } from "../../core/usage.ts";
 
 /** Returns the answer, without impossible usage. Throws a `ModelError` that names the first problem. */
@@ -68,7 +69,7 @@ function providerPartProblem(part: AnyPart): string | undefined {
   const { kind, value, isError } = part;
   if (kind !== "call" && kind !== "result" && kind !== "note") return `.kind is ${JSON.stringify(kind)}`;
   if (isError !== undefined && typeof isError !== "boolean") return ".isError is not a boolean";
-  if (!isStorable(value)) return ".value cannot be stored";
+  if (jsonOf(value) === undefined) return ".value cannot be stored";
   return textProblem(part, "callId") ?? textProblem(part, "toolName") ?? textProblem(part, "from");
 }
 

@@ -3,7 +3,8 @@
  * lasts about half an hour; the reply also says which host serves the account.
  */
 
-import { ModelError } from "../../core/errors.ts";
+import { untilSignal } from "../../core/clock.ts";
+import { ignore, ModelError } from "../../core/errors.ts";
 import { classifyError } from "./classify-error.ts";
 
 type Fetch = typeof globalThis.fetch;
@@ -44,7 +45,9 @@ export function copilotFetch(setup: CopilotSetup): Fetch {
     exchanging ??= exchange(setup)
       .then((token) => (held = token))
       .finally(() => (exchanging = undefined));
-    return unlessAborted(exchanging, signal);
+    // A caller that stops waiting must not stop the exchange for the others.
+    exchanging.catch(ignore);
+    return signal ? untilSignal(exchanging, signal) : exchanging;
   }
 
   function send(token: CopilotToken, input: Parameters<Fetch>[0], init: RequestInit): Promise<Response> {
@@ -129,15 +132,4 @@ function parseReply(reply: unknown, now: number): CopilotToken | undefined {
     host: typeof api === "string" ? api : undefined,
     renewAt: Math.min(renewAt, expires_at * 1000 - MARGIN_MS),
   };
-}
-
-/** A caller that stops waiting must not stop the exchange for the others. */
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | null | undefined): Promise<T> {
-  if (signal === null || signal === undefined) return work;
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason);
-    signal.addEventListener("abort", abort, { once: true });
-    if (signal.aborted) abort();
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
-  });
 }

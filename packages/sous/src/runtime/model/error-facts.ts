@@ -1,7 +1,7 @@
 /** The facts in an error of a provider, from all its fields and causes. */
 
 import { messageOf } from "../../core/errors.ts";
-import { isObject } from "../../core/schema.ts";
+import { isObject, jsonOf } from "../../core/schema.ts";
 
 export type ErrorFacts = {
   name: string;
@@ -22,14 +22,14 @@ export function readErrorFacts(error: unknown): ErrorFacts {
   const shape: Shape = isObject(error) ? error : {};
   const name = typeof shape.name === "string" ? shape.name : "";
   const message =
-    typeof shape.message === "string" ? shape.message : messageOf(isObject(error) ? toJson(error) : error);
+    typeof shape.message === "string" ? shape.message : messageOf(isObject(error) ? (jsonOf(error) ?? "") : error);
   const words = [
     message,
     name,
     shape.code,
     shape.type,
     shape.responseBody,
-    toJson(shape.data),
+    jsonOf(shape.data),
     ...wordsOfCauses(shape.cause),
   ];
   return {
@@ -44,18 +44,8 @@ export function readErrorFacts(error: unknown): ErrorFacts {
   };
 }
 
-type Shape = {
-  readonly name?: unknown;
-  readonly message?: unknown;
-  readonly statusCode?: unknown;
-  readonly status?: unknown;
-  readonly code?: unknown;
-  readonly type?: unknown;
-  readonly responseBody?: unknown;
-  readonly responseHeaders?: unknown;
-  readonly data?: unknown;
-  readonly cause?: unknown;
-};
+/** An adapter may throw anything. */
+type Shape = Readonly<Record<string, unknown>>;
 
 /** For errors inside a stream, which carry a word instead of a status. */
 const STATUS_OF_WORD: Readonly<Record<string, number>> = {
@@ -100,14 +90,6 @@ function toHeaders(value: unknown): Headers {
   const headers: Record<string, string> = {};
   for (const [name, text] of Object.entries(value)) if (typeof text === "string") headers[name.toLowerCase()] = text;
   return headers;
-}
-
-function toJson(value: unknown): string {
-  try {
-    return JSON.stringify(value) ?? "";
-  } catch {
-    return "";
-  }
 }
 
 type Headers = Readonly<Record<string, string | undefined>>;

@@ -2,6 +2,7 @@
 
 import { readlinkSync, realpathSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { RESERVED_AGENT_NAMES } from "../../core/agent.ts";
 import type { ApprovalRequest } from "../../core/approval.ts";
 import { trimEndOf } from "../../core/truncate.ts";
 import { toolRow } from "../../core/words/tools.ts";
@@ -103,7 +104,7 @@ export function kindOf(toolName: string): ActionKind {
 /** `scout` of `subagent_scout`; undefined for the tools that serve every child. */
 export function namedAgent(toolName: string): string | undefined {
   const name = /^subagent_(.+)$/.exec(toolName)?.[1];
-  return name === undefined || SUBAGENT_WORDS.has(name) ? undefined : name;
+  return name === undefined || RESERVED_AGENT_NAMES.includes(name) ? undefined : name;
 }
 
 const DELEGATE = "subagent_delegate";
@@ -113,8 +114,6 @@ const MAX_PATH = 8192;
 
 /** The kernel follows this many. */
 const MAX_LINKS = 40;
-
-const SUBAGENT_WORDS = new Set(["spawn", "delegate", "wait", "cancel", "list", "send", "report"]);
 
 /** These do not change what a command does. */
 const HARMLESS_FIELDS = new Set(["command", "timeout", "timeout_ms", "timeout_seconds", "description"]);

@@ -9,7 +9,7 @@ import type { AskedRights, DeclaredRights, Rights, StoredRights } from "../../co
 export function narrow(parent: Rights, declared: DeclaredRights, asked: AskedRights): Rights {
   // guard: narrow-deny
   const deny =
-    declared.deny === undefined || declared.deny.length === 0 ? parent.deny : union(parent.deny, declared.deny);
+    declared.deny === undefined || declared.deny.length === 0 ? parent.deny : parent.deny.union(new Set(declared.deny));
   const passable = without(parent.delegate, deny);
   const use = keepOnly(keepOnly(passable, declared.tools), asked.tools); // guard: narrow-tools
   // It may pass on its own tools, or what its definition says, never more than its parent may pass on.
@@ -29,7 +29,7 @@ export function rootRights(declared: DeclaredRights): Rights {
 
 /** The earlier rights of a run, cut down to what its parent may pass on now. */
 export function narrowAgain(earlier: Rights, parent: Rights): Rights {
-  const deny = union(earlier.deny, parent.deny);
+  const deny = earlier.deny.union(parent.deny);
   const passable = without(parent.delegate, deny);
   return {
     use: intersection(earlier.use, passable), // guard: narrow-follow-up
@@ -49,7 +49,7 @@ export function withinStored(rights: Rights, stored: StoredRights): Rights {
     stored.deny.every((name) => rights.deny.has(name)) &&
     (stored.spawn || !rights.spawn);
   if (isAll) return rights;
-  const deny = union(rights.deny, stored.deny);
+  const deny = rights.deny.union(new Set(stored.deny));
   return {
     use: without(intersection(rights.use, use), deny),
     delegate: without(intersection(rights.delegate, delegate), deny),
@@ -71,11 +71,6 @@ function intersection(one: ReadonlySet<string>, other: ReadonlySet<string>): Rea
   return new Set([...one].filter((name) => other.has(name)));
 }
 
-function union(set: ReadonlySet<string>, more: Iterable<string>): ReadonlySet<string> {
-  return new Set([...set, ...more]);
-}
-
 function without(set: ReadonlySet<string>, deny: ReadonlySet<string>): ReadonlySet<string> {
-  if (deny.size === 0) return set;
-  return new Set([...set].filter((name) => !deny.has(name)));
+  return deny.size === 0 ? set : set.difference(deny);
 }

@@ -1,5 +1,6 @@
 /** The name of a program in a command, and the other names under which tables may know it. */
 
+import { trimEndOf } from "../../core/truncate.ts";
 import { mayBeOption, type ShellWord } from "./shell-words.ts";
 
 /** Without its folder and the ending Windows gives it, in small letters. */
@@ -20,9 +21,8 @@ export function knownNames(word: string): readonly string[] {
 }
 
 function withoutVersion(name: string): string {
-  let end = name.length;
-  while (end > 0 && "0123456789.".includes(name[end - 1] ?? "")) end -= 1;
-  return end < name.length && /[-_]/.test(name[end - 1] ?? "") ? name.slice(0, end - 1) : name.slice(0, end);
+  const stem = trimEndOf(name, "0123456789.");
+  return stem.length < name.length && /[-_]$/.test(stem) ? stem.slice(0, -1) : stem;
 }
 
 /** The builtins of bash. Those not understood change the shell or evaluate what they are given. */
@@ -107,10 +107,7 @@ const SHELL: Interpreter = { options: /^-(?:[eux]+|n)$/ };
 const OTHER: Interpreter = { options: /^$/ };
 
 const SPECIAL: Readonly<Record<string, Interpreter>> = {
-  python: {
-    options: /^-(?:[uBOEsSIqb]|OO)$/,
-    withValue: /^-[WX]$/,
-  },
+  python: { options: /^-(?:[uBOEsSIqb]|OO)$/, withValue: /^-[WX]$/ },
   node: {
     options:
       /^--(?:test(?:-only|-name-pattern=.*|-concurrency=\d+|-reporter=(?:spec|tap|dot|junit|lcov))?|watch|check|experimental-strip-types|no-warnings|enable-source-maps|trace-warnings|trace-uncaught|max-old-space-size=\d+)$/,
@@ -141,14 +138,7 @@ export function codeProblem(name: string, rest: readonly ShellWord[]): string | 
 
 /** The same letter prints the version in one interpreter and reads code from the input in another. */
 function isAskedFor(name: string, option: string): boolean {
-  const letters: Readonly<Record<string, string>> = {
-    node: "-v",
-    nodejs: "-v",
-    python: "-V",
-    perl: "-v",
-    ruby: "--version",
-    php: "-v",
-  };
+  const letters: Readonly<Record<string, string>> = { node: "-v", nodejs: "-v", python: "-V", perl: "-v", php: "-v" };
   return /^--(?:version|help)$/.test(option) || (Object.hasOwn(letters, name) && letters[name] === option);
 }
 

@@ -1,5 +1,6 @@
 /** The pattern of a rule: `terminal(git status*)`, `write_file(.env*)`, `fetch(example.com)`, or a tool alone. */
 
+import { shortened } from "../../core/clean-text.ts";
 import { externalName } from "../../core/external-agent.ts";
 import { matchesGlob, matchesPath, mayStart, pathNames, wildcardSegments } from "../../core/glob.ts";
 import { mayMeanMcpTool, readMcpName } from "../../core/mcp-names.ts";
@@ -21,6 +22,9 @@ export type RulePattern = {
 /** The part in the brackets. */
 type Inner = Omit<RulePattern, "isFor">;
 
+/** Characters of a rule in a sentence about it. */
+const MAX_SHOWN = 80;
+
 /** The sentence that says what is wrong with a pattern, for its author; undefined for a good one. */
 export function checkPattern(text: string): string | undefined {
   const pattern = compilePattern(text);
@@ -32,7 +36,7 @@ export function compilePattern(text: string, home?: string): RulePattern | strin
   const written = text.trim();
   const [, toolName, argument] = /^([A-Za-z0-9_*-]{1,64})(?:\((.*)\))?$/s.exec(written) ?? [];
   if (toolName === undefined) {
-    return `${JSON.stringify(shortened(written))} is not a rule; write tool or tool(pattern), such as terminal(git status*)`;
+    return `${JSON.stringify(shortened(written, MAX_SHOWN))} is not a rule; write tool or tool(pattern), such as terminal(git status*)`;
   }
   if (argument === undefined) return toolPattern(toolName);
   if (toolName.includes("*"))
@@ -42,7 +46,7 @@ export function compilePattern(text: string, home?: string): RulePattern | strin
   const inner = argument.startsWith("=")
     ? exactPattern(exactText(toolName, argument.slice(1), home))
     : compileInner(kindOf(toolName), argument.trim(), home);
-  if (typeof inner === "string") return `In ${shortened(written)}: ${inner}`;
+  if (typeof inner === "string") return `In ${shortened(written, MAX_SHOWN)}: ${inner}`;
   const isMeant = toolTest(toolName, argument);
   const mayBeMeant = (action: Action): boolean => isMeant(action) || mayMeanMcpTool(toolName, action.toolName);
   return {
@@ -246,8 +250,4 @@ function textOf(fields: Fields, name: string): string | undefined {
   if (!Object.hasOwn(fields, name)) return undefined;
   const value = fields[name];
   return typeof value === "string" ? value : JSON.stringify(value);
-}
-
-function shortened(text: string): string {
-  return text.length <= 80 ? text : `${text.slice(0, 80)}…`;
 }

@@ -1,5 +1,7 @@
 /** One word of a shell command: its text as the shell would pass it on, or the reason why it is unknown. */
 
+import { trimEndOf } from "../../core/truncate.ts";
+
 export type ShellWord = {
   readonly text: string;
   /** True when the shell may replace it by other words: a glob, or a value known only when the command runs. */
@@ -176,9 +178,7 @@ function readDocument(source: Source, word: Growing): string | undefined {
   source.at += 2;
   if (HAS_OLD_BASH && /['"`\\()]/.test(body)) return "the bash of this system may misread the text inside $(…)";
   if (source.at < source.text.length && !WORD_END.test(source.text[source.at] ?? "")) return "text follows $(…)";
-  let bodyEnd = body.length;
-  while (body[bodyEnd - 1] === "\n") bodyEnd -= 1;
-  word.text += body.slice(0, bodyEnd);
+  word.text += trimEndOf(body, "\n");
   return undefined;
 }
 

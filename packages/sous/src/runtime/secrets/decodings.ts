@@ -99,24 +99,9 @@ function numbersOf(run: string): string {
   return (run.match(/\d+/g) ?? []).map((digits) => String.fromCharCode(Number(digits))).join("");
 }
 
-/** Code units are put together in portions: the number of arguments of a call is limited. */
-const PORTION = 4096;
-
+/** One character for each byte. */
 function bytesOf(digits: string): string {
-  const bytes = new Uint8Array(digits.length >> 1);
-  for (let index = 0; index < bytes.length; index++) {
-    bytes[index] = (digitValue(digits.charCodeAt(2 * index)) << 4) | digitValue(digits.charCodeAt(2 * index + 1));
-  }
-  let text = "";
-  for (let from = 0; from < bytes.length; from += PORTION) {
-    text += String.fromCharCode(...bytes.subarray(from, from + PORTION));
-  }
-  return text;
-}
-
-/** The value of a hexadecimal digit: letters have the last four bits 1 to 6 in either case. */
-function digitValue(code: number): number {
-  return code > 0x39 ? (code & 0xf) + 9 : code & 0xf;
+  return Buffer.from(digits, "hex").toString("latin1");
 }
 
 /** A part of what a match became is the whole match: half of an escape is not text. */
@@ -172,7 +157,8 @@ export class PieceRedactor {
     let shown = "";
     let done = from;
     let open = Number.POSITIVE_INFINITY;
-    for (const { start, end, name } of inOrder(this.#find(text))) {
+    const found = this.#find(text)?.toSorted((one, other) => one.start - other.start);
+    for (const { start, end, name } of found ?? []) {
       if (end <= done) continue;
       const isKnown = this.#isWithin && start < from && done === from;
       shown += text.slice(done, Math.max(done, start)) + (isKnown ? "" : this.#markOf(name));
@@ -183,8 +169,4 @@ export class PieceRedactor {
     this.#before = text.slice(Math.min(open, Math.max(0, text.length - CONTEXT)));
     return done === from ? piece : shown + text.slice(done);
   }
-}
-
-function inOrder(spans: ReturnType<FindValues>): NonNullable<ReturnType<FindValues>> {
-  return spans === undefined ? [] : spans.toSorted((one, other) => one.start - other.start);
 }

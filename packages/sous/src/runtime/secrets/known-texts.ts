@@ -100,7 +100,7 @@ export function spellingsOf({ name, value }: Secret): KnownText[] {
 
 /** As it is found where bytes were written down one by one: each of them is a character there. */
 export function asBytes({ name, value }: Secret): KnownText[] {
-  const bytes = String.fromCharCode(...new TextEncoder().encode(value));
+  const bytes = Buffer.from(value).toString("latin1");
   return bytes === value ? [] : [beginning(bytes, name)];
 }
 
@@ -110,7 +110,7 @@ function asPartOfUrl(value: string): string {
 
 /** The part that every base64 text with the value has: its position among three bytes decides which of three. */
 function insideBase64(value: string): string[] {
-  const bytes = String.fromCharCode(...new TextEncoder().encode(value));
+  const bytes = Buffer.from(value).toString("latin1");
   const texts = [0, 1, 2].map((before) => {
     const text = btoa("\0".repeat(before) + bytes);
     const bits = (before + bytes.length) * 8;

@@ -16,43 +16,31 @@ export type ChildStores = {
 
 /** Hooks that write to the stores and then call the definition's own hooks. */
 export function storingHooks(stores: ChildStores, own: Hooks | undefined): Hooks {
-  const open = new Map<string, OpenStores>();
+  const open = new Map<string, (event: StoredEvent) => void>();
   return {
     ...own,
     onEvent(event) {
       if (event.seq === undefined) return own?.onEvent?.(event);
-      let child = open.get(event.runId);
-      if (child === undefined) {
-        child = openStores(stores, event.runId);
-        open.set(event.runId, child);
-      }
-      feed(child, structuredClone(event));
+      const feed = open.get(event.runId) ?? openStores(stores, event.runId);
+      open.set(event.runId, feed);
+      feed(structuredClone(event));
       if (event.type === "run-end") open.delete(event.runId);
       return own?.onEvent?.(event);
     },
   };
 }
 
-type OpenStores = {
-  messages: { add(message: Message): void } | undefined;
-  state: { set(state: ChildState): void } | undefined;
-  events: { add(event: StoredEvent): void } | undefined;
-  progress: ChildState;
-};
-
-function openStores(stores: ChildStores, runId: string): OpenStores {
-  return {
-    messages: ignoringFaults(() => stores.messages?.(runId)),
-    state: ignoringFaults(() => stores.state?.(runId)),
-    events: ignoringFaults(() => stores.events?.(runId)),
-    progress: { status: "running", turns: 0, toolCount: 0, totalTokens: 0 },
+/** Opens the stores of one run; the result takes each of its events. */
+function openStores(stores: ChildStores, runId: string): (event: StoredEvent) => void {
+  const messages = ignoringFaults(() => stores.messages?.(runId));
+  const state = ignoringFaults(() => stores.state?.(runId));
+  const events = ignoringFaults(() => stores.events?.(runId));
+  const progress: ChildState = { status: "running", turns: 0, toolCount: 0, totalTokens: 0 };
+  return (event) => {
+    ignoringFaults(() => events?.add(event));
+    for (const message of messagesOf(event)) ignoringFaults(() => messages?.add(message));
+    if (advance(progress, event)) ignoringFaults(() => state?.set({ ...progress }));
   };
-}
-
-function feed(child: OpenStores, event: StoredEvent): void {
-  ignoringFaults(() => child.events?.add(event));
-  for (const message of messagesOf(event)) ignoringFaults(() => child.messages?.add(message));
-  if (advance(child.progress, event)) ignoringFaults(() => child.state?.set({ ...child.progress }));
 }
 
 /** A store that throws or rejects does not affect the others. */

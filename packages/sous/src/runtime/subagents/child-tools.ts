@@ -22,7 +22,7 @@ const SENTENCES = {
 
 const sendInput: StandardSchema<SubagentSendInput> = sentenceSchema(
   z.strictObject({ subagent_id: z.string().min(1), message: notBlank }),
-  { ...SENTENCES, "*": "Allowed: subagent_id, message." },
+  SENTENCES,
 );
 
 export const sendTool: Tool = tool({
@@ -35,7 +35,7 @@ export const sendTool: Tool = tool({
 
 const reportInput: StandardSchema<SubagentReportInput> = sentenceSchema(
   z.strictObject({ subagent_id: z.string().min(1), offset: z.int().min(0).optional() }),
-  { ...SENTENCES, "*": "Allowed: subagent_id, offset." },
+  SENTENCES,
 );
 
 export const reportTool: Tool = tool({
@@ -60,7 +60,7 @@ export const reportTool: Tool = tool({
 
 const waitInput: StandardSchema<SubagentWaitInput> = sentenceSchema(
   z.strictObject({ subagent_ids: z.array(z.string()).optional().describe("Omit to wait for all of them.") }),
-  { ...SENTENCES, "*": "Allowed: subagent_ids." },
+  SENTENCES,
 );
 
 export const waitTool: Tool = tool({
@@ -79,7 +79,7 @@ export const waitTool: Tool = tool({
 
 const cancelInput: StandardSchema<SubagentCancelInput> = sentenceSchema(
   z.strictObject({ subagent_id: z.string().min(1), mode: z.enum(["wrap-up", "stop"]).optional() }),
-  { ...SENTENCES, "*": "Allowed: subagent_id, mode." },
+  SENTENCES,
 );
 
 export const cancelTool: Tool = tool({

@@ -10,8 +10,6 @@ import { utf8Length } from "../../core/usage.ts";
 import { type AgentFacts, agentLine, DESCRIPTIONS } from "./prompts.ts";
 import { sentenceSchema } from "./sentence-schema.ts";
 
-const FIND_AGENTS = "agents_find";
-
 const MAX_QUERY = 1000;
 const MAX_WORDS = 32;
 const MAX_FOUND = 20;
@@ -25,14 +23,14 @@ const findInput: StandardSchema<{ query: string }> = sentenceSchema(
       .refine((text) => text.trim() !== "")
       .describe("What the agent should be good at, in a few words."),
   }),
-  { query: "query cannot be empty", "*": "Allowed: query." },
+  { query: "query cannot be empty" },
 );
 
 /** Looks among these agents and no others. */
 export function findAgentsTool(agents: readonly AgentDefinition[]): Tool {
   let known: readonly Known[] | undefined;
   return tool({
-    name: FIND_AGENTS,
+    name: "agents_find",
     description: DESCRIPTIONS.find,
     category: "subagent",
     effect: "read",
@@ -80,12 +78,9 @@ function foundText(query: string, known: readonly Known[]): string {
     .toSorted((one, other) => other.score - one.score || one.index - other.index)
     .map(({ each }) => each);
   if (found.length > 0) return lines(found).join("\n");
-  const names = nearestFirst(query.slice(0, MAX_QUERY).trim(), namesOf(known)).slice(0, MAX_FOUND);
-  return `No agent has a word of this query. There are ${known.length}, such as ${names.join(", ")}.`;
-}
-
-function namesOf(known: readonly Known[]): string[] {
-  return known.map(({ name }) => name);
+  const names = known.map(({ name }) => name);
+  const nearest = nearestFirst(query.slice(0, MAX_QUERY).trim(), names).slice(0, MAX_FOUND);
+  return `No agent has a word of this query. There are ${known.length}, such as ${nearest.join(", ")}.`;
 }
 
 function lines(found: readonly Known[]): string[] {

@@ -75,7 +75,6 @@ const SENTENCES = {
   tasks: "At least one task required",
   max_concurrent: "max_concurrent must be at least 1",
   fail_fast: "fail_fast must be true or false",
-  "*": `Allowed: ${Object.keys(spawnShape.shape).join(", ")}.`,
 };
 
 /** The name of the task in `subagent_<name>`. */
@@ -94,11 +93,7 @@ const parallelSchema: SentenceSchema<ParallelSubagentInput> = sentenceSchema(
 const namedShape = spawnShape.pick({ label: true, task_prompt: true, agent: true, summary_prompt: true }).required({
   agent: true,
 });
-const namedSchema: SentenceSchema<SubagentInput> = sentenceSchema(
-  namedShape,
-  { ...SENTENCES, "*": `Allowed: ${Object.keys(namedShape.shape).join(", ")}.` },
-  TASK,
-);
+const namedSchema: SentenceSchema<SubagentInput> = sentenceSchema(namedShape, SENTENCES, TASK);
 
 export function spawnInputSchema(limits: InputLimits): StandardSchema<SubagentInput> {
   return describedSchema(spawnSchema, descriptions(limits));

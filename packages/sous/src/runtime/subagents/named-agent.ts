@@ -21,7 +21,6 @@ import {
   type ToolTier,
   tool,
 } from "../../core/tool.ts";
-import type { ToolLogEntry } from "../../core/tool-log.ts";
 import type { Usage } from "../../core/usage.ts";
 import { DEFAULT_LIMITS } from "../../core/words/limits.ts";
 import { lacksApproval } from "../../core/words/outcomes.ts";
@@ -29,7 +28,7 @@ import { type ChildStores, storingHooks } from "./child-stores.ts";
 import type { NamedAgentInput } from "./input.ts";
 import { describeNamedAgent } from "./prompts.ts";
 import { failureSentence, toToolResult } from "./report.ts";
-import { aloneToolResult, runAlone, type StartRun } from "./run-alone.ts";
+import { aloneToolResult, displayNameIn, runAlone, type StartRun } from "./run-alone.ts";
 import { notBlank, sentenceSchema } from "./sentence-schema.ts";
 import { type ToolLog, toToolLog } from "./tool-logs.ts";
 
@@ -51,7 +50,7 @@ export type NamedAgentResult = {
 
 const taskInput: StandardSchema<NamedAgentInput> = sentenceSchema(
   z.strictObject({ task: notBlank.describe("Everything the agent must know: it sees nothing else.") }),
-  { task: "task cannot be empty", "*": "Allowed: task." },
+  { task: "task cannot be empty" },
   // The name of the task in `subagent`.
   { name: "task", other: "task_prompt" },
 );
@@ -111,7 +110,10 @@ function toNamedResult(definition: AgentDefinition, report: ChildReport): NamedA
     toolCount: outcome.toolCount,
     // Computed only when it is read.
     get toolLogs() {
-      return toolLog.map((entry) => toToolLog(named(entry, definition)));
+      // The log of a run that ended before a restart has no display names.
+      return toolLog.map((entry) =>
+        toToolLog({ ...entry, displayName: entry.displayName ?? displayNameIn(definition, entry.toolName) }),
+      );
     },
     usage: outcome.usage,
     success,
@@ -122,13 +124,6 @@ function toNamedResult(definition: AgentDefinition, report: ChildReport): NamedA
   const denied = lacksApproval(outcome) ? toolLog.findLast((entry) => entry.isDenied) : undefined;
   if (denied !== undefined) result.failedTool = denied.toolName;
   return result;
-}
-
-/** Adds display names from the definition to the log of a run that ended before a restart. */
-function named(entry: ToolLogEntry, { tools }: AgentDefinition): ToolLogEntry {
-  if (entry.displayName !== undefined || !Array.isArray(tools)) return entry;
-  const used = (tools as readonly Tool[]).find(({ name }) => name === entry.toolName);
-  return { ...entry, displayName: used?.displayName };
 }
 
 /** A refusal has no reason of its own, so the model's text is added. */

@@ -51,7 +51,7 @@ const spawnInput: SentenceSchema<SubagentSpawnInput> = sentenceSchema(
     maxTurns: z.int().min(1).max(50).optional(),
     systemPrompt: notBlank.optional(),
   }),
-  { ...SENTENCES, "*": "Allowed: task, description, maxTurns, systemPrompt." },
+  SENTENCES,
 );
 
 const delegateInput: StandardSchema<SubagentDelegateInput> = sentenceSchema(
@@ -61,7 +61,7 @@ const delegateInput: StandardSchema<SubagentDelegateInput> = sentenceSchema(
     serverName: notBlank.optional().describe("Which server to use; the default one when omitted."),
     agentId: notBlank.optional().describe("Which of its agents."),
   }),
-  { ...SENTENCES, "*": "Allowed: task, description, serverName, agentId." },
+  SENTENCES,
 );
 
 /** Registers nothing at the depth limit. */

@@ -41,7 +41,14 @@ export async function runAlone(definition: AgentDefinition, task: string, call: 
       // It is the root of its own tree, so this many levels may be below it.
       limits: { maxDepth: Math.min(Math.max(maxDepth - depth, 1), MAX_TREE_DEPTH) },
     });
-    return { kind: "ended", report: rootReport(result, { label, depth }, toolLogOf(events, displayNames(definition))) };
+    return {
+      kind: "ended",
+      report: rootReport(
+        result,
+        { label, depth },
+        toolLogOf(events, (name) => displayNameIn(definition, name)),
+      ),
+    };
   } catch (error) {
     const refusal = toRefusal(error);
     if (refusal === undefined) throw error;
@@ -49,9 +56,9 @@ export async function runAlone(definition: AgentDefinition, task: string, call: 
   }
 }
 
-function displayNames({ tools }: AgentDefinition): (toolName: string) => string | undefined {
+export function displayNameIn({ tools }: AgentDefinition, toolName: string): string | undefined {
   const list: readonly Tool[] = Array.isArray(tools) ? tools : [];
-  return (toolName) => list.find(({ name }) => name === toolName)?.displayName;
+  return list.find(({ name }) => name === toolName)?.displayName;
 }
 
 function rootReport(

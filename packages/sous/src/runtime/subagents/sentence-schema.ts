@@ -5,7 +5,7 @@ import { type JsonSchema, once, type StandardIssue, type StandardSchema } from "
 
 export const notBlank: z.ZodString = z.string().refine((text) => text.trim() !== "");
 
-/** The sentence for a field that is wrong, whatever is wrong with it; `found` is the value as JSON. */
+/** The sentence for a field, whatever is wrong with it. `*` is for one that is not known; when unset it lists those that are. */
 export type Sentences = Readonly<Record<string, string>>;
 
 /** A schema of this module, with its own converter to JSON Schema. */
@@ -17,18 +17,19 @@ export type SentenceSchema<Value> = StandardSchema<Value> & {
 export type Alias = { readonly name: string; readonly other: string };
 
 /** Wraps a zod object. Converted to JSON Schema once, when a tool with it is first offered. */
-export function sentenceSchema<Shape extends z.ZodType>(
+export function sentenceSchema<Shape extends z.ZodObject>(
   shape: Shape,
-  sentences: Sentences,
+  given: Sentences,
   alias?: Alias,
 ): SentenceSchema<z.infer<Shape>> {
+  const sentences = { "*": `Allowed: ${Object.keys(shape.shape).join(", ")}.`, ...given };
   const jsonSchema = once(() => z.toJSONSchema(shape, { io: "input" }) as JsonSchema);
   return {
     "~standard": {
       version: 1,
       vendor: "sous",
-      validate(given: unknown) {
-        const value = alias === undefined ? given : renamed(given, alias);
+      validate(input: unknown) {
+        const value = alias === undefined ? input : renamed(input, alias);
         if (value === DIFFER)
           return { issues: [{ message: `${alias?.name} and ${alias?.other} are two names of one field: give one` }] };
         const result = shape.safeParse(value);

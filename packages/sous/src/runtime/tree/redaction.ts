@@ -1,5 +1,6 @@
 /** The redactor for the variables of this machine. */
 
+import { isDeepStrictEqual } from "node:util";
 import type { Redactor } from "../../core/clean-text.ts";
 import type { Host } from "../../core/clock.ts";
 import { createRedactor } from "../secrets/redact.ts";
@@ -20,18 +21,11 @@ export function redactorFor({ environment, clock }: Pick<Host, "environment" | "
   // The clock of a test can start again, so the last look may be in the future.
   if (before !== undefined && age >= 0 && age < LOOK_AGAIN_MS) return before.redactor;
   const secrets = secretsOf(environment);
-  if (before !== undefined && isSame(secrets, before.secrets)) {
+  if (before !== undefined && isDeepStrictEqual(secrets, before.secrets)) {
     before.lookedAt = now;
     return before.redactor;
   }
   const redactor = createRedactor(secrets);
   known.set(environment, { secrets, redactor, lookedAt: now });
   return redactor;
-}
-
-function isSame(some: readonly Secret[], others: readonly Secret[]): boolean {
-  return (
-    some.length === others.length &&
-    some.every(({ name, value }, index) => name === others[index]?.name && value === others[index]?.value)
-  );
 }

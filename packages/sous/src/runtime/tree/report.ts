@@ -1,6 +1,5 @@
 /** The report of a child that has ended, as its parent hears it: bounded, with the bill of everything below it. */
 
-import type { Redactor } from "../../core/clean-text.ts";
 import type { RunOutcome } from "../../core/outcome.ts";
 import type { Run } from "../../core/run.ts";
 import type { ChildReport } from "../../core/spawn.ts";
@@ -10,25 +9,18 @@ import { type AgentEntry, childInfo } from "../subagents/agent-book.ts";
 import type { TreeParts } from "./parts.ts";
 import type { EarlierRun, EarlierTree } from "./restore/earlier-tree.ts";
 
-/** Who reads it, and how much of it. */
-export type Reader = { readonly parent: Run | undefined; readonly maxBytes: number; readonly redactor: Redactor };
-
-export function readerOf({ limits, settings }: TreeParts, parent: Run | undefined): Reader {
-  return { parent, maxBytes: limits.outputMaxSize, redactor: settings.redactor };
-}
-
 /** The report of a run that has just ended. */
-export function reportOf(run: Run, entry: AgentEntry, outcome: RunOutcome, reader: Reader): ChildReport {
-  const { parent } = reader;
+export function reportOf(run: Run, entry: AgentEntry, outcome: RunOutcome, parts: TreeParts): ChildReport {
+  const { parent } = run;
   const { usage, costUsd } = run.total();
   parent?.billBelow(usage, costUsd);
   if (run.lacksApproval && parent !== undefined) parent.lacksApproval = true;
   return {
     ...childInfo(entry),
-    ...boundedText(outcome.text, reader),
+    ...boundedText(outcome.text, parts, parent),
     runId: run.who.runId,
     outcome,
-    toolLog: run.toolLog?.entries(),
+    toolLog: run.toolLog,
     totalUsage: usage,
     totalCostUsd: costUsd,
   };
@@ -39,7 +31,8 @@ export function earlierReport(
   run: EarlierRun,
   entry: AgentEntry,
   tree: EarlierTree,
-  reader: Reader,
+  parts: TreeParts,
+  parent: Run,
 ): ChildReport | undefined {
   const { end } = run.state;
   if (end === undefined) return undefined;
@@ -47,7 +40,7 @@ export function earlierReport(
   addUsage(usage, end.usage);
   return {
     ...childInfo(entry),
-    ...boundedText(end.text, reader),
+    ...boundedText(end.text, parts, parent),
     runId: run.runId,
     outcome: end,
     toolLog: tree.toolLog(run.runId, entry.profile),
@@ -58,10 +51,11 @@ export function earlierReport(
 
 function boundedText(
   text: string,
-  { parent, maxBytes, redactor }: Reader,
+  { limits, settings }: TreeParts,
+  parent: Run | undefined,
 ): Pick<ChildReport, "text" | "truncation" | "isFetchable"> {
   // Before the cut: half of a secret is not recognised any more.
-  const cut = truncateUtf8(redactor.text(text), maxBytes);
+  const cut = truncateUtf8(settings.redactor.text(text), limits.outputMaxSize);
   const { originalBytes, keptBytes } = cut;
   const truncation = cut.truncated ? { originalBytes, keptBytes } : undefined;
   return { text: cut.text, truncation, isFetchable: parent?.profile.tools.byName.has("subagent_report") === true };

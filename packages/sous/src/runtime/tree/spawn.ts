@@ -7,7 +7,6 @@ import { type Message, userMessage } from "../../core/message.ts";
 import type { Run, RunProfile, SummaryPlan } from "../../core/run.ts";
 import { Cancelled, onDispose, Parked, Scope } from "../../core/scope.ts";
 import type { ChildReport, SpawnOptions, SpawnReply, SpawnRequest } from "../../core/spawn.ts";
-import { ToolLogRecorder } from "../../core/tool-log.ts";
 import { smallerBudget } from "../../core/words/limits.ts";
 import { checkPrice, type Fee, pay } from "../budget/admission.ts";
 import { checkDuration } from "../budget/deadlines.ts";
@@ -21,7 +20,7 @@ import { checkDepth, checkRequest } from "../subagents/check-spawn.ts";
 import { stopRun } from "../subagents/child-control.ts";
 import { approveExternal } from "./approval.ts";
 import { type ChildPlan, discardRun, entryOf, makeRun, startRun } from "./lifecycle.ts";
-import { readerOf, reportOf } from "./report.ts";
+import { reportOf } from "./report.ts";
 import type { TreeState } from "./state.ts";
 
 const NOT_STARTED = "Subagent cancelled before it started";
@@ -137,7 +136,7 @@ function enrol(tree: TreeState, plan: ChildPlan, { keepToolLog, onEnd }: SpawnOp
   entry.profile = profile;
   entry.run = run;
   run.onEnd = onEnd;
-  if (keepToolLog) run.toolLog = new ToolLogRecorder(earlier && tree.parts.earlier?.toolLog(earlier.runId, profile));
+  if (keepToolLog) run.toolLog = (earlier && tree.parts.earlier?.toolLog(earlier.runId, profile)) ?? [];
   return run;
 }
 
@@ -183,7 +182,7 @@ async function payAndRun(tree: TreeState, run: Run, plan: ChildPlan, queueing: Q
   if (earlier === undefined) accountBelow(tree, parent).useExecution();
   tree.parts.spending.childTime.start();
   const outcome = await startRun(tree, run, plan);
-  return reportOf(run, entry, outcome, readerOf(tree.parts, parent));
+  return reportOf(run, entry, outcome, tree.parts);
 }
 
 /** An execution, a slot and the first call, in one step. Nothing is spent when it throws. */

@@ -41,15 +41,14 @@ export function toolSet({ tools, hidden = [], isDeepest, instructions }: ToolSet
 /** Before the first request: the answer of a provider would come late, and would not say which. */
 function checkCount(tools: readonly Tool[]): void {
   if (tools.length <= MAX_TOOLS) return;
+  const count = `A request can have ${MAX_TOOLS} tools, and this agent has ${tools.length}`;
   const servers = serverCounts(tools);
   if (servers !== "")
     throw new UserError(
-      `A request can have ${MAX_TOOLS} tools, and this agent has ${tools.length}, of these from MCP servers: ${servers}. List the tools that are needed in the setting tools of a server, or give its tools to one subagent only`,
+      `${count}, of these from MCP servers: ${servers}. List the tools that are needed in the setting tools of a server, or give its tools to one subagent only`,
     );
   const shown = shortened(tools.map(({ name }) => name).join(", "), MAX_NAMES);
-  throw new UserError(
-    `A request can have ${MAX_TOOLS} tools, and this agent has ${tools.length}: ${shown}. Give it fewer in tools or by deny, and the others to agents in subagents`,
-  );
+  throw new UserError(`${count}: ${shown}. Give it fewer in tools or by deny, and the others to agents in subagents`);
 }
 
 /** `github 90, linear 40`: most first. */

@@ -11,7 +11,7 @@ const effectOf = (path: string): string => guardOf(`/project/${path}`, { top: "/
 suite("B4.5: the table of guarded files", () => {
   for (const { effect, names, reason } of NAME_ROWS) {
     test(`B4.5: ${effect}: ${reason}`, () => {
-      for (const name of names) {
+      for (const name of names.split(" ")) {
         const path = name.replaceAll("*", "x") + (name.endsWith("/") ? "any" : "");
         const spellings =
           effect === "free" ? [path, path.toUpperCase()] : [path, path.toUpperCase(), `${path}.`, `${path} `];

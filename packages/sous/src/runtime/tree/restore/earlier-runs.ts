@@ -23,7 +23,7 @@ import type { AgentBook, AgentEntry } from "../../subagents/agent-book.ts";
 import { deliverReport } from "../../subagents/background-children.ts";
 import type { TreeParts } from "../parts.ts";
 import { withFewerRights } from "../profiles.ts";
-import { earlierReport, readerOf } from "../report.ts";
+import { earlierReport } from "../report.ts";
 import type { EarlierRun, EarlierTree, ParentCall } from "./earlier-tree.ts";
 
 export class EarlierRuns {
@@ -164,7 +164,7 @@ export class EarlierRuns {
 
   /** The report of a child that has ended; undefined while it has not. */
   reportOf(parent: Run, child: EarlierRun): ChildReport | undefined {
-    return earlierReport(child, this.entryOf(child), this.tree, readerOf(this.#parts, parent));
+    return earlierReport(child, this.entryOf(child), this.tree, this.#parts, parent);
   }
 
   /** Ends a child that could not continue. Undefined when the error is not a refusal. */

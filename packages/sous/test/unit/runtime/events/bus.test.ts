@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { SousEvent } from "../../../../src/core/event.ts";
-import { createBus } from "../../../../src/runtime/events/bus.ts";
+import { Bus } from "../../../../src/runtime/events/bus.ts";
 import { LEAD, ticks } from "./journal-fixtures.ts";
 
 function event(text: string): SousEvent {
@@ -15,7 +15,7 @@ function textOf(given: SousEvent): string {
 }
 
 test("listeners are called in the order they subscribed, each time they subscribed, until they are disposed", () => {
-  const bus = createBus();
+  const bus = new Bus();
   const heard: string[] = [];
   const twice = (given: SousEvent) => void heard.push(`twice ${textOf(given)}`);
   const first = bus.subscribe(twice);
@@ -29,7 +29,7 @@ test("listeners are called in the order they subscribed, each time they subscrib
 });
 
 test("a bus is watched while it has a subscriber", () => {
-  const bus = createBus();
+  const bus = new Bus();
   assert.equal(bus.isWatched, false);
   {
     using _listening = bus.subscribe(() => {});
@@ -39,7 +39,7 @@ test("a bus is watched while it has a subscriber", () => {
 });
 
 test("who unsubscribes during an event hears no more, who subscribes hears the next one", () => {
-  const bus = createBus();
+  const bus = new Bus();
   const heard: string[] = [];
   bus.subscribe((given) => {
     heard.push(`first ${textOf(given)}`);
@@ -53,7 +53,7 @@ test("who unsubscribes during an event hears no more, who subscribes hears the n
 });
 
 test("an event published by a listener comes after the one it listens to, for everybody", () => {
-  const bus = createBus();
+  const bus = new Bus();
   const heard: string[] = [];
   bus.subscribe((given) => {
     if (textOf(given) === "a") for (const text of ["b", "c"]) bus.publish(event(text));
@@ -66,7 +66,7 @@ test("an event published by a listener comes after the one it listens to, for ev
 
 test("faults are counted, each listener's first is told, and nothing else changes", async () => {
   const told: unknown[] = [];
-  const bus = createBus((error) => {
+  const bus = new Bus((error) => {
     told.push(error);
     throw new Error("the one who is told throws too");
   });
@@ -85,7 +85,7 @@ test("faults are counted, each listener's first is told, and nothing else change
 });
 
 test("without anybody to tell, faults are only counted", async () => {
-  const bus = createBus();
+  const bus = new Bus();
   bus.subscribe(async () => {
     throw new Error("unheard");
   });
