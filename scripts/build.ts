@@ -1,7 +1,7 @@
 /** Builds the published package: one bundle per subpath with shared chunks, and declarations beside them. */
 
 import { spawnSync } from "node:child_process";
-import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { join, resolve } from "node:path";
 import { rolldown } from "rolldown";
@@ -19,13 +19,21 @@ type Manifest = {
   peerDependencies: Record<string, string>;
 };
 
+type Known = {
+  /** A folder that `bundles` has filled from the same sources; without it they are bundled here. */
+  readonly bundled?: string | undefined;
+  /** `npm run check` has looked at the types: the declarations are written without looking again, in half the time. */
+  readonly areTypesChecked?: boolean;
+};
+
 /** Writes what is published besides `package.json` into a folder: `dist/`, the documentation and the licence. */
-export async function buildPackage(target: string): Promise<void> {
+export async function buildPackage(target: string, { bundled, areTypesChecked = false }: Known = {}): Promise<void> {
   const dist = join(target, "dist");
   rmSync(dist, { recursive: true, force: true });
   mkdirSync(dist, { recursive: true });
-  declarations(dist);
-  await bundles(dist);
+  declarations(dist, areTypesChecked ? ["--noCheck"] : []);
+  if (bundled === undefined) await bundles(dist);
+  else cpSync(bundled, dist, { recursive: true });
   copyPages(root, target);
   copyFileSync(join(root, "LICENSE"), join(target, "LICENSE"));
 }
@@ -81,6 +89,10 @@ export async function bundles(dist: string): Promise<void> {
   for (const { name, fileName } of chunks) {
     if (SDK_CHUNKS.some((chunk) => chunk.name === name)) minify(join(dist, fileName));
   }
+  const written = new Set(output.map(({ fileName }) => fileName));
+  // Of an earlier build into the same folder, with other hashes in their names.
+  for (const file of readdirSync(join(dist, "chunks")))
+    if (!written.has(`chunks/${file}`)) rmSync(join(dist, "chunks", file));
   const modules = chunks.flatMap(({ moduleIds }) => moduleIds);
   writeFileSync(join(dist, LICENSES), thirdPartyLicenses(root, modules));
   chmodSync(join(dist, "..", COMMAND), 0o755);
@@ -131,10 +143,10 @@ function readManifest(): Manifest {
   return JSON.parse(readFileSync(join(source, "package.json"), "utf8"));
 }
 
-function declarations(dist: string): void {
+function declarations(dist: string, flags: readonly string[]): void {
   const tsc = join(root, "node_modules/typescript/bin/tsc");
   // So few files are checked in less time by one thread, and without collecting garbage.
-  const parameters = [tsc, "-p", join(source, "tsconfig.build.json"), "--outDir", dist, "--singleThreaded"];
+  const parameters = [tsc, "-p", join(source, "tsconfig.build.json"), "--outDir", dist, "--singleThreaded", ...flags];
   const env = { ...process.env, GOGC: "off" };
   const { status } = spawnSync(process.execPath, parameters, { stdio: "inherit", env });
   if (status !== 0) throw new Error("The declarations could not be built.");

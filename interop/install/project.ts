@@ -44,7 +44,11 @@ export class Project implements Disposable {
   /** Of the programs; npm has the user's own, with its cache. */
   readonly home: string = join(this.#outer, "home");
 
-  constructor() {
+  readonly #node: string;
+
+  /** `node` is what npm and the programs run on; the one of this process without it. */
+  constructor({ node = process.execPath }: { node?: string } = {}) {
+    this.#node = node;
     for (const folder of [this.folder, this.alone, this.home]) mkdirSync(folder);
     const manifest = JSON.stringify({ name: "project", version: "1.0.0", private: true, type: "module" });
     for (const folder of [this.folder, this.alone]) writeFileSync(join(folder, "package.json"), manifest);
@@ -65,7 +69,7 @@ export class Project implements Disposable {
   }
 
   npm(...parameters: readonly string[]): Promise<Ended> {
-    return npm(parameters, this.folder);
+    return npm(parameters, this.folder, this.#node);
   }
 
   /** Installs packages of others. Their install scripts do not run. Throws when npm fails. */
@@ -95,7 +99,7 @@ export class Project implements Disposable {
 
   /** Runs a file with Node, in the project. */
   node(file: string, parameters: readonly string[] = [], env: Record<string, string> = {}): Promise<Ended> {
-    return execute(process.execPath, [file, ...parameters], {
+    return execute(this.#node, [file, ...parameters], {
       cwd: this.folder,
       env: { ...this.environment(), ...env },
       timeout: PROGRAM_MS,
@@ -105,7 +109,7 @@ export class Project implements Disposable {
   /** Starts a server with Node; `PORT` and `parameters` tell it where to listen. */
   async serve(file: string, { cwd = this.folder, parameters = NONE }: ServeOptions): Promise<Server> {
     const port = String(await freePort());
-    const child = spawn(process.execPath, [file, ...parameters(port)], {
+    const child = spawn(this.#node, [file, ...parameters(port)], {
       cwd,
       env: { ...this.environment(), PORT: port },
       stdio: ["ignore", "pipe", "pipe"],
@@ -117,7 +121,7 @@ export class Project implements Disposable {
 
   environment(): Record<string, string> {
     return {
-      PATH: [dirname(process.execPath), process.env.PATH].join(delimiter),
+      PATH: [dirname(this.#node), process.env.PATH].join(delimiter),
       HOME: this.home,
       NEXT_TELEMETRY_DISABLED: "1",
       /** For programs that start it. */
@@ -127,11 +131,11 @@ export class Project implements Disposable {
 }
 
 /** With the user's own settings, and none of an npm that runs around this process. */
-export function npm(parameters: readonly string[], cwd: string): Promise<Ended> {
+export function npm(parameters: readonly string[], cwd: string, node: string = process.execPath): Promise<Ended> {
   const found = process.env.npm_execpath;
-  const [program, first] = found === undefined ? ["npm", []] : [process.execPath, [found]];
+  const [program, first] = found === undefined ? ["npm", []] : [node, [found]];
   const env = ownEnvironment();
-  env.PATH = [dirname(process.execPath), env.PATH].join(delimiter);
+  env.PATH = [dirname(node), env.PATH].join(delimiter);
   return execute(program, [...first, ...parameters, "--no-audit", "--no-fund"], { cwd, env, timeout: NPM_MS });
 }
 

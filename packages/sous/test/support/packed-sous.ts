@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import {
+  cpSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -13,7 +14,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { buildPackage } from "../../../../scripts/build.ts";
 import { packedManifest } from "../../../../scripts/packed-manifest.ts";
@@ -49,7 +50,10 @@ function ownFolder(): string {
 async function fill(work: string): Promise<void> {
   const [stage, project] = [join(work, "stage"), join(work, "project")];
   mkdirSync(stage);
-  await buildPackage(stage);
+  const command = process.env.SOUS_TEST_COMMAND;
+  // `npm test` has bundled the sources already, for the tests that start the command.
+  const bundled = command === undefined ? undefined : resolve(command, "../../..");
+  await buildPackage(stage, { bundled, areTypesChecked: true });
   const manifest = packedManifest(readFileSync(join(packageFolder, "package.json"), "utf8"));
   writeFileSync(join(stage, "package.json"), manifest);
   await promisify(execFile)("npm", ["pack", "--ignore-scripts"], { cwd: stage });
@@ -62,7 +66,7 @@ function tarballIn(stage: string): string {
   return name;
 }
 
-/** Without a registry. What npm itself makes of the tarball is seen in `pack.test.ts`. */
+/** Without a registry. What npm itself makes of the tarball is seen in `npm run interop -- install`. */
 async function install(tarball: string, project: string): Promise<void> {
   const modules = join(project, "node_modules");
   mkdirSync(join(modules, ".bin"), { recursive: true });
@@ -74,4 +78,26 @@ async function install(tarball: string, project: string): Promise<void> {
     if (name.startsWith(".") || name === "sous") continue;
     symlinkSync(join(rootFolder, "node_modules", name), join(modules, name));
   }
+}
+
+/** Puts sous and what it brings along into a folder, and nothing else. The names of what it brings along. */
+export async function installAlone(folder: string): Promise<string[]> {
+  const { project } = await packedSous();
+  const modules = join(folder, "node_modules");
+  cpSync(join(project, "node_modules/sous"), join(modules, "sous"), { recursive: true });
+  mkdirSync(join(modules, ".bin"));
+  symlinkSync("../sous/dist/app/cli/main.js", join(modules, ".bin/sous"));
+  const brought = new Set<string>();
+  const bring = (manifest: string): void => {
+    const { dependencies = {} } = JSON.parse(readFileSync(manifest, "utf8")) as { dependencies?: object };
+    for (const name of Object.keys(dependencies)) {
+      if (brought.has(name)) continue;
+      brought.add(name);
+      mkdirSync(dirname(join(modules, name)), { recursive: true });
+      symlinkSync(join(rootFolder, "node_modules", name), join(modules, name));
+      bring(join(modules, name, "package.json"));
+    }
+  };
+  bring(join(modules, "sous/package.json"));
+  return [...brought];
 }

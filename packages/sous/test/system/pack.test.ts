@@ -1,4 +1,7 @@
-/** The package as a stranger gets it: built, packed, installed in an empty folder, on the oldest Node. */
+/**
+ * The package as a stranger gets it: built, packed, alone in a folder with what it brings along, on the oldest Node. What npm and
+ * common bundlers make of the tarball is seen in `npm run interop -- install`.
+ */
 
 import assert from "node:assert/strict";
 import {
@@ -10,6 +13,7 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,7 +21,7 @@ import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
 import { brokenLinks } from "../../../../scripts/packed-pages.ts";
 import { EXAMPLE } from "../../../../scripts/repository-files.ts";
-import { packedSous } from "../support/packed-sous.ts";
+import { installAlone, packedSous } from "../support/packed-sous.ts";
 import { readManifest, rootFolder } from "../support/source-files.ts";
 import { importsOf } from "./packed-imports.ts";
 import { namesOfLanguage, type Output, speaksWithItself, start } from "./packed-programs.ts";
@@ -34,24 +38,30 @@ const nodes =
 /** Runs the package here; the newest does so in the tests of the examples. */
 const [[name, node]] = Object.entries(nodes) as [[string, string]];
 
-/** The variants that need more than the package. */
-const others = [
-  ...["@ai-sdk/openai-compatible", "@valibot/to-json-schema", "ai", "@types/node", "valibot", "zod"],
-  ...["@opentelemetry/api", "@opentelemetry/sdk-trace"],
-];
-
-const INSTALL_MS = 120_000;
+/** Below the package that is alone in a folder. */
 const COMMAND = { sous: "dist/app/cli/main.js" };
 
-let tarball: string;
 const folder = join(temporary, "installed");
 const packed = join(folder, "node_modules/sous");
+/** All fixtures, where every package of the repository is beside sous. */
+const beside = join(temporary, "beside");
+
+let tarball: string;
+let brought: string[];
 
 before(async () => {
-  ({ tarball } = await packedSous());
-  makeFolder();
-  // Each Node installs once, and asks all packages of the folder whether they are for it: the oldest now, the newest later.
-  await install([tarball], node);
+  const { project, ...made } = await packedSous();
+  ({ tarball } = made);
+  for (const each of [folder, beside]) makeFolder(each);
+  brought = await installAlone(folder);
+  symlinkSync(join(project, "node_modules"), join(beside, "node_modules"));
+  writeFileSync(
+    join(folder, "doors.ts"),
+    importsOfDoors()
+      .filter((line) => !line.includes("sous/otel"))
+      .join(""),
+  );
+  writeFileSync(join(beside, "doors.ts"), importsOfDoors().join(""));
 });
 
 test("the package holds what was built, its manifest, documentation and licence", async () => {
@@ -157,13 +167,21 @@ test("publint has nothing to say about the package", async () => {
   await start(process.execPath, [binary("publint"), "run", tarball, "--strict"], temporary);
 });
 
-test("attw finds every type where it is promised", async () => {
-  await start(process.execPath, [binary("@arethetypeswrong/cli", "attw"), tarball, "--profile", "esm-only"], temporary);
+test("everything that the package brings along supports the oldest Node", () => {
+  const oldest = readPacked().engines.node.replace(">=", "");
+  const others = brought.flatMap((name) => {
+    const { engines } = JSON.parse(readFileSync(join(folder, "node_modules", name, "package.json"), "utf8"));
+    const least = engines?.node === undefined ? "0" : /^>= ?([\d.]+)$/.exec(engines.node)?.[1];
+    const isSupported = least !== undefined && oldest.localeCompare(least, "en", { numeric: true }) >= 0;
+    return isSupported ? [] : [`${name}: ${engines.node}`];
+  });
+  assert.ok(brought.includes("yaml") && brought.includes("@standard-schema/spec"), "also what others bring along");
+  assert.deepEqual(others, []);
 });
 
 suite(`installed on ${name}, alone`, { concurrency: 2 }, () => {
   test(`import "sous" loads no other package and prints nothing`, async () => {
-    const { stdout, stderr } = await runFixture("loads");
+    const { stdout, stderr } = await runFixtures(folder, "loads.ts");
     assert.equal(withoutStrippingWarning(stderr), "");
     const loaded: string[] = JSON.parse(stdout);
     assert.ok(loaded.some((url) => url.endsWith("/node_modules/sous/dist/index.js")));
@@ -172,30 +190,23 @@ suite(`installed on ${name}, alone`, { concurrency: 2 }, () => {
     assert.ok(!loaded.includes("node:sqlite"));
   });
 
-  test("sous/postgres says what to install when pg is missing", async () => {
-    const { stdout } = await runFixture("postgres-missing");
+  test("require() gives the same as import, and the readme's lines run", async () => {
+    const { stdout } = await runFixtures(folder, "require.cjs", "readme.ts");
+    const [required, ...printed] = stdout.trim().split("\n");
+    assert.equal(required, "function function");
+    assert.notEqual(printed.join(""), "");
+  });
+
+  test("sous/postgres and sous/otel say which package is missing", async () => {
+    const { stdout } = await runFixtures(folder, "postgres-missing.ts", "otel-missing.ts");
+    const [postgres, otel = ""] = stdout.trim().split("\n");
     const sentence = "Runs are stored in Postgres with the package pg, which is not installed: npm install pg";
-    assert.equal(stdout.trim(), `UserError: ${sentence}`);
-  });
-
-  test("sous/otel names the package that is missing without OpenTelemetry", async () => {
-    const { stdout } = await runFixture("otel-missing");
-    assert.match(stdout, /Cannot find package '@opentelemetry\/api' imported from .*sous\/dist/);
-  });
-
-  test("require() gives the same as import", async () => {
-    const line = 'console.log(typeof require("sous").run, typeof require("sous/testing").scriptedModel)';
-    const { stdout } = await start(node, ["--input-type=commonjs", "-e", line], folder, { node });
-    assert.equal(stdout.trim(), "function function");
+    assert.equal(postgres, `UserError: ${sentence}`);
+    assert.match(otel, /Cannot find package '@opentelemetry\/api' imported from .*sous\/dist/);
   });
 
   test("it calls tools of an MCP server and an agent over ACP, and is both itself", async () => {
-    await speaksWithItself(join(folder, "node_modules/sous"), mkdtempSync(join(temporary, "home-")), { node });
-  });
-
-  test("the readme's lines run", async () => {
-    const { stdout } = await runFixture("readme");
-    assert.notEqual(stdout.trim(), "");
+    await speaksWithItself(packed, mkdtempSync(join(temporary, "home-")), { node });
   });
 
   test("the command tells its version", async () => {
@@ -205,58 +216,52 @@ suite(`installed on ${name}, alone`, { concurrency: 2 }, () => {
 });
 
 test("the readme's lines type-check with nothing else installed, and so does every declaration of the package", async () => {
-  await typeCheck({ types: [], lib: ["esnext", "dom"], skipLibCheck: false }, ["readme.ts"]);
+  const options = { types: [], lib: ["esnext", "dom"], skipLibCheck: false, preserveSymlinks: true };
+  await typeCheck(folder, options, ["readme.ts", "doors.ts"]);
 });
 
-// The suites run in the order of the file: those above have seen the folder without the others.
-suite("installed beside other packages", { concurrency: 2 }, () => {
-  before(() => install(others.map((name) => `${name}@${installedVersion(name)}`)));
-
+test(`beside other packages every variant works on ${name}`, async () => {
   const printed = {
-    replay: "replay: true true 1",
-    embed: "embed: Seen. subagent.spawn, look, subagent.error, subagent.complete, true model; run-end",
-    otel: "otel: chat model, invoke_agent lead, true",
-    zod: "zod: 5",
-    valibot: "valibot: 5",
-    "json-schema": 'json-schema: 2 + 3 is 5. [{"a":2,"b":3}]',
-    "ai-sdk-tool": "ai-sdk-tool: 2 + 3 is 5. [2,3]",
-    "ai-sdk-model": "ai-sdk-model: 2 + 3 is 5. completed",
+    replay: "true true 1",
+    embed: "Seen. subagent.spawn, look, subagent.error, subagent.complete, true model; run-end",
+    otel: "chat model, invoke_agent lead, true",
+    zod: "5",
+    valibot: "5",
+    "json-schema": '2 + 3 is 5. [{"a":2,"b":3}]',
+    "ai-sdk-tool": "2 + 3 is 5. [2,3]",
+    "ai-sdk-model": "2 + 3 is 5. completed",
   };
-  for (const [fixture, line] of Object.entries(printed)) {
-    test(`works with ${fixture} on ${name}`, async () => {
-      const { stdout } = await runFixture(fixture);
-      assert.equal(stdout.trim(), line);
-    });
-  }
-
-  test("every variant type-checks", async () => {
-    const files = readdirSync(fixtures).filter((file) => file.endsWith(".ts"));
-    // The declarations of the AI SDK name types of browsers and of packages that it does not bring along.
-    await typeCheck({ types: ["node"], lib: ["esnext"], skipLibCheck: true }, files);
-  });
+  const { stdout } = await runFixtures(beside, ...Object.keys(printed).map((fixture) => `${fixture}.ts`));
+  const expected = Object.entries(printed).map(([fixture, line]) => `${fixture}: ${line}`);
+  assert.deepEqual(stdout.trim().split("\n"), expected);
 });
+
+for (const resolution of ["nodenext", "bundler"]) {
+  test(`every variant type-checks with strict, and every subpath has its types, for the resolution ${resolution}`, async () => {
+    const files = readdirSync(beside).filter((file) => file.endsWith(".ts"));
+    const module = resolution === "bundler" ? "esnext" : resolution;
+    // The declarations of the AI SDK name types of browsers and of packages that it does not bring along.
+    const options = { types: ["node"], lib: ["esnext"], skipLibCheck: true, module, moduleResolution: resolution };
+    await typeCheck(beside, options, files);
+  });
+}
 
 /** An empty project with all fixtures. */
-function makeFolder(): void {
-  mkdirSync(folder);
-  writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, type: "module" }));
-  for (const file of readdirSync(fixtures)) copyFileSync(join(fixtures, file), join(folder, file));
-  writeFileSync(join(folder, "readme.ts"), readmeExample());
+function makeFolder(project: string): void {
+  mkdirSync(project);
+  writeFileSync(join(project, "package.json"), JSON.stringify({ private: true, type: "module" }));
+  for (const file of readdirSync(fixtures)) copyFileSync(join(fixtures, file), join(project, file));
+  writeFileSync(join(project, "readme.ts"), readmeExample());
 }
 
 function readPacked() {
   return JSON.parse(readFileSync(join(packed, "package.json"), "utf8"));
 }
 
-/** npm waits five minutes for an answer that does not come. */
-const PATIENCE = ["--fetch-timeout=15000", "--fetch-retries=3", "--fetch-retry-mintimeout=1000"];
-
-/** From npm's cache alone where that is enough. Else the registry is asked, which must answer in time. */
-async function install(packages: readonly string[], node = process.execPath): Promise<void> {
-  const flags = ["--engine-strict", "--no-audit", "--no-fund", "--loglevel=error", ...PATIENCE];
-  const from = (where: string): Promise<Output> =>
-    start("npm", ["install", where, ...flags, ...packages], folder, { node, timeout: INSTALL_MS });
-  await from("--offline").catch(() => from("--prefer-offline"));
+/** A line for every subpath. */
+function importsOfDoors(): string[] {
+  const doors = Object.entries(readPacked().exports).filter(([, conditions]) => typeof conditions === "object");
+  return doors.map(([door], index) => `export * as door${index} from "sous${door.slice(1)}";\n`);
 }
 
 function readmeExample(): string {
@@ -266,24 +271,36 @@ function readmeExample(): string {
   return example;
 }
 
-function installedVersion(name: string): string {
-  return JSON.parse(readFileSync(join(rootFolder, "node_modules", name, "package.json"), "utf8")).version;
-}
+type TypeOptions = { types: string[]; lib: string[]; skipLibCheck: boolean; [more: string]: unknown };
 
-type TypeOptions = { types: string[]; lib: string[]; skipLibCheck: boolean };
-
-async function typeCheck(options: TypeOptions, files: string[]): Promise<void> {
-  const compilerOptions = { strict: true, module: "nodenext", target: "esnext", noEmit: true, ...options };
-  const project = join(folder, "tsconfig.json");
-  writeFileSync(project, JSON.stringify({ compilerOptions, files }));
+async function typeCheck(project: string, options: TypeOptions, files: string[]): Promise<void> {
+  const compilerOptions = {
+    strict: true,
+    module: "nodenext",
+    moduleDetection: "force",
+    target: "esnext",
+    noEmit: true,
+  };
+  const config = join(mkdtempSync(join(project, "types-")), "tsconfig.json");
+  writeFileSync(
+    config,
+    JSON.stringify({
+      compilerOptions: { ...compilerOptions, ...options },
+      files: files.map((file) => join(project, file)),
+    }),
+  );
   // As the build does: so few files take less time so.
-  const flags = ["-p", project, "--singleThreaded"];
-  await start(process.execPath, [binary("typescript", "tsc"), ...flags], folder, { extra: { GOGC: "off" } });
+  const flags = ["-p", config, "--singleThreaded"];
+  await start(process.execPath, [binary("typescript", "tsc"), ...flags], project, { extra: { GOGC: "off" } });
 }
 
-function runFixture(fixture: string): Promise<Output> {
+/** One after the other in one process. */
+function runFixtures(project: string, ...files: string[]): Promise<Output> {
+  const lines = files.map((file) => `await import(${JSON.stringify(`./${file}`)});\n`);
+  const program = `${files.join("-and-")}.mjs`;
+  writeFileSync(join(project, program), lines.join(""));
   // What they load is the same, and is compiled once. Nobody will load it from this folder again.
-  return start(node, [`${fixture}.ts`], folder, { node, extra: { NODE_COMPILE_CACHE: join(temporary, "compiled") } });
+  return start(node, [program], project, { node, extra: { NODE_COMPILE_CACHE: join(temporary, "compiled") } });
 }
 
 function withoutStrippingWarning(stderr: string): string {
