@@ -4,7 +4,7 @@ import type { Socket } from "node:net";
 import { ignore } from "../../core/errors.ts";
 import type { TalkRequest } from "../../core/process.ts";
 import { textOf } from "./output.ts";
-import type { Outlet } from "./running-program.ts";
+import type { ProgramOutlet } from "./running-program.ts";
 
 type ReaderOptions = Pick<TalkRequest, "maxLineBytes" | "isQuiet" | "onLongLine">;
 
@@ -32,7 +32,7 @@ export class LineReader implements AsyncIterable<string> {
   }
 
   /** Holds the stream back until it is read. The one that opened it calls `add` with what comes. */
-  attach(stream: Socket): Outlet {
+  attach(stream: Socket): ProgramOutlet {
     this.#stream = stream;
     stream.pause();
     stream.on("error", () => {});

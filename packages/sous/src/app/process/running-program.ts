@@ -31,7 +31,7 @@ export type Launch = {
 export type ProgramKind = "awaited" | "background" | "talking";
 
 /** A stream of a program that is being read. */
-export type Outlet = {
+export type ProgramOutlet = {
   readonly stream: Socket;
   /** Bytes that came so far. */
   heard(): number;
@@ -55,7 +55,7 @@ type Started = {
   known: Disposable;
   output: HeadAndTail;
   errors: HeadAndTail | undefined;
-  outlets: readonly Outlet[];
+  outlets: readonly ProgramOutlet[];
 };
 
 type Limits = Pick<ProgramRequest, "signal" | "timeoutMs">;
@@ -128,7 +128,11 @@ export class RunningProgram implements BackgroundProgram {
     await this.stop("cancelled");
   }
 
-  async #live(outlets: readonly Outlet[], { signal, timeoutMs }: Limits, known: Disposable): Promise<ProgramResult> {
+  async #live(
+    outlets: readonly ProgramOutlet[],
+    { signal, timeoutMs }: Limits,
+    known: Disposable,
+  ): Promise<ProgramResult> {
     const atEnd = Promise.all(outlets.map(({ stream }) => new Promise((resolve) => stream.once("close", resolve))));
     const cancel = () => void this.stop("cancelled");
     signal?.addEventListener("abort", cancel, { once: true });
@@ -202,7 +206,7 @@ export class RunningProgram implements BackgroundProgram {
   }
 
   /** To the end of the output, or until nothing more comes from a process that holds the pipe open. */
-  async #drain(atEnd: Promise<unknown>, outlets: readonly Outlet[]): Promise<void> {
+  async #drain(atEnd: Promise<unknown>, outlets: readonly ProgramOutlet[]): Promise<void> {
     let isAtEnd = false;
     void atEnd.then(() => {
       isAtEnd = true;

@@ -7,7 +7,7 @@ import type { Readable } from "node:stream";
 import { messageOf, ToolFailure } from "../../core/errors.ts";
 import type { ProgramRequest } from "../../core/process.ts";
 import { HeadAndTail, type OutputPipe, openOutputPipe, WatchedOutput } from "./output.ts";
-import { type Launch, type Outlet, RunningProgram } from "./running-program.ts";
+import { type Launch, type ProgramOutlet, RunningProgram } from "./running-program.ts";
 
 export type StartRequest = Pick<ProgramRequest, "program" | "args" | "cwd">;
 
@@ -53,7 +53,7 @@ export async function spawnInto(
 }
 
 /** Adds everything that comes; nothing when there is no such stream. */
-export function collect(stream: Readable | null, kept: HeadAndTail): Outlet[] {
+export function collect(stream: Readable | null, kept: HeadAndTail): ProgramOutlet[] {
   if (stream === null) return [];
   stream.on("data", (chunk: Buffer) => kept.add(chunk));
   stream.on("error", () => {});

@@ -8,7 +8,7 @@ import { ToolFailure } from "../../core/errors.ts";
 import type { ProgramOutput, ProgramResult, TalkingProgram, TalkRequest } from "../../core/process.ts";
 import { LineReader } from "./line-reader.ts";
 import { HeadAndTail, openOutputPipe } from "./output.ts";
-import { type Launch, type Outlet, RunningProgram } from "./running-program.ts";
+import { type Launch, type ProgramOutlet, RunningProgram } from "./running-program.ts";
 import { collect, spawnInto } from "./start-program.ts";
 
 /** The time a program has to end by itself when its input is closed. */
@@ -29,7 +29,7 @@ export async function startTalk(request: TalkRequest, launch: Launch): Promise<O
 }
 
 /** Node's own pipe, where no other could be made. */
-function attachNodes({ stdout }: ChildProcess, lines: LineReader): Outlet {
+function attachNodes({ stdout }: ChildProcess, lines: LineReader): ProgramOutlet {
   const stream = present(stdout) as Socket;
   const outlet = lines.attach(stream);
   stream.on("data", (chunk) => lines.add(chunk));
