@@ -162,7 +162,7 @@ test("attw finds every type where it is promised", async () => {
 });
 
 suite(`installed on ${name}, alone`, { concurrency: 2 }, () => {
-  test(`import "sous" loads no other package and prints nothing`, async () => {
+  test(`import of "sous" loads no other package and prints nothing`, async () => {
     const { stdout, stderr } = await runFixture("loads");
     assert.equal(withoutStrippingWarning(stderr), "");
     const loaded: string[] = JSON.parse(stdout);
@@ -189,7 +189,7 @@ suite(`installed on ${name}, alone`, { concurrency: 2 }, () => {
     assert.equal(stdout.trim(), "function function");
   });
 
-  test("it calls tools of an MCP server and an agent over ACP, and is both itself", async () => {
+  test("an installed sous calls tools of an MCP server and an agent over ACP, and is both itself", async () => {
     await speaksWithItself(join(folder, "node_modules/sous"), mkdtempSync(join(temporary, "home-")), { node });
   });
 
@@ -223,7 +223,7 @@ suite("installed beside other packages", { concurrency: 2 }, () => {
     "ai-sdk-model": "ai-sdk-model: 2 + 3 is 5. completed",
   };
   for (const [fixture, line] of Object.entries(printed)) {
-    test(`works with ${fixture} on ${name}`, async () => {
+    test(`an installed sous works with ${fixture} on ${name}`, async () => {
       const { stdout } = await runFixture(fixture);
       assert.equal(stdout.trim(), line);
     });
