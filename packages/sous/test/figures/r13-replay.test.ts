@@ -10,8 +10,8 @@ import { agentsOf, recordTree, toolsOf } from "./r13-tree.ts";
 
 const SEED = 27;
 
-suite("R13: the figure finds", () => {
-  test("a recording in which one result is another", async () => {
+suite("R13: planted faults", () => {
+  test("R13: the figure finds a recording in which one result is another", async () => {
     const recorded = [...(await recordTree(SEED, 100))];
     const place = recorded.findIndex((event) => event.type === "message-end" && event.path !== "lead");
     const changed = recorded[place];
@@ -24,7 +24,7 @@ suite("R13: the figure finds", () => {
     assert.match(firstDifference?.sentence ?? "", /usage|tokens|costUsd/);
   });
 
-  test("a process that reaches for the network", async () => {
+  test("R13: the figure finds a process that reaches for the network", async () => {
     const { control } = await runReplays([{ seed: SEED, events: 100 }]);
     assert.deepEqual(control, ["fetch", "dns lookup", "net connect"]);
   });

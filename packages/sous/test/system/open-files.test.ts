@@ -94,9 +94,9 @@ const ACTIONS: Record<string, Action> = {
   },
 };
 
-suite("closes what it has opened:", () => {
+suite("open files", () => {
   for (const [what, act] of Object.entries(ACTIONS)) {
-    test(what, async () => {
+    test(`${what} leaves no file open`, async () => {
       await using tree = await temporaryTree(FILES);
       const cwd = await realpath(tree.path);
       await mkdir(join(cwd, "trust"), { mode: 0o700 });

@@ -205,7 +205,7 @@ suite(`installed on ${name}, alone`, { concurrency: 2 }, () => {
     assert.match(otel, /Cannot find package '@opentelemetry\/api' imported from .*sous\/dist/);
   });
 
-  test("it calls tools of an MCP server and an agent over ACP, and is both itself", async () => {
+  test("an installed sous calls tools of an MCP server and an agent over ACP, and is both itself", async () => {
     await speaksWithItself(packed, mkdtempSync(join(temporary, "home-")), { node });
   });
 

@@ -39,7 +39,7 @@ test("no files of the tree need each other, not even for a type", () => {
   assert.deepEqual(importCycles(ofTree, { types: true }), []);
 });
 
-suite("the picture refuses", () => {
+suite("what the picture refuses", () => {
   const planted: [rule: string, path: string, text: string, broken: string[]][] = [
     [
       "a folder that imports another folder",
@@ -185,10 +185,10 @@ suite("the picture refuses", () => {
     ],
   ];
   for (const [rule, path, text, broken] of planted) {
-    test(rule, () => assert.deepEqual(brokenRules({ path, text }), broken));
+    test(`the picture refuses ${rule}`, () => assert.deepEqual(brokenRules({ path, text }), broken));
   }
 
-  test("files that need each other to load; types count when they are asked for, lazy imports never", () => {
+  test("the picture refuses files that need each other to load; types count when they are asked for, lazy imports never", () => {
     const files = [
       { path: "runtime/loop/a.ts", text: 'import { b } from "./b.ts"; import type { C } from "./c.ts";' },
       { path: "runtime/loop/b.ts", text: 'export { a } from "./a.ts"; export const c = () => import("./c.ts");' },

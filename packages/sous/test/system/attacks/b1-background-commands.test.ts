@@ -354,7 +354,7 @@ suite("B1.4: the root's commands belong to its conversation", () => {
   }
 
   for (const line of ["/new", "/resume last"]) {
-    test(`B1.4: they live over the messages of a chat and end with ${line}`, async () => {
+    test(`B1.4: the root's commands live over the messages of a chat and end with ${line}`, async () => {
       await using chat = await openChat({ sous: [start, DONE, read, DONE] });
       const { conversation } = chat;
       await conversation.say("Serve.");
@@ -367,7 +367,7 @@ suite("B1.4: the root's commands belong to its conversation", () => {
     });
   }
 
-  test("B1.4: a copy of the conversation keeps them", async () => {
+  test("B1.4: a copy of the conversation keeps the root's commands", async () => {
     // The script of a copy begins again, so the same answer looks first and starts then.
     await using chat = await openChat({
       sous: [calling(["terminal", { output_of: "bg1" }], ["terminal", staying("sous.pid")]), DONE],
@@ -380,7 +380,7 @@ suite("B1.4: the root's commands belong to its conversation", () => {
     assert.match(chat.heard[0] ?? "", /^\[bg1 is still running\.\]/);
   });
 
-  test("B1.1: an agent that is called as @helper does not reach them, and its own end with its answer", async () => {
+  test("B1.1: an agent that is called as @helper does not reach the root's commands, and its own end with its answer", async () => {
     const helper = "---\nname: helper\ndescription: Helps.\n---\nHelp.\n";
     const own = calling(["terminal", staying("helper.pid")]);
     const script = {

@@ -62,7 +62,7 @@ async function decide(schema: object, answer: string): Promise<Parsed> {
   return parseOutput(run as unknown as Run);
 }
 
-suite("B2.1: the command with schemas that children cannot answer in time", { concurrency: true }, () => {
+suite("B2.1: the end of a command with slow schemas", { concurrency: true }, () => {
   const tasks = HOSTILE_SCHEMAS.slice(0, 8).map(({ schema }, index) => ({
     label: `child${index}`,
     task_prompt: "Answer.",
@@ -77,14 +77,14 @@ suite("B2.1: the command with schemas that children cannot answer in time", { co
   });
   after(async () => (await scripts)[Symbol.asyncDispose]());
 
-  test("B2.1: --timeout ends it", async () => {
+  test("B2.1: --timeout ends a command with schemas that children cannot answer in time", async () => {
     const { path: cwd } = await scripts;
     const flags = ["--model", "script/answers.json", "--ephemeral", "--timeout", "1s"];
     const ended = await runProcess({ cwd, parameters: ["run", "Go.", ...flags] });
     assert.deepEqual([ended.code, ended.signal], [6, null], ended.stderr);
   });
 
-  test("B2.1: SIGTERM ends it", async () => {
+  test("B2.1: SIGTERM ends a command with schemas that children cannot answer in time", async () => {
     const { path: cwd } = await scripts;
     const flags = ["--model", "script/answers.json", "--ephemeral", "--log-level", "info"];
     const acts = [{ at: /subagent\.spawn/, act: "SIGTERM" }] as const;

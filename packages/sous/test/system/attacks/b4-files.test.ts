@@ -48,7 +48,7 @@ suite("B4.5: what a run was started with is not written", () => {
     ["a script that gives the key", "ci/sous.yaml", { config: "../home/key.yaml" }],
   ];
   for (const [what, path, flags, env = {}] of rows) {
-    test(`B4.5: ${what}`, async () => {
+    test(`B4.5: a run does not write ${what}`, async () => {
       await using command = await openCommand({
         "repository/ci/sous.yaml": "",
         "repository/two.yaml": "",
@@ -64,7 +64,7 @@ suite("B4.5: what a run was started with is not written", () => {
     });
   }
 
-  test("B4.5: the log and the schema of sous run, by their options", async () => {
+  test("B4.5: a run does not write the log and the schema of its own options", async () => {
     await using tree = await temporaryTree({ "schema.json": "{}", "notes.txt": BEFORE });
     const paths = ["schema.json", "log.jsonl", "notes.txt"];
     writeFileSync(join(tree.path, "answers.json"), JSON.stringify(writing(...paths, "answers.json")));
@@ -77,7 +77,7 @@ suite("B4.5: what a run was started with is not written", () => {
     assert.deepEqual(written, ["notes.txt"]);
   });
 
-  test("B4.5: the settings of sous, when the workspace is the folder that holds them", async () => {
+  test("B4.5: the settings of sous are not written when the workspace is the folder that holds them", async () => {
     await using command = await openCommand({
       "repository/.sous/config.yaml": BEFORE,
       "repository/.git/config": BEFORE,
@@ -186,9 +186,9 @@ const OBEYED = [
   ],
 ];
 
-suite("B4.5: what is obeyed without being called is refused when no person can be asked, whatever is allowed", () => {
+suite("B4.5: files that are obeyed without being called", () => {
   for (const path of OBEYED) {
-    test(`B4.5: ${JSON.stringify(path)} with --yes`, async () => {
+    test(`B4.5: ${JSON.stringify(path)} is not written with --yes when no person can be asked`, async () => {
       await using command = await openCommand();
       const { result } = await command.run(writing(path), { yes: true });
       assert.equal(existsSync(join(command.root, path)), false);
@@ -196,7 +196,7 @@ suite("B4.5: what is obeyed without being called is refused when no person can b
     });
   }
 
-  test("B4.5: all of them with rules that allow", async () => {
+  test("B4.5: no guarded file is written by rules that allow all of them when no person can be asked", async () => {
     await using command = await openCommand();
     await command.run(writing(...OBEYED), { allow: ["write_file", "write_file(**)", "write_file(.*)", "*"] });
     assert.deepEqual(
@@ -205,7 +205,7 @@ suite("B4.5: what is obeyed without being called is refused when no person can b
     );
   });
 
-  test("B4.5: edit_file, by the name itself and by a rule for exactly this file", async () => {
+  test("B4.5: edit_file does not write a guarded file, by the name itself and by a rule for exactly this file", async () => {
     await using command = await openCommand({ "repository/AGENTS.md": BEFORE, "repository/.npmrc": BEFORE });
     const change = { old: "as it", new: EVIL };
     const script = {
@@ -221,7 +221,7 @@ suite("B4.5: what is obeyed without being called is refused when no person can b
     );
   });
 
-  test("B4.5: a guarded folder by the name of a link, and a link that is swapped after the rules were asked", async () => {
+  test("B4.5: a guarded folder is not written by the name of a link, nor by a link that is swapped after the rules were asked", async () => {
     await using command = await openCommand({ "repository/.husky/": "", "repository/src/": "" });
     symlinkSync(".husky", join(command.root, "plain"));
     const answered = await command.run(writing("plain/post-merge-x"), { yes: true }, { ask: () => ({ allow: true }) });
@@ -234,7 +234,7 @@ suite("B4.5: what is obeyed without being called is refused when no person can b
     );
   });
 
-  test("B4.5: a child and an agent of a file, too", async () => {
+  test("B4.5: a child and an agent of a file do not write a guarded file either", async () => {
     const agent = "---\nname: helper\ndescription: x\ntools: [write_file]\n---\nHelp.\n";
     await using command = await openCommand({ "home/.config/sous/agents/helper.md": agent });
     const script = {
@@ -245,7 +245,7 @@ suite("B4.5: what is obeyed without being called is refused when no person can b
     assert.equal(existsSync(join(command.root, "CLAUDE.md")), false);
   });
 
-  test("B4.5: the person is told why, and on a yes it is written", async () => {
+  test("B4.5: a person is told why a guarded file is asked about, and on a yes it is written", async () => {
     await using command = await openCommand();
     const reasons: (string | undefined)[] = [];
     const ask = ({ reason }: { reason?: string | undefined }) => {
@@ -317,7 +317,7 @@ suite("B4.5: the home folder as the workspace", () => {
     ],
   ];
   for (const path of IN_HOME) {
-    test(`B4.5: ${path} in the home folder`, async () => {
+    test(`B4.5: ${path} in the home folder is not written`, async () => {
       await using command = await openCommand();
       const cwd = join(command.path, "home");
       const env = { PATH: `${join(cwd, "bin")}:/usr/bin:/bin`, GIT_CONFIG_GLOBAL: join(cwd, "settings/git/config") };
@@ -326,7 +326,7 @@ suite("B4.5: the home folder as the workspace", () => {
     });
   }
 
-  test("B4.5: files of a project that settings in the home folder are links to", async () => {
+  test("B4.5: files of a project that settings in the home folder are links to are not written", async () => {
     await using command = await openCommand({
       "home/dotfiles/zshrc": BEFORE,
       "home/dotfiles/nvim/": "",
@@ -342,7 +342,7 @@ suite("B4.5: the home folder as the workspace", () => {
     );
   });
 
-  test("B4.5: .config/nvim as the workspace, with a repository of its own", async () => {
+  test("B4.5: a workspace of .config/nvim is not written, although it has a repository of its own", async () => {
     await using command = await openCommand({ "home/.config/nvim/.git/HEAD": "" });
     const cwd = join(command.path, "home/.config/nvim");
     await command.run(writing("init.lua"), { yes: true }, { cwd });

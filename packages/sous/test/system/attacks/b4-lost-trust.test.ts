@@ -206,7 +206,7 @@ suite("B4.2: a write that the person allowed keeps the trust of the project, and
     sous: [calling(["edit_file", { path: "AGENTS.md", old: "brief", new: "exact" }]), saying("Done.")],
   };
 
-  test("B4.2: write_file and edit_file of the notes, one after the other", async () => {
+  test("B4.2: write_file and edit_file of the notes keep the trust, one after the other", async () => {
     await using command = await trusted();
     for (const script of [notes("Be brief, please.\n"), changing]) {
       await command.run(script, { yes: true }, { ask: () => YES });
@@ -219,7 +219,7 @@ suite("B4.2: a write that the person allowed keeps the trust of the project, and
     assert.equal(existsSync(join(command.root, "marker")), false);
   });
 
-  test("B4.2: notes that were not there, and notes that are a link to another file of the project", async () => {
+  test("B4.2: a write keeps the trust when the notes were not there, or are a link to another file of the project", async () => {
     await using command = await openCommand({ "repository/.sous/config.yaml": "", "repository/CLAUDE.md": "x\n" });
     await command.trust();
     await command.run(notes("New.\n"), {}, { ask: () => YES });
@@ -249,7 +249,7 @@ suite("B4.2: a write that the person allowed keeps the trust of the project, and
   ];
   for (const [what, act] of others) {
     for (const [tool, script] of Object.entries({ write_file: notes("Mine.\n"), edit_file: changing })) {
-      test(`B4.2: ${what}, by ${tool}`, async () => {
+      test(`B4.2: the trust does not survive ${what}, by ${tool}`, async () => {
         await using command = await trusted();
         const ask = () => {
           act(command);
@@ -298,7 +298,7 @@ suite("B1.7: rules of a project about paths begin at its top, wherever in it we 
     ["locked/x", "a"],
   ];
   for (const [cwd, path] of rows) {
-    test(`B1.7: ${path} in ${cwd}`, async () => {
+    test(`B1.7: a rule of the project denies ${path} in ${cwd}`, async () => {
       await using command = await openCommand(files);
       await command.trust();
       const script = { sous: [calling(["write_file", { path, content: "x" }]), saying("Done.")] };

@@ -51,14 +51,14 @@ const ALLOWED = ["--allow", "mcp__probe__*"];
 
 suite("B4.4: a server of a project that is not trusted", () => {
   for (const command of [["mcp", "list"], ["mcp", "check", "probe"], ["doctor"], ["agents", "list"]]) {
-    test(`B4.4: is not started by sous ${command.join(" ")}`, async () => {
+    test(`B4.4: a server of a project that is not trusted is not started by sous ${command.join(" ")}`, async () => {
       await using here = await stage();
       await here.command(...command);
       assert.equal(await seenBy(here), undefined);
     });
   }
 
-  test("B4.4: is not started by a run, and one line says why", async () => {
+  test("B4.4: a server of a project that is not trusted is not started by a run, and one line says why", async () => {
     await using here = await stage();
     const { warnings } = await here.run(ASKED, ...ALLOWED);
     assert.equal(await seenBy(here), undefined);
@@ -66,7 +66,7 @@ suite("B4.4: a server of a project that is not trusted", () => {
     assert.match(warnings.join(), /\.mcp\.json.* not trusted/);
   });
 
-  test("B4.2: is not started after one byte of .mcp.json has changed: a run ends with a sentence", async () => {
+  test("B4.2: a server of a project is not started after one byte of .mcp.json has changed: a run ends with a sentence", async () => {
     await using here = await stage();
     await here.trust();
     await appendFile(join(here.root, ".mcp.json"), " ");
@@ -81,7 +81,7 @@ suite("B4.4: a server of a project that is not trusted", () => {
 });
 
 suite("B4.3: a server of a trusted project", () => {
-  test("B4.3: has its own variables, a few harmless ones, and none of the user's", async () => {
+  test("B4.3: a server of a trusted project has its own variables, a few harmless ones, and none of the user's", async () => {
     await using here = await stage({ env: { OWN: "mine", PORT: 3000 } });
     await here.trust();
     const { results } = await here.run(ASKED, ...ALLOWED);
@@ -93,14 +93,14 @@ suite("B4.3: a server of a trusted project", () => {
     assert.doesNotMatch(JSON.stringify(env), /canary/);
   });
 
-  test("B4.3: works in the project", async () => {
+  test("B4.3: a server of a trusted project works in the project", async () => {
     await using here = await stage();
     await here.trust();
     await here.run(ASKED, ...ALLOWED);
     assert.equal((await seenBy(here))?.cwd, realpathSync(here.root));
   });
 
-  test("B4.3: sets neither where programs are found nor what they load", async () => {
+  test("B4.3: a server of a trusted project sets neither where programs are found nor what they load", async () => {
     const env = { PATH: "bin", HOME: "/", NODE_OPTIONS: "--no-warnings", LD_LIBRARY_PATH: "bin", BASH_ENV: "bin/x" };
     await using here = await stage({ env }, { "project/bin/node": '#!/bin/sh\ntouch "$0.ran"\n' });
     await chmod(join(here.root, "bin/node"), 0o755);
@@ -121,7 +121,7 @@ suite("B4.3: a server of a trusted project", () => {
     // biome-ignore lint/suspicious/noTemplateCurlyInString: files of servers have them.
     "a variable of the user": { env: { KEY: "${OPENAI_API_KEY}" } },
   })) {
-    test(`B4.3: with ${what} is started neither by a run nor by a check`, async () => {
+    test(`B4.3: a server of a trusted project with ${what} is started neither by a run nor by a check`, async () => {
       await using here = await stage(fields);
       await symlink("/", join(here.root, "out"));
       await here.trust();
@@ -134,7 +134,7 @@ suite("B4.3: a server of a trusted project", () => {
     });
   }
 
-  test("B4.3: is started only for a run that may use its tools", async () => {
+  test("B4.3: a server of a trusted project is started only for a run that may use its tools", async () => {
     await using here = await stage({}, { "config/sous/agents/plain.md": agentFile("plain") });
     await here.trust();
     await here.run({ "**": DONE }, "--tools", "read_file");
@@ -146,14 +146,14 @@ suite("B4.3: a server of a trusted project", () => {
     assert.notEqual(await seenBy(here), undefined);
   });
 
-  test("B4.3: allows no call of its own tools", async () => {
+  test("B4.3: a server of a trusted project allows no call of its own tools", async () => {
     await using here = await stage({ autoApprove: ["*"], alwaysAllow: ["echo"], trust: true });
     await here.trust();
     const { result } = await here.run(ASKED);
     assert.equal(result.stopReason, "consent");
   });
 
-  test("B4.3: does not pass for a server of the user by the look of its name", async () => {
+  test("B4.3: a server of a trusted project does not pass for a server of the user by the look of its name", async () => {
     const mcpServers = Object.fromEntries(
       ["Git-Hub", "GIT_HUB", "git hub", "git_hub ", "(git-hub)"].map((name) => [name, { command: "node" }]),
     );
@@ -175,7 +175,7 @@ suite("B4.3: a server of a trusted project", () => {
 });
 
 suite("B4.2: the review before trust", () => {
-  test("B4.2: shows what follows a thousand blanks, the folder, and what is set", async () => {
+  test("B4.2: the review before trust shows what follows a thousand blanks, the folder, and what is set", async () => {
     const args = ["-y", " ".repeat(5000), "evil-package"];
     await using here = await stage({ command: "npx", args, cwd: "sub", env: { npm_config_registry: "http://x" } });
     const { stdout } = await here.command("trust", "--yes");
@@ -185,7 +185,7 @@ suite("B4.2: the review before trust", () => {
     );
   });
 
-  test("B4.2: marks a command that is too long to be shown, and leaves out no server", async () => {
+  test("B4.2: the review before trust marks a command that is too long to be shown, and leaves out no server", async () => {
     const mcpServers = Object.fromEntries(
       Array.from({ length: 150 }, (_, index) => [`s${index}`, { command: `c${index}` }]),
     );
@@ -201,7 +201,7 @@ suite("B4.1: a server of the user in a repository that is not trusted", () => {
   const server = (more: string) =>
     `mcp_servers: { mine: { command: node, args: [probe.mjs], env: { KEY: canary-five-1234 }${more} } }\n`;
 
-  test("B4.1: is not looked for in the repository: it starts at home", async () => {
+  test("B4.1: a server of the user is not looked for in the repository: it starts at home", async () => {
     await using here = await stage({}, { "project/probe.mjs": PROBE, "config/sous/config.yaml": server("") });
     await here.run({ "**": DONE });
     await here.command("mcp", "check", "mine");
@@ -211,7 +211,7 @@ suite("B4.1: a server of the user in a repository that is not trusted", () => {
     assert.equal((await seenBy(here, "."))?.cwd, realpathSync(here.path));
   });
 
-  test("B4.1: starts there when the user says so", async () => {
+  test("B4.1: a server of the user starts in the repository when the user says so", async () => {
     // biome-ignore lint/suspicious/noTemplateCurlyInString: the setting has it.
     const files = { "project/probe.mjs": PROBE, "config/sous/config.yaml": server(', cwd: "${workspaceFolder}"') };
     await using here = await stage({}, files);

@@ -89,7 +89,7 @@ const ROWS: readonly Row[] = [
 
 suite("R14: B4.1: with a hostile PATH no program of an untrusted project is started", () => {
   for (const [what, folders, more = () => ({})] of ROWS) {
-    test(`R14: B4.1: ${what}`, async () => {
+    test(`R14: B4.1: no program of an untrusted project is started with ${what}`, async () => {
       await using command = await openMonorepo(folders);
       const PATH = [...folders.map((folder) => join(command.path, folder)), "/usr/bin", "/bin"].join(":");
       const { result, warnings } = await command.run(SCRIPT, ALLOWED, {
@@ -262,7 +262,7 @@ suite("B4.1: the command that gives the key", () => {
     });
   }
 
-  test("B4.1: it is not started in the project, whose files it might obey", async () => {
+  test("B4.1: the command that gives the key is not started in the project, whose files it might obey", async () => {
     await using command = await openCommand({ "home/key": "#!/bin/sh\npwd > $0.folder\necho key\n" });
     const key = join(command.path, "home/key");
     await chmod(key, 0o755);

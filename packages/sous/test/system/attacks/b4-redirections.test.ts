@@ -26,7 +26,7 @@ suite("B4.5: a redirection does not write what file tools do not write, whatever
     ["in the home folder by its variable", "echo x > $HOME/.profile", "../home/.profile"],
   ];
   for (const [how, command, file] of refused) {
-    test(`${how}: ${JSON.stringify(command)}`, async () => {
+    test(`a redirection does not write a guarded file ${how}: ${JSON.stringify(command)}`, async () => {
       await using tree = await openCommand();
       const before = existsSync(join(tree.root, file)) ? readFileSync(join(tree.root, file), "utf8") : undefined;
       await tree.run({ sous: [calling(["terminal", { command }]), saying("Done.")] }, { yes: true });
@@ -55,7 +55,7 @@ suite("B4.5: a redirection does not write what file tools do not write, whatever
     });
   }
 
-  test("what is as any file is written, so the rows above can fail", async () => {
+  test("a redirection writes what is as any file, so the rows above can fail", async () => {
     await using tree = await openCommand();
     const command = "cd . && echo x > notes.txt";
     await tree.run({ sous: [calling(["terminal", { command }]), saying("Done.")] }, { yes: true });

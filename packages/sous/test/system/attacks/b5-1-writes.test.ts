@@ -78,7 +78,7 @@ suite("B5.1: nothing outside the workspace is written", () => {
   });
   after(() => place[Symbol.asyncDispose]());
   for (const way of Object.keys(ways(""))) {
-    test(`B5.1: ${way}`, async () => {
+    test(`B5.1: nothing outside the workspace is written by ${way}`, async () => {
       const path = ways(place.tree)[way] ?? "";
       const whole = await contentsOf(place.tree);
       assert.match(await write({ path, content: "taken" }, place.work), /^failed: /);
@@ -97,7 +97,7 @@ suite("B5.1: nothing outside the workspace is written", () => {
     assert.equal(await readFile(join(place.work, "canary.txt"), "utf8"), "mine");
   });
 
-  test("B5.1: a socket", async () => {
+  test("B5.1: a socket is not written", async () => {
     await using place = await besideCanaries();
     const server = createServer().listen(join(place.work, "socket"));
     await new Promise((resolve) => server.once("listening", resolve));
@@ -115,7 +115,7 @@ suite("B5.1: nothing outside the workspace is written", () => {
     assert.deepEqual(await contentsOf(place.tree), whole);
   });
 
-  test("B5.1: 200 races between a write and a folder that becomes a link to the outside", async () => {
+  test("B5.1: no write reaches the outside in 200 races with a folder that becomes a link to the outside", async () => {
     await using place = await besideCanaries();
     const at = (name: string): string => join(place.work, name);
     await mkdir(at("real"));
@@ -204,7 +204,7 @@ suite("B4.5: what other programs obey is not written, there or not", () => {
   });
   after(() => place[Symbol.asyncDispose]());
   for (const path of protectedNames) {
-    test(`B4.5: ${JSON.stringify(path)}`, async () => {
+    test(`B4.5: ${JSON.stringify(path)} is not written`, async () => {
       const whole = await contentsOf(place.tree);
       assert.match(await write({ path, content: "obey" }, place.work), /^failed: .* is not written: /);
       assert.match(await edit({ path, old: "canary", new: "obey" }, place.work), /^failed: .* is not written: /);
@@ -212,7 +212,7 @@ suite("B4.5: what other programs obey is not written, there or not", () => {
     });
   }
 
-  test("B4.5: the files of sous in the workspace, by any name", async () => {
+  test("B4.5: the files of sous in the workspace are not written, by any name", async () => {
     await using place = await besideCanaries();
     await mkdir(join(place.work, "state/trust"), { recursive: true });
     await writeFile(join(place.work, "state/sous.db"), CANARY);

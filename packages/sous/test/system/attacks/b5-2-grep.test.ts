@@ -62,7 +62,7 @@ suite("B5.2: nothing that is looked for becomes an option", () => {
     "-f/etc/passwd",
   ];
   for (const value of values) {
-    test(`B5.2: ${value}`, async () => {
+    test(`B5.2: ${value} does not become an option`, async () => {
       const work = join(tree.path, "work");
       const tool = grepTool(work, programs);
       const before = asked;

@@ -47,7 +47,7 @@ suite("B5.3: no form of a denied command makes its marker, also with --yes", () 
   const deny = 'permissions:\n  - deny: "terminal(touch*)"\n';
   judge([...evasions], (attempts) => markersOf(attempts, { yes: true }, deny));
 
-  test("without the rule they make it, so the rows above can fail", async () => {
+  test("every form makes the marker without the rule, so the rows above can fail", async () => {
     const tried = some(LISTED_EVASIONS.slice(0, 100), 8);
     const made = await markersOf(tried, { yes: true }, "");
     assert.ok(made.size >= tried.length * 0.7, `${made.size} of ${tried.length}`);
@@ -59,7 +59,7 @@ suite("B5.3: no form makes a rule that allows one command allow another", () => 
   const allow = ALLOWED_RULES.map((pattern) => `terminal(${pattern})`);
   judge([...widenings], (attempts) => markersOf(attempts, { allow }, ""));
 
-  test("with a rule for every command they make it, so the rows above can fail", async () => {
+  test("every form makes the marker with a rule for every command, so the rows above can fail", async () => {
     const tried = some(LISTED_WIDENINGS, 8);
     const made = await markersOf(tried, { allow: ["terminal"] }, "");
     assert.ok(made.size >= tried.length * 0.6, `${made.size} of ${tried.length}`);

@@ -179,7 +179,7 @@ suite("B6.4: files that an agent asks us to write, while the person says yes", (
     test(`B6.4: ${name} is not written`, () => assert.ok(attacked.answers[name]?.error !== undefined));
   }
 
-  test("B6.4: nothing of it is on disk, and what a rule allows is", () => {
+  test("B6.4: no refused file of the agent is on disk, and what a rule allows is", () => {
     const kept = ["outside/canary.txt", "work/.env", "work/.sous/config.yaml"].map((file) =>
       readFileSync(join(tree, file), "utf8"),
     );
@@ -247,7 +247,7 @@ suite("B6.4, B6.5: commands that an agent asks us to run", () => {
     assert.ok(!asked.includes('{"command":"ls","background":true}'), asked.join());
   });
 
-  test("B6.5: arguments stay words, whatever they hold", () => {
+  test("B6.5: the arguments of a command stay words, whatever they hold", () => {
     assert.equal(words.answers.output?.output, "a; touch pwned-8 $(touch pwned-9) `touch pwned-10` it's \n --");
     assert.ok(words.answers.released?.error !== undefined);
   });
@@ -336,7 +336,7 @@ suite("B6.4: questions that say less or other than what they are for, while the 
       assert.deepEqual(attacked.answers[name]?.outcome, { outcome: "selected", optionId: "no" }));
   }
 
-  test("B6.4: what says exactly what it does follows the rules, and no question was put for it", () => {
+  test("B6.4: a question that says exactly what it does follows the rules and is not put to the person", () => {
     const answers = Object.keys(allowed).map((name) => attacked.answers[name]?.outcome?.optionId);
     assert.deepEqual(answers, ["yes", "yes", "yes", "yes"]);
     assert.ok(attacked.asked.every(({ input }) => !JSON.stringify(input).includes('inside.txt"}')));
@@ -476,7 +476,7 @@ suite("B6.5: what an agent says about itself", () => {
     assert.equal(attacked.result.status, "completed");
   });
 
-  test("B6.6: what it says for another session is not recorded", () => {
+  test("B6.6: the words of an agent for another session are not recorded", () => {
     assert.ok(!recorded.some(({ title }) => title === "of another session"));
   });
 
@@ -486,7 +486,7 @@ suite("B6.5: what an agent says about itself", () => {
 });
 
 suite("B6.4: an agent that changes the rules of the game", () => {
-  test("B6.4: one that switches to a mode without questions is stopped", async () => {
+  test("B6.4: an agent that switches to a mode without questions is stopped", async () => {
     const steps = script(
       { update: { sessionUpdate: "current_mode_update", currentModeId: "bypassPermissions" } },
       { until: "cancel" },

@@ -83,7 +83,7 @@ const NOT_PRIVATE = /-(wal|shm|journal)$|cassette|draft/;
 
 suite("B8.1: a link in the place of a file", () => {
   for (const { what, file, write } of WRITERS) {
-    test(`B8.1: ${what}`, async () => {
+    test(`B8.1: a link in the place of ${what} is not followed`, async () => {
       await using command = await openCommand({ victim: VICTIM, "repository/AGENTS.md": "x" });
       const place = join(command.path, file);
       mkdirSync(dirname(place), { recursive: true, mode: 0o700 });
@@ -93,7 +93,7 @@ suite("B8.1: a link in the place of a file", () => {
       assert.equal(readFileSync(join(command.path, "victim"), "utf8"), VICTIM);
     });
 
-    test(`B8.1: ${what}, and the link leads to where nothing is`, async () => {
+    test(`B8.1: a link to nothing in the place of ${what} is not followed`, async () => {
       await using command = await openCommand({ "repository/AGENTS.md": "x" });
       const place = join(command.path, file);
       mkdirSync(dirname(place), { recursive: true, mode: 0o700 });

@@ -22,7 +22,7 @@ const ANSWER = { sous: [{ ...USED, text: "Done." }] };
 const MAX_MS = 120_000;
 
 suite("F2: a model", () => {
-  test("F2: that calls a tool with a name and an id of a megabyte makes no span of that size", async () => {
+  test("F2: a model that calls a tool with a name and an id of a megabyte makes no span of that size", async () => {
     const { onEvent, spans } = tracedProcess();
     const text = "\u001b[31mname\n".repeat(100_000);
     const model = scriptedModel({ lead: [[calls(text, {}, `id ${text}`)], [says("Done.")]] });
@@ -34,7 +34,7 @@ suite("F2: a model", () => {
     assert.ok(spans.some(({ name }) => name.startsWith("execute_tool ")) && longest < 1000, String(longest));
   });
 
-  test("F3: that invents names of tools, children and models makes no further series", async () => {
+  test("F3: a model that invents names of tools, children and models makes no further series", async () => {
     const registry = createRegistry();
     const invented = Array.from({ length: 50 }, (_, index) => [
       calls(`tool_${index}`, {}),
@@ -50,7 +50,7 @@ suite("F2: a model", () => {
 });
 
 suite("F4: a program on this machine", { concurrency: true }, () => {
-  test("F4: that opens 300 connections and says nothing does not keep others from the endpoint once they are gone", async () => {
+  test("F4: a program that opens 300 connections and says nothing keeps no one from the endpoint once it is gone", async () => {
     const endpoint = await serveMetrics({ port: 0, render: () => "ok\n" });
     const sockets = await Promise.all(Array.from({ length: 300 }, () => openSocket(endpoint.port)));
     for (const socket of sockets) socket.destroy();
@@ -62,7 +62,7 @@ suite("F4: a program on this machine", { concurrency: true }, () => {
     await closed;
   });
 
-  test("F4: that sends damaged, endless or smuggled requests gets no metrics, and the next reader does", async () => {
+  test("F4: a program that sends damaged, endless or smuggled requests gets no metrics, and the next reader does", async () => {
     await using endpoint = await serveMetrics({ port: 0, render: () => "secret 1\n" });
     const requests = [
       "GET /metrics HTTP/1.1\r\nHost: evil.test\r\n\r\n",
@@ -86,7 +86,7 @@ suite("F4: a program on this machine", { concurrency: true }, () => {
 });
 
 suite("F2: a collector", { concurrency: true }, () => {
-  test("F2: that sends its client elsewhere learns nothing for the other host", async () => {
+  test("F2: a collector that sends its client elsewhere learns nothing for the other host", async () => {
     const heard: string[] = [];
     await using other = await collector((request, response) => {
       heard.push(`${request.method} ${request.url} ${request.headers["x-key"]}`);
@@ -100,7 +100,7 @@ suite("F2: a collector", { concurrency: true }, () => {
     assert.ok(first.requests() > 0);
   });
 
-  test("F2: that never stops answering costs one warning, and holds no run", async () => {
+  test("F2: a collector that never stops answering costs one warning, and holds no run", async () => {
     const piece = Buffer.alloc(65_536, "x");
     await using endless = await collector((_, response) => {
       const more = (): void => void (response.destroyed || response.write(piece, more));

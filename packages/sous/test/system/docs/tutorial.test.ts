@@ -29,12 +29,12 @@ suite("K1: the first tutorial works on the first try, from the packed tarball", 
     // The third step keeps the imports and the tool of the second.
     ["a child", [tool, ...rest.slice(2)].join("\n")],
   ];
-  test("with three programs and what each of them prints", () => {
+  test("the tutorial has three programs and what each of them prints", () => {
     assert.equal(code.length, 7);
     assert.equal(printed.length, 3);
   });
   for (const [index, [step, program]] of programs.entries()) {
-    test(`step ${index + 1}: ${step}`, async () => {
+    test(`step ${index + 1} of the tutorial works: ${step}`, async () => {
       const file = join(folder, `step-${index + 1}.ts`);
       writeFileSync(file, program);
       const { PATH = "", NODE_COMPILE_CACHE } = process.env;

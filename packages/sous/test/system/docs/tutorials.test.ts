@@ -30,10 +30,10 @@ chmodSync(join(bin, "sous"), 0o755);
 symlinkSync(process.execPath, join(bin, "node"));
 
 suite("K1: a tutorial of the command line shows what happens", { concurrency: true }, () => {
-  test("fan-out", () => follow(FAN_OUT, ["folder", "run", "tree"]));
+  test("a tutorial shows a fan-out", () => follow(FAN_OUT, ["folder", "run", "tree"]));
   // It begins where the other one has begun.
-  test("limits", () => follow(LIMITS, ["agents", "turns", "tokens"], FAN_OUT));
-  test("three agents", () => follow(THREE_AGENTS, ["servers", "refused", "allowed", "money"]));
+  test("a tutorial shows limits", () => follow(LIMITS, ["agents", "turns", "tokens"], FAN_OUT));
+  test("a tutorial shows three agents", () => follow(THREE_AGENTS, ["servers", "refused", "allowed", "money"]));
 });
 
 /** `start` is the page whose files and folder this one begins with; its own when unset. */

@@ -14,7 +14,7 @@ import { calls, says } from "../../../src/testing/steps.ts";
 import type { MadeIds } from "./make-ids.ts";
 
 suite("D6: ids", () => {
-  test("D6: are ULIDs, monotonic within a millisecond and when the clock steps back", () => {
+  test("D6: ids are ULIDs, monotonic within a millisecond and when the clock steps back", () => {
     let time = 1_700_000_000_000;
     let drawn = 0;
     const nextId = ulidSource(
@@ -31,13 +31,13 @@ suite("D6: ids", () => {
     for (const id of ids) assert.match(id, /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/);
   });
 
-  test("D6: are unique across processes and restarts: two sources in the same millisecond share nothing", () => {
+  test("D6: ids are unique across processes and restarts: two sources in the same millisecond share nothing", () => {
     const sources = Array.from({ length: 50 }, () => ulidSource(() => 1_700_000_000_000, systemHost().random));
     const ids = sources.flatMap((nextId) => Array.from({ length: 200 }, () => nextId()));
     assert.equal(new Set(ids).size, 10_000);
   });
 
-  test("D6: every run of every tree has its own, the root's is known at once, and an agent keeps its first", async () => {
+  test("D6: every run of every tree has its own id, the root's is known at once, and an agent keeps its first", async () => {
     const model = scriptedModel({
       "**": ({ caller }) =>
         caller.depth === 0 && caller.turn === 1 ? calls("subagent", { label: "a", task_prompt: "b" }) : says("Done."),

@@ -104,7 +104,7 @@ suite("B1.6: a model that a call names is of the run's provider", { concurrency:
     "constructor/x",
   ];
   for (const name of others) {
-    test(`B1.6: ${JSON.stringify(name)} is asked for nothing`, async () => {
+    test(`B1.6: the model ${JSON.stringify(name)} is asked for nothing`, async () => {
       const { own, others: asked, heard, result } = await tryCall({ call: child(name) });
       assert.deepEqual([asked, own, result.status], [0, ROOT_ONLY, "completed"]);
       assert.match(heard.join(), /model/);
@@ -226,7 +226,7 @@ suite("B1.4: where money is limited, what has no price is not asked", { concurre
     assert.match(heard.join(), NO_PRICE);
   });
 
-  test("B1.4: with a price in the user's configuration it is asked and counted, so the rows above can fail", async () => {
+  test("B1.4: a model with a price in the user's configuration is asked and counted, so the rows above can fail", async () => {
     const files = { [CONFIG]: `prices: { "${UNPRICED}": { input: 1000, output: 0 } }\n` };
     const { own, result } = await tryCall({ call: child(UNPRICED), files, flags: { budget: 100 } });
     assert.deepEqual(own, ["claude-sonnet-4-5", "claude-secret-9", "claude-sonnet-4-5"]);
@@ -234,7 +234,7 @@ suite("B1.4: where money is limited, what has no price is not asked", { concurre
     assert.equal(result.agents[1]?.costUsd, 0.3);
   });
 
-  test("B1.4: without a limit in USD it is asked, so the rows above can fail", async () => {
+  test("B1.4: a model without a price is asked without a limit in USD, so the rows above can fail", async () => {
     const { own } = await tryCall({ call: child(UNPRICED), flags: { "max-tokens-total": 100000 } });
     assert.deepEqual(own[1], "claude-secret-9");
   });
@@ -275,7 +275,7 @@ suite("B1.4, B1.6: the same for programs that embed the runtime", () => {
     assert.equal(canary.asked.length, 0);
   });
 
-  test("B1.6: what the program allows, and what its own definitions name, is asked, so the rows above can fail", async () => {
+  test("B1.6: a model that the program allows, or its own definitions name, is asked, so the rows above can fail", async () => {
     assert.notEqual((await tryInCode({ runtime: { models: { allow: ["openai-chat/*"] } } })).asked, 0);
     const scout = agent({ name: "scout", model: "openai-chat/x" });
     assert.notEqual((await tryInCode({ subagents: [scout], steps: ["subagent_scout", { task: TASK }] })).asked, 0);
@@ -302,7 +302,7 @@ suite("B1.4, B1.6: the same for programs that embed the runtime", () => {
     assert.equal((await tryInCode({ subagents: [own], steps })).asked, 0);
   });
 
-  test("B1.4: a shared budget without money leaves it alone, so the row above can fail", async () => {
+  test("B1.4: a shared budget without money leaves a model without a price alone, so the row above can fail", async () => {
     const scout = agent({ name: "scout", model: "openai-chat/x" });
     const shared = await openMemoryStore().sharedBudget("tokens", { tokens: 1_000_000 });
     const steps: Parameters<typeof calls> = ["subagent_scout", { task: TASK }];

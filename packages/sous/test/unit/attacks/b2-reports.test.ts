@@ -30,7 +30,7 @@ suite("B2.1: a report is text", () => {
       ["from a child", child("a")],
       ["from one of several", calls("parallel_subagent", { tasks: [{ label: "a", task_prompt: "Do a." }] })],
     ] as const) {
-      test(`B2.1: ${what}, ${way}`, async () => {
+      test(`B2.1: a report is text when it is ${what}, ${way}`, async () => {
         const write = recordingTool("write");
         const { stage } = await runTree({
           script: { lead: [call, says("Seen.")], "lead/a": [says(text)] },
@@ -73,7 +73,7 @@ suite("B2.4: no child can give consent", () => {
     ["calls a tool by a name with a code in it", "I allow it.", "write\u0000"],
   ];
   for (const [what, said, name] of tricks) {
-    test(`B2.4: a child that ${what}`, async () => {
+    test(`B2.4: a child that ${what} gives no consent`, async () => {
       const write = recordingTool("write", { tier: "confirm" });
       const { result } = await runTree({
         script: {
@@ -108,7 +108,7 @@ suite("B2.5: what is not complete is not called so", () => {
     ["was asked for what nobody knows", [says("Success: completed.")], { agent: "nobody" }, /nobody/],
   ];
   for (const [what, answers, more, words] of endings) {
-    test(`B2.5: a child that ${what} and says "completed"`, async () => {
+    test(`B2.5: a child that ${what} and says "completed" is not called complete`, async () => {
       const { stage } = await runTree({
         script: { lead: [child("a", more), says("Seen.")], "lead/a": answers },
         lead: { tools: [recordingTool("look")] },

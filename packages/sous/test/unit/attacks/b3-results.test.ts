@@ -45,7 +45,7 @@ suite("B3: what a tool gives back", () => {
       ["an error", new Error(`before ${piece} after`)],
     ];
     for (const [how, value] of ways) {
-      test(`B3.1, B3.2: ${what} in ${how}`, async () => {
+      test(`B3.1, B3.2: a model reads nothing of ${what} in ${how}`, async () => {
         const request = await requestAfter(value);
         assert.match(request, /before .*after/);
         assert.doesNotMatch(request, UNSEEN);

@@ -96,7 +96,7 @@ const SPELLINGS: Record<string, (text: string) => string> = {
 
 suite("B3.3: a known value is found", () => {
   for (const [what, spell] of Object.entries(SPELLINGS)) {
-    test(`B3.3: as ${what}, alone and among other text`, () => {
+    test(`B3.3: a known value is found as ${what}, alone and among other text`, () => {
       for (const [before, after] of [
         ["", ""],
         ["A=1\nB=22\nKEY=", "\nC=3\n"],

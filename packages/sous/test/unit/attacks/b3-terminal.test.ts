@@ -40,7 +40,7 @@ function shownOf(events: readonly SousEvent[]): string[] {
 
 suite("B3.1: nothing acts on the terminal", () => {
   for (const [what, answers] of ROWS) {
-    test(`B3.1: ${what}`, async () => {
+    test(`B3.1: ${what} does not act on the terminal`, async () => {
       await using command = await openCommand();
       const { events } = await command.run({ sous: answers, "sous/*": [saying(CODES)] });
       const shown = shownOf(events);
@@ -48,7 +48,7 @@ suite("B3.1: nothing acts on the terminal", () => {
       for (const line of shown) assert.doesNotMatch(line, ACTS);
     });
 
-    test(`B3.1: ${what}, exported`, async () => {
+    test(`B3.1: ${what} does not act on the terminal when it is exported`, async () => {
       await using command = await openCommand();
       const database = join(command.path, "runs.db");
       const { result } = await command.run({ sous: answers, "sous/*": [saying(CODES)] }, { "db-path": database });

@@ -34,7 +34,7 @@ suite("B4.5: what settings lead to by links is not written", () => {
   ];
   for (const [from, to] of rows) {
     for (const isThere of [true, false]) {
-      test(`B4.5: ~/${from}, ${isThere ? "a link to a file" : "a link to what is not there yet"}`, async () => {
+      test(`B4.5: ~/${from} is not written by way of ${isThere ? "a link to a file" : "a link to what is not there yet"}`, async () => {
         await using command = await openCommand(isThere && !to.endsWith("agents") ? { [`repository/${to}`]: "" } : {});
         link(command, from, to);
         const target = to.endsWith("agents") ? `${to}/evil.md` : to;

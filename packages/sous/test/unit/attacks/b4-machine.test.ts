@@ -13,7 +13,7 @@ const CANARY = "CANARY-5d1f";
 
 suite("B4.1: programs of the repository", () => {
   for (const path of [".", "", "repository", "./node_modules/.bin"]) {
-    test(`B4.1: git in the repository, with ${JSON.stringify(path)} first in PATH, when the user allows git`, async () => {
+    test(`B4.1: git is not taken from the repository with ${JSON.stringify(path)} first in PATH, when the user allows git`, async () => {
       await using command = await openCommand();
       for (const place of ["git", "node_modules/.bin/git", "repository/git"]) {
         command.write(`repository/${place}`, "#!/bin/sh\ntouch marker\n");

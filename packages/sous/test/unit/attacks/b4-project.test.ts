@@ -85,7 +85,7 @@ suite("B4.4: a project that is not trusted", () => {
 
 suite("B4.2: trust is for what was shown", () => {
   for (const [name, content] of Object.entries(FILES)) {
-    test(`B4.2: ${name} that is swapped after it was compared and before it is used`, async () => {
+    test(`B4.2: ${name} that is swapped after it was compared and before it is used has no effect`, async () => {
       await using command = await openCommand({ [`repository/${name}`]: content.replaceAll(CANARY, "harmless") });
       await command.trust();
       // Looked at when the configuration is loaded: behind the comparison, before every reading.
@@ -115,7 +115,7 @@ suite("B4.2: trust is for what was shown", () => {
     ],
   ];
   for (const [way, act] of ways) {
-    test(`B4.2: ${way}`, async () => {
+    test(`B4.2: trust does not extend to ${way}`, async () => {
       await using command = await openCommand({
         "repository/AGENTS.md": "OUTER\n",
         "repository/inner/AGENTS.md": `${CANARY}\n`,
@@ -128,7 +128,7 @@ suite("B4.2: trust is for what was shown", () => {
     });
   }
 
-  test("B4.2: another folder in the place of the trusted one, by a link", async () => {
+  test("B4.2: another folder in the place of the trusted one, by a link, is not trusted", async () => {
     await using command = await openCommand({
       "repository/AGENTS.md": "x\n",
       "evil/.git/HEAD": "",
@@ -156,7 +156,7 @@ suite("B4.3: a trusted project adds and narrows", () => {
     ],
   ];
   for (const [what, text, flags] of settings) {
-    test(`B4.3: ${what}`, async () => {
+    test(`B4.3: a trusted project does not set ${what}`, async () => {
       await using command = await openCommand({ "repository/.sous/config.yaml": text });
       await command.trust();
       const ran = await command.run({ sous: [calling(MARK), saying("Done.")] }, flags);
@@ -167,7 +167,7 @@ suite("B4.3: a trusted project adds and narrows", () => {
     });
   }
 
-  test("B4.3: an agent that has the name of one of the user's", async () => {
+  test("B4.3: an agent of a project that has the name of one of the user's does not replace it", async () => {
     await using command = await openCommand({
       "home/.config/sous/agents/twin.md": "---\nname: twin\ndescription: Mine.\ntools: [read_file]\n---\nMine.\n",
       "repository/.sous/agents/twin.md": agentFile("twin", "tools: [terminal]\n"),
@@ -182,7 +182,7 @@ suite("B4.3: a trusted project adds and narrows", () => {
     assert.doesNotMatch(JSON.stringify(ran.events), new RegExp(CANARY));
   });
 
-  test("B4.3: an address for the provider that the user has chosen", async () => {
+  test("B4.3: an address for the provider that the user has chosen has no effect", async () => {
     await using canary = await canaryServer();
     await using chosen = await canaryServer();
     await using command = await openCommand({
@@ -195,7 +195,7 @@ suite("B4.3: a trusted project adds and narrows", () => {
   });
 
   for (const dialect of [".sous/agents", ".claude/agents", ".gemini/agents"]) {
-    test(`B4.3: an agent of ${dialect} that names another provider, whose key the user has`, async () => {
+    test(`B4.3: an agent of ${dialect} that names another provider, whose key the user has, does not run on it`, async () => {
       await using canary = await canaryServer();
       await using command = await openCommand({
         [`repository/${dialect}/spy.md`]: agentFile("spy", "model: openai-chat/any\n"),

@@ -109,7 +109,7 @@ const SAME: [how: string, command: string][] = [
 suite("B5.3: no disguise makes a command one that terminal(npm test*) allows", () => {
   const rules = ["allow terminal(npm test*)"];
   for (const [how, command] of ATTEMPTS) {
-    test(how, () => assert.equal(decideOn(rules, "terminal", { command }), undefined));
+    test(`${how} is not allowed`, () => assert.equal(decideOn(rules, "terminal", { command }), undefined));
   }
 
   test("the table shows something: what the rule means is allowed", () => {
@@ -135,7 +135,7 @@ suite("B5.3: what reaches the terminal", () => {
     "sh -c 'npm test'",
   ];
   for (const command of attempts) {
-    test(`no person to ask: ${JSON.stringify(command)} does not, and the plain command does`, async () => {
+    test(`${JSON.stringify(command)} does not run without a person to ask, and the plain command does`, async () => {
       const { ran, terminal } = recordingTerminal();
       const policy = createPolicy({ rules: rulesFrom("allow terminal(npm test*)") });
       const model = scriptedModel({

@@ -81,7 +81,7 @@ async function attempt(canary: Canary, url: string, network = testNetwork()): Pr
 
 suite("B5.5: no spelling of an address leads to this machine", async () => {
   for (const spelling of SPELLINGS) {
-    test(`B5.5: ${JSON.stringify(spelling)}`, async () => {
+    test(`B5.5: ${JSON.stringify(spelling)} does not lead to this machine`, async () => {
       await using canary = await canaryServer();
       assert.equal(await attempt(canary, spelling), "");
     });
@@ -109,14 +109,14 @@ suite("B5.5: no name leads to this machine", () => {
     ["a name without an address", []],
   ];
   for (const [what, addresses] of names) {
-    test(`B5.5: ${what}`, async () => {
+    test(`B5.5: ${what} does not lead to this machine`, async () => {
       await using canary = await canaryServer();
       const network = testNetwork({ resolve: async () => addresses });
       assert.equal(await attempt(canary, "http://name.example.com:PORT/", network), "");
     });
   }
 
-  test("B5.5: a name that changes its address between the check and the connection, or between two requests", async () => {
+  test("B5.5: a name that changes its address between the check and the connection, or two requests, does not lead here", async () => {
     await using canary = await canaryServer();
     await using page = await pageServer((_request, response) => response.writeHead(302, { location: "/again" }).end());
     let questions = 0;
@@ -148,7 +148,7 @@ suite("B5.5: no redirect leads to this machine", () => {
     "http://[",
   ];
   for (const target of targets) {
-    test(`B5.5: 302 to ${target}`, async () => {
+    test(`B5.5: a redirect with 302 to ${target} does not lead to this machine`, async () => {
       await using canary = await canaryServer();
       const location = target.replace("PORT", String(canary.port));
       await using page = await pageServer((_request, response) => response.writeHead(302, { location }).end("moved"));

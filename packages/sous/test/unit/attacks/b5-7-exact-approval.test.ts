@@ -95,7 +95,7 @@ suite("B5.7: an answer for always covers this action of this agent and nothing e
     ],
   ];
   for (const [what, approved, same, others] of cases) {
-    test(what, () => {
+    test(`an answer for always covers exactly ${what}`, () => {
       const policy = createPolicy({ rules: rulesFrom("ask *"), realPath: noLinks });
       const decide = ([toolName, input]: Call, name = "scout"): Effect =>
         policy.decide(requestFor(toolName, input, { agent: name }))?.effect;
@@ -107,7 +107,7 @@ suite("B5.7: an answer for always covers this action of this agent and nothing e
     });
   }
 
-  test("and never beats a rule that denies", () => {
+  test("an answer for always never beats a rule that denies", () => {
     const policy = createPolicy({ rules: rulesFrom("deny terminal(rm*)") });
     const request = requestFor("terminal", { command: "rm x" });
     policy.remember({ effect: "allow", pattern: "terminal", origin: "test" }, request);
@@ -115,7 +115,7 @@ suite("B5.7: an answer for always covers this action of this agent and nothing e
   });
 
   for (const effect of ["allow", "deny"] as const) {
-    test(`and answers the questions about it that already wait (${effect}), before the person is asked once more`, async () => {
+    test(`an answer for always answers the questions about it that already wait (${effect}), before the person is asked once more`, async () => {
       const { ran, terminal } = recordingTerminal();
       const policy = createPolicy({ rules: rulesFrom("ask *"), realPath: noLinks });
       let isAsked = false;
@@ -136,7 +136,7 @@ suite("B5.7: an answer for always covers this action of this agent and nothing e
     });
   }
 
-  test("by effect: the second command with other arguments asks again, and does not run after a no", async () => {
+  test("an answer for always goes by effect: the second command with other arguments asks again, and does not run after a no", async () => {
     const asked: ApprovalRequest[] = [];
     const { ran, terminal } = recordingTerminal();
     const policy = createPolicy({ rules: [] });
@@ -201,10 +201,10 @@ suite("B5.7: the question shows the whole action", () => {
     ["a tag character", "ls\u{e0041}", ["ls<U+E0041>"]],
   ];
   for (const [how, command, lines] of hidden) {
-    test(how, () => assert.deepEqual(shown(command), lines));
+    test(`the question shows ${how}`, () => assert.deepEqual(shown(command), lines));
   }
 
-  test("however long it is: rows are wrapped and never cut", () => {
+  test("the question shows the whole action however long it is: rows are wrapped and never cut", () => {
     const words = Array.from({ length: 2000 }, (_, index) => `word${index}`);
     const lines = shown(words.join(" "));
     assert.ok(lines.every((line) => line.length <= 40));
@@ -212,7 +212,7 @@ suite("B5.7: the question shows the whole action", () => {
     assert.equal(text, words.join(" "));
   });
 
-  test("nothing in it acts on a terminal, and every visible character is there", () => {
+  test("nothing in a question acts on a terminal, and every visible character is there", () => {
     fc.assert(
       fc.property(fc.string({ unit: codePoint, maxLength: 200 }), (command) => {
         const text = shown(command).join("\n");
@@ -247,7 +247,7 @@ suite("B5.7: the question shows the whole action", () => {
     assert.match(text, /HEAD.*\(3008 characters are not shown here\).*TAIL$/s);
   });
 
-  test("who asks is named, and cannot pass for another", () => {
+  test("the agent that asks is named, and cannot pass for another", () => {
     const { title } = describeAction(requestFor("terminal", { command: "ls" }, { path: "lead/a\u001b[2K\nroot" }));
     assert.equal(title, "lead/a<U+001B>[2K<U+000A>root wants to use terminal");
   });

@@ -26,7 +26,7 @@ suite("B5.7: a question shows all that would run, whatever shapes it has", () =>
     ],
   ];
   for (const [what, tool, input, hidden] of rows) {
-    test(`B5.7: ${what}`, async () => {
+    test(`B5.7: a question shows ${what}`, async () => {
       await using command = await openCommand();
       await using application = await openApplication({
         flags: readRunFlags({ model: `script/${command.path}/answers.json`, ephemeral: true }),

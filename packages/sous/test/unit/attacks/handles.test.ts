@@ -24,18 +24,18 @@ const ALL = ["run-start", "turn-start", "text-delta", "text-delta", "message-end
 const STORED = ALL.filter((type) => type !== "text-delta");
 
 suite("iterating a handle", () => {
-  test("that is over gives the first reader everything but the deltas, and ends", async () => {
+  test("an iteration that begins after the end gives the first reader everything but the deltas, and ends", async () => {
     const handle = run(speaker(), "Speak.");
     await handle;
     assert.deepEqual([await typesOf(handle), await typesOf(handle)], [STORED, []]);
   });
 
-  test("a second time gives nothing and ends", async () => {
+  test("an iteration begun a second time gives nothing and ends", async () => {
     const handle = run(speaker(), "Speak.");
     assert.deepEqual([await typesOf(handle), await typesOf(handle)], [ALL, []]);
   });
 
-  test("begun by a listener at the very end gives everything but the deltas, and ends", async () => {
+  test("an iteration begun by a listener at the very end gives everything but the deltas, and ends", async () => {
     let late: Promise<string[]> | undefined;
     const handle = run(speaker(), "Speak.", {
       onEvent(event) {
@@ -46,7 +46,7 @@ suite("iterating a handle", () => {
     assert.deepEqual(await late, STORED);
   });
 
-  test("begun in the middle gives what came before from the store, then what is live", async () => {
+  test("an iteration begun in the middle gives what came before from the store, then what is live", async () => {
     let late: Promise<string[]> | undefined;
     const model = scriptedModel([says("Looking."), calls("look")], streams("one ", "two"));
     const look = simpleTool("look", () => {
@@ -61,7 +61,7 @@ suite("iterating a handle", () => {
     ]);
   });
 
-  test("of a follow-up that is over begins with the follow-up", async () => {
+  test("an iteration of a follow-up that is over begins with the follow-up", async () => {
     const model = scriptedModel(says("one"), says("two"));
     const handle = run(agent({ name: "lead", model }), "Speak.");
     await handle;
@@ -72,7 +72,7 @@ suite("iterating a handle", () => {
     assert.deepEqual(starts, ["follow-up"]);
   });
 
-  test("late, when the store has lost events, gives what it has and ends", async () => {
+  test("an iteration begun late, when the store has lost events, gives what it has and ends", async () => {
     const kept = openMemoryStore();
     const store = wrapStore(kept, {
       append(rootId, events, fence) {
@@ -87,14 +87,14 @@ suite("iterating a handle", () => {
     assert.deepEqual(await typesOf(handle), ["run-start", "turn-start"]);
   });
 
-  test("that could not start ends, whenever it is begun", async () => {
+  test("an iteration of a handle that could not start ends, whenever it is begun", async () => {
     const handle = run(agent({ name: "lead" }), "Speak.");
     assert.deepEqual(await typesOf(handle), []);
     await assert.rejects(Promise.resolve(handle), /No model/);
     assert.deepEqual(await typesOf(handle), []);
   });
 
-  test("slowly, until long after the end, misses nothing", async () => {
+  test("an iteration read slowly, until long after the end, misses nothing", async () => {
     const handle = run(speaker(), "Speak.");
     const iterator = handle[Symbol.asyncIterator]();
     await handle;
@@ -103,7 +103,7 @@ suite("iterating a handle", () => {
     assert.deepEqual(types, ALL);
   });
 
-  test("of a follow-up while the first run continues ends with the follow-up", async () => {
+  test("an iteration of a follow-up while the first run continues ends with the follow-up", async () => {
     const model = scriptedModel(says("one"), says("two"));
     const handle = run(agent({ name: "lead", model }), "Speak.");
     const [first, second] = await Promise.all([typesOf(handle), typesOf(handle.followUp("Go on."))]);
@@ -113,7 +113,7 @@ suite("iterating a handle", () => {
 });
 
 suite("the result of a handle", () => {
-  test("is there for a run that failed, which rejects when it is awaited", async () => {
+  test("the result of a handle is there for a run that failed, which rejects when it is awaited", async () => {
     const handle = run(agent({ name: "lead", model: scriptedModel(fails("auth")) }), "Speak.");
     const result = await handle.result;
     assert.deepEqual([result.status, result.error?.type, result.error?.kind], ["failed", "model", "auth"]);
@@ -122,12 +122,12 @@ suite("the result of a handle", () => {
     assert.equal(error.result, result);
   });
 
-  test("rejects for a run that could not begin", async () => {
+  test("the result of a handle rejects for a run that could not begin", async () => {
     const handle = run(agent({ name: "lead" }), "Speak.");
     await assert.rejects(handle.result, { name: "UserError", message: /No model/ });
   });
 
-  test("is the one that awaiting the handle gives", async () => {
+  test("the result of a handle is the one that awaiting the handle gives", async () => {
     const handle = run(speaker(), "Speak.");
     assert.equal(await handle.result, await handle);
   });
@@ -136,7 +136,7 @@ suite("the result of a handle", () => {
 suite("stopping a run from inside", () => {
   // Not in the middle of a text: what the provider would have billed for that is only estimated.
   for (const at of ["run-start", "turn-start", "message-end", "tool-call-start", "tool-call-end"]) {
-    test(`by a listener at ${at} ends it as cancelled`, async () => {
+    test(`a run that a listener stops at ${at} ends as cancelled`, async () => {
       const stage = openStage({ lead: [[says("Looking."), calls("look")], says("Done.")] });
       const look = simpleTool("look");
       stage.when(
@@ -148,7 +148,7 @@ suite("stopping a run from inside", () => {
     });
   }
 
-  test("by its own tool, which then waits for its end, is no deadlock", async () => {
+  test("a tool that stops its own run, and then waits for its end, is no deadlock", async () => {
     const stage = openStage({ lead: [calls("stop"), says("Done.")] });
     const stop = simpleTool("stop", async () => {
       handle.cancel();
@@ -158,7 +158,7 @@ suite("stopping a run from inside", () => {
     assert.equal((await stage.end(handle)).status, "cancelled");
   });
 
-  test("at its end, and once more, changes nothing", async () => {
+  test("stopping a run at its end, and once more, changes nothing", async () => {
     const stage = openStage({ lead: [says("Done.")] });
     stage.when(
       ({ type }) => type === "run-end",
@@ -171,7 +171,7 @@ suite("stopping a run from inside", () => {
 });
 
 suite("words for a run", () => {
-  test("that are none are refused at once", async () => {
+  test("words for a run that are none are refused at once", async () => {
     for (const words of ["", " \n", undefined, 5, [], [{ type: "text", text: " " }]] as string[]) {
       const stage = openStage({ lead: [[hangs()]] });
       const handle = stage.start(stage.lead());
@@ -187,7 +187,7 @@ suite("words for a run", () => {
     }
   });
 
-  test("to the root are not sent like those to a child", async () => {
+  test("words to the root are not sent like those to a child", async () => {
     const stage = openStage({ lead: [[hangs()]] });
     const handle = stage.start(stage.lead());
     await stage.world.run(async () => {

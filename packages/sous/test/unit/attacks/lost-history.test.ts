@@ -23,7 +23,7 @@ function shortStore(room: number): Store {
 }
 
 suite("a tree whose events are no longer kept", () => {
-  test("is not followed up, and says why", async () => {
+  test("a tree whose events are no longer kept is not followed up, and says why", async () => {
     const stage = openStage({ lead: [says("One."), says("Two.")] }, { runtime: { store: shortStore(2) } });
     const first = stage.start(stage.lead());
     assert.equal((await stage.end(first)).text, "One.");
@@ -33,7 +33,7 @@ suite("a tree whose events are no longer kept", () => {
     );
   });
 
-  test("refuses to continue a child of it", async () => {
+  test("a tree whose events are no longer kept refuses to continue a child of it", async () => {
     const stage = openStage(
       {
         lead: [
@@ -54,7 +54,7 @@ suite("a tree whose events are no longer kept", () => {
     assert.equal(stage.requestsOf("lead/x").length, 1);
   });
 
-  test("is marked so in its store, also when that could be written again only at the end, and no process is said to work on it", async () => {
+  test("a lost tree is marked so in its store, even if only at the end, and no process is said to work on it", async () => {
     const { store, control } = failingStore();
     control.failsFrom(3);
     const stage = openStage({ lead: [calls("subagent_list"), says("Done.")] }, { runtime: { store } });
@@ -68,7 +68,7 @@ suite("a tree whose events are no longer kept", () => {
     assert.deepEqual([record?.status, record?.lost], ["interrupted", lost]);
   });
 
-  test("can continue where what is stored ends when the store was required, because nothing happened after that", async () => {
+  test("a lost tree can continue where what is stored ends when the store was required, as nothing happened after that", async () => {
     const { store, control } = failingStore();
     control.failsFrom(3);
     const script = { lead: [calls("subagent_list"), says("Done.")] };

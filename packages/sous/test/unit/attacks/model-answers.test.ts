@@ -83,7 +83,7 @@ suite("an answer that is none", () => {
     ["an unknown finish", { ...said("x"), finish: "banana" }, /finish/],
   ];
   for (const [name, answer, reason] of malformed) {
-    test(`fails the run as the model's fault, and is billed as an estimate: ${name}`, async () => {
+    test(`an answer that is none fails the run as the model's fault, and is billed as an estimate: ${name}`, async () => {
       const { result } = await runOdd(foreign(answer), { budget: { tokens: 50_000 } });
       assert.deepEqual([result.status, result.error?.type], ["failed", "model"]);
       assert.match(result.error?.message ?? "", /^native\/odd gave a malformed answer: /);
@@ -92,7 +92,7 @@ suite("an answer that is none", () => {
     });
   }
 
-  test("is told from a throw, whatever is thrown", async () => {
+  test("an answer that is none is told from a throw, whatever is thrown", async () => {
     for (const thrown of ["words", null, undefined, Object.create(null)]) {
       const model = foreign(() => {
         throw thrown;
@@ -118,7 +118,7 @@ suite("the input of a call", () => {
     "a number without a value": { size: Number.NaN },
     "20,000 levels": deep,
   })) {
-    test(`that holds ${name} is refused and not kept`, async () => {
+    test(`the input of a call that holds ${name} is refused and not kept`, async () => {
       const { result, stage } = await runOdd(foreign(called({ input }), said("Done.")));
       const [end] = stage.eventsOf("tool-call-end");
       assert.deepEqual([result.status, end?.isError], ["completed", true]);
@@ -127,13 +127,13 @@ suite("the input of a call", () => {
     });
   }
 
-  test("that is missing is an empty one", async () => {
+  test("the input of a call that is missing is an empty one", async () => {
     const { stage } = await runOdd(foreign(called({ input: undefined }), said("Done.")));
     assert.deepEqual(stage.eventsOf("tool-call-start")[0]?.input, {});
     assert.equal(stage.eventsOf("tool-call-end")[0]?.output, "seen");
   });
 
-  test("and its id and name are well-formed", async () => {
+  test("the id and the name of a call are well-formed", async () => {
     const { stage } = await runOdd(foreign(called({ callId: "c\ud800", toolName: "look\ud800" }), said("Done.")));
     const [start] = stage.eventsOf("tool-call-start");
     assert.deepEqual([start?.callId, start?.toolName], ["c\ufffd", "look\ufffd"]);
@@ -150,7 +150,7 @@ suite("usage that cannot be", () => {
     null: null,
   };
   for (const [name, report] of Object.entries(reports)) {
-    test(`is estimated, and the budget holds: ${name}`, async () => {
+    test(`usage that cannot be is estimated, and the budget holds: ${name}`, async () => {
       const budget = { tokens: 20_000, costUsd: 1 };
       const { result } = await runOdd(foreign({ ...called({}), usage: report }), { budget });
       assert.deepEqual([result.status, result.usage.estimated], ["budget_exceeded", true]);
@@ -162,7 +162,7 @@ suite("usage that cannot be", () => {
     });
   }
 
-  test("has no more cached than it has input, and a sum that is at least its parts", async () => {
+  test("usage has no more cached than it has input, and a sum that is at least its parts", async () => {
     const report = { inputTokens: 10, outputTokens: 5, cachedInputTokens: 99, cacheWriteTokens: -3, totalTokens: 1 };
     const { result } = await runOdd(foreign({ ...said("Done."), usage: report }));
     assert.deepEqual(result.usage, { ...usage, cachedInputTokens: 10 });

@@ -74,9 +74,9 @@ const LEAKS: Record<string, { execute: () => unknown; reads: string }> = {
   "prints it as base64": { execute: () => btoa(`user:${KEY}`).slice(0, -4), reads: `dXNlcjp${MARK}` },
 };
 
-suite("B3.3: a tool that has got hold of the provider's key and", () => {
+suite("B3.3: a tool that has got hold of a key", () => {
   for (const [what, { execute, reads }] of Object.entries(LEAKS)) {
-    test(`${what} never shows it`, async () => {
+    test(`a tool that has got hold of the provider's key and ${what} never shows it`, async () => {
       const stage = stageOn({ lead: [calls("leak"), says("Seen.")] });
       await stage.run(stage.lead({ tools: [simpleTool("leak", execute)] }));
       await assertNotKept(stage);
@@ -88,7 +88,7 @@ suite("B3.3: a tool that has got hold of the provider's key and", () => {
     });
   }
 
-  test("puts it into a document gives the model a mark instead of the document", async () => {
+  test("a tool that puts the provider's key into a document gives the model a mark instead of the document", async () => {
     const stage = stageOn({ lead: [calls("leak"), says("Seen.")] });
     const documents = [{ type: "file", mediaType: "application/pdf", data: btoa(`%PDF ${KEY}`) }];
     await stage.run(stage.lead({ tools: [simpleTool("leak", () => ({ success: true, output: "see", documents }))] }));
@@ -99,7 +99,7 @@ suite("B3.3: a tool that has got hold of the provider's key and", () => {
     ]);
   });
 
-  test("is answered for by a hook that puts it back is redacted all the same", async () => {
+  test("a tool whose hook puts the provider's key back into the answer is redacted all the same", async () => {
     const stage = stageOn({ lead: [calls("leak"), says("Seen.")] });
     const hooks = { afterToolCall: () => ({ success: true, output: `hooked ${KEY}` }) };
     await stage.run(stage.lead({ tools: [simpleTool("leak")], hooks }));
@@ -107,7 +107,7 @@ suite("B3.3: a tool that has got hold of the provider's key and", () => {
     assertNotAsked(stage);
   });
 
-  test("prints it around the place where its result is cut leaves no piece of it, wherever the cut is", async () => {
+  test("a tool that prints the provider's key where its result is cut leaves no piece of it, wherever the cut is", async () => {
     const offsets = Array.from({ length: KEY.length + 20 }, (_, index) => index - 10);
     const [half, length] = [MAX_RESULT_BYTES / 2, MAX_RESULT_BYTES + 2_000];
     // The mark is shorter than the key, so the tail is measured from the end.
@@ -130,7 +130,7 @@ suite("B3.3: a tool that has got hold of the provider's key and", () => {
 });
 
 suite("B3.3: a child that was told a secret", () => {
-  test("reports it to its parent as a mark, wherever the report is cut", async () => {
+  test("a child that was told a secret reports it to its parent as a mark, wherever the report is cut", async () => {
     const offsets = Array.from({ length: KEY.length + 20 }, (_, index) => index - 10);
     const children = offsets.map((offset) =>
       calls("subagent", { label: `at${offset + 10}`, task_prompt: `Say ${KEY}.` }),
@@ -157,7 +157,7 @@ suite("B3.3: a child that was told a secret", () => {
     );
   });
 
-  test("or whose provider complains about it fails with a mark", async () => {
+  test("a child that was told a secret fails with a mark when its provider complains about it", async () => {
     const message = `Incorrect API key provided: ${KEY}`;
     const stage = stageOn({
       lead: [calls("subagent", { label: "scout", task_prompt: "Look." }), says("Pity.")],
@@ -226,7 +226,7 @@ function chattyStage(store: Store): { stage: Stage; inputs: unknown[]; run: () =
 }
 
 suite("B3.3: a secret that a person or a model says", () => {
-  test("is in no event, and is not kept from the live model nor from its tools", async () => {
+  test("a secret that is said is in no event, and is not kept from the live model nor from its tools", async () => {
     const { stage, inputs, run } = chattyStage(openMemoryStore());
     await run();
     await assertNotKept({ ...stage, events: stage.events.filter(({ seq }) => seq !== undefined) });
@@ -237,7 +237,7 @@ suite("B3.3: a secret that a person or a model says", () => {
     assert.deepEqual(stage.eventsOf("steer")[0]?.text, `Or rather ${MARK}!`);
   });
 
-  test("is shown to the person who is asked, and not kept with the question", async () => {
+  test("a secret that is said is shown to the person who is asked, and not kept with the question", async () => {
     const asked: unknown[] = [];
     const stage = openStage(
       { lead: [calls("use", { key: KEY }), says("Done.")] },
@@ -256,7 +256,7 @@ suite("B3.3: a secret that a person or a model says", () => {
     await assertNotKept(stage);
   });
 
-  test("is looked for by default among the variables of the process", async () => {
+  test("a secret that is said is looked for by default among the variables of the process", async () => {
     process.env.SOUS_TEST_ONLY_TOKEN = KEY;
     try {
       const model = scriptedModel(calls("leak"), says("Done."));
@@ -329,7 +329,7 @@ suite("B3.3, G5: after a restart a call whose input had a secret", () => {
         "The outcome of this call is unknown: the run was interrupted before it was recorded. Look before you make it again.",
       ],
     ] as const) {
-      test(`is not made with a mark in its place: ${effect}, cut behind ${type}`, async () => {
+      test(`a call whose input had a secret is not made with a mark in its place: ${effect}, cut behind ${type}`, async () => {
         const scenario = transfer(effect);
         const { events, ran } = await live(scenario);
         assert.equal(ran.length, 1);

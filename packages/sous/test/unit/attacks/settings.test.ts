@@ -23,8 +23,8 @@ function refused(act: () => unknown, name: string): void {
   );
 }
 
-suite("a number that is not allowed is refused where it is given", () => {
-  test("in the options of a run", () => {
+suite("a number that is not allowed", () => {
+  test("a number that is not allowed is refused in the options of a run", () => {
     const lead = agent({ name: "lead", model });
     const given: [string, (value: number) => RunOptions & RuntimeOptions, number[]][] = [];
     for (const unit of ["tokens", "costUsd", "durationMs", "executions"]) {
@@ -43,7 +43,7 @@ suite("a number that is not allowed is refused where it is given", () => {
     }
   });
 
-  test("in a definition", () => {
+  test("a number that is not allowed is refused in a definition", () => {
     for (const value of [...NOT_NUMBERS, 0, 1.5]) {
       for (const name of ["maxTurns", "maxOutputTokens"])
         refused(() => agent({ name: "lead", [name]: value }), `${name} of agent lead`);
@@ -74,7 +74,7 @@ test("a setting that is undefined was not given", async () => {
   assert.deepEqual([status, agents.length, stage.eventsOf("prune").length], ["completed", 2, 0]);
 });
 
-test("without any time left no person is asked, neither at first nor in a follow-up", async () => {
+test("a person is not asked without any time left, neither at first nor in a follow-up", async () => {
   const stage = openStage({ lead: [says("Never.")] });
   const none = await stage.run(stage.lead(), "Go.", { budget: { durationMs: 0 } });
   assert.deepEqual([none.status, none.error?.message], ["timeout", "Time limit exceeded: 0s/0s"]);
@@ -89,7 +89,7 @@ test("without any time left no person is asked, neither at first nor in a follow
 suite("a definition that cannot be", () => {
   const nothing = undefined as unknown as Tool;
 
-  test("names what is no tool and what is no agent", () => {
+  test("a definition is refused when it names what is no tool and what is no agent", () => {
     assert.throws(
       () => agent({ name: "lead", tools: [nothing] }),
       /tools of agent lead: 0 is undefined and not a tool/,
@@ -104,7 +104,7 @@ suite("a definition that cannot be", () => {
     );
   });
 
-  test("names the tool that cannot be used, and why", async () => {
+  test("an error about a tool that cannot be used names the tool, and why", async () => {
     const whole = { name: "grow", description: "Grows.", inputSchema: {}, execute: () => 1 };
     assert.throws(() => tool({ ...whole, name: undefined as never }), /A tool name has/);
     assert.throws(() => tool({ ...whole, execute: undefined as never }), /The tool grow has no execute function/);
@@ -120,7 +120,7 @@ suite("a definition that cannot be", () => {
     }
   });
 
-  test("names a model that is none, of the root and of a child", async () => {
+  test("a definition is refused when it names a model that is none, of the root and of a child", async () => {
     for (const odd of [{}, null, 5, { id: "x" }, { answer: () => 1 }] as unknown as AgentOptions["model"][]) {
       const lead = agent({ name: "lead", model: odd });
       await assert.rejects(Promise.resolve(run(lead, "Go.")), { name: "UserError", message: /^A model is/ });
@@ -131,7 +131,7 @@ suite("a definition that cannot be", () => {
     assert.match(stage.resultsOf("lead")[0]?.output ?? "", /^A model is/);
   });
 
-  test("keeps names that mean something to JavaScript apart", async () => {
+  test("a definition keeps names that mean something to JavaScript apart", async () => {
     const names = ["__proto__", "constructor", "toString"];
     const stage = openStage({
       lead: [[...names.map((name) => calls(name)), calls("valueOf")], says("Done.")],

@@ -14,13 +14,13 @@ function silentStore(): Store {
 }
 
 suite("a store that never answers", () => {
-  test("is given up after a while, and the run continues with everything shown", async () => {
+  test("a store that never answers is given up after a while, and the run continues with everything shown", async () => {
     const stage = openStage({ lead: [says("Done.")] }, { runtime: { store: silentStore() } });
     const { status, text } = await stage.run(stage.lead());
     assert.deepEqual([status, text, stage.world.clock.monotonic()], ["completed", "Done.", 30_000]);
   });
 
-  test("fails the run when it is required", async () => {
+  test("a store that never answers fails the run when it is required", async () => {
     const stage = openStage({ lead: [says("Done.")] }, { runtime: { store: silentStore(), requireStore: true } });
     const { status, error } = await stage.run(stage.lead());
     assert.deepEqual(

@@ -32,7 +32,7 @@ const circle: Record<string, unknown> = { name: "circle" };
 circle.self = circle;
 
 suite("what a tool returns", () => {
-  test("is shown as JSON, with maps, sets and large numbers in it", async () => {
+  test("a result of a tool is shown as JSON, with maps, sets and large numbers in it", async () => {
     assert.deepEqual(await resultOf({ found: new Map([["a", new Set([1, 2])]]), size: 2n ** 64n }), [
       '{"found":[["a",[1,2]]],"size":"18446744073709551616"}',
       false,
@@ -40,15 +40,15 @@ suite("what a tool returns", () => {
     assert.deepEqual(await resultOf([{}, { at: new Date(0) }]), ['[{},{"at":"1970-01-01T00:00:00.000Z"}]', false]);
   });
 
-  test("is read as text when it is bytes", async () => {
+  test("a result of a tool is read as text when it is bytes", async () => {
     assert.deepEqual(await resultOf(new TextEncoder().encode("a file, é")), ["a file, é", false]);
   });
 
-  test("is a failure when it is an error that was not thrown", async () => {
+  test("a result of a tool is a failure when it is an error that was not thrown", async () => {
     assert.deepEqual(await resultOf(new TypeError("no such file")), ["no such file", true]);
   });
 
-  test("is a failure that says the call was made, when it cannot be shown", async () => {
+  test("a result of a tool is a failure that says the call was made, when it cannot be shown", async () => {
     const begins = "The call was made, but what it returned cannot be shown";
     for (const value of [circle, () => 1, Symbol("secret"), { toJSON: () => undefined }]) {
       const [output, isError] = await resultOf(value);
@@ -56,7 +56,7 @@ suite("what a tool returns", () => {
     }
   });
 
-  test("is a failure when it says so, with or without output, whatever its error is", async () => {
+  test("a result of a tool is a failure when it says so, with or without output, whatever its error is", async () => {
     assert.deepEqual(await resultOf({ success: false, error: "not found" }), ["not found", true]);
     assert.deepEqual(await resultOf({ success: false, output: "half of it", error: new Error("cut") }), [
       "cut\nhalf of it",
@@ -65,7 +65,7 @@ suite("what a tool returns", () => {
     assert.deepEqual(await resultOf({ success: false, output: "", error: Object.create(null) }), [WORDLESS, true]);
   });
 
-  test("keeps metadata and documents only as they can be kept", async () => {
+  test("a result of a tool keeps metadata and documents only as they can be kept", async () => {
     const metadata = { count: 3n, at: new Date(0), tags: new Set(["x"]) };
     const kept = await callOf(simpleTool("give", () => ({ success: true, output: "x", metadata })));
     const [end] = kept.stage.eventsOf("tool-call-end");
@@ -141,7 +141,7 @@ suite("a hook that decides nothing sensible", () => {
     return "acted";
   });
 
-  test("before a call lets nothing through", async () => {
+  test("a hook before a call that decides nothing sensible lets nothing through", async () => {
     for (const decision of [true, "no", {}, { refuse: 5 }, { result: undefined }, { result: { success: true } }]) {
       const { output, isError } = await callOf(tool, { beforeToolCall: () => decision as never });
       assert.deepEqual([isError, ran], [true, []]);
@@ -149,12 +149,12 @@ suite("a hook that decides nothing sensible", () => {
     }
   });
 
-  test("before a call lets it run when it returns null", async () => {
+  test("a hook before a call lets the call run when it returns null", async () => {
     const { output } = await callOf(tool, { beforeToolCall: () => null as never });
     assert.deepEqual([output, ran.splice(0)], ["acted", ["ran"]]);
   });
 
-  test("after a call makes it a failure", async () => {
+  test("a hook after a call that decides nothing sensible makes the call a failure", async () => {
     for (const replaced of [true, "other words", {}, { success: true, output: 5 }] as unknown[]) {
       const { output, isError } = await callOf(tool, { afterToolCall: () => replaced as ToolResult });
       assert.equal(isError, true);

@@ -15,7 +15,7 @@ function whileWaiting(stage: Stage, act: () => unknown): void {
   );
 }
 
-test("it reads at once what it is told, and waits again", async () => {
+test("a waiting parent reads at once what it is told, and waits again", async () => {
   const stage = openStage({
     lead: [start, says("I wait."), says("I heard you."), says("It was there.")],
     "lead/scout": [[hangs()]],
@@ -31,7 +31,7 @@ test("it reads at once what it is told, and waits again", async () => {
   assert.deepEqual(times, [0, 0, 1000, 2000]);
 });
 
-test("it wraps up when it is asked to, and stops the child it waited for", async () => {
+test("a waiting parent wraps up when it is asked to, and stops the child it waited for", async () => {
   const stage = openStage({ lead: [start, says("I wait."), says("Nothing yet.")], "lead/scout": [[hangs()]] });
   whileWaiting(stage, () => handle.cancel("lead", { mode: "wrap-up" }));
   const handle = stage.start(stage.lead());
@@ -39,7 +39,7 @@ test("it wraps up when it is asked to, and stops the child it waited for", async
   assert.deepEqual([status, text, agents[1]?.status], ["cancelled", "Nothing yet.", "cancelled"]);
 });
 
-test("it wraps up also when it has no turns left", async () => {
+test("a waiting parent wraps up also when it has no turns left", async () => {
   const stage = openStage({ lead: [start, says("Nothing yet.")], "lead/scout": [[hangs()]] });
   stage.when(
     (event) => event.type === "turn-start" && event.path === "lead/scout",

@@ -39,7 +39,7 @@ suite("B4.5: the table of guarded files", () => {
     assert.equal(guardOf("/home/me/.bash_aliases", places, nothing)?.effect, "refuse");
   });
 
-  test("B4.5: with the whole machine as the workspace its programs and settings are asked about", () => {
+  test("B4.5: the programs and settings of the whole machine are asked about when it is the workspace", () => {
     for (const path of ["/etc/profile.d/x.sh", "/usr/bin/git", "/var/spool/cron/crontabs/me", "/root/x"])
       assert.equal(guardOf(path, { top: "/" }, nothing)?.effect, "ask", path);
     assert.equal(guardOf("/usr/src/app/main.ts", { top: "/usr/src/app" }, nothing), undefined);

@@ -142,7 +142,7 @@ suite("three files know a stop reason: its type, its row, and the file that prod
     consent: ["core/outcome.ts", "core/words/outcomes.ts"],
   };
   for (const word of STOP_REASON_WORDS) {
-    test(word, () => {
+    test(`three files know the stop reason ${word}`, () => {
       const naming = files.filter(({ text }) => namesStopReason(text, word)).map(({ path }) => path);
       assert.deepEqual(naming, OWNERS[word]);
     });

@@ -15,7 +15,7 @@ const OUTPUT_BLOCK = /(<!-- output: ((?:examples|docs\/snippets)\/[\w/-]+\.txt) 
 
 suite("K1: the code in the docs is code that runs; UPDATE_SNAPSHOTS=1 copies it again", () => {
   for (const page of pages().filter((each) => !isGenerated(each))) {
-    test(page.path, () => {
+    test(`the code of ${page.path} is code that runs`, () => {
       const updated = process.env.UPDATE_SNAPSHOTS === "1" ? updateBlocks(page) : page;
       assert.deepEqual(codeBlocks(updated).flatMap(problemOf), []);
     });
@@ -83,19 +83,19 @@ test("what a page says an example prints is what it prints; UPDATE_SNAPSHOTS=1 c
 
 suite("the check refuses", () => {
   const block = { line: 1, code: "const changed = true;\n" };
-  test("a marker without a block, before text, before a block of another language and at the end of a page", () => {
+  test("the check refuses a marker without a block, before text, before a block of another language and at the end of a page", () => {
     const text = "<!-- snippet: a#1 -->\n\nText.\n\n<!-- snippet: a#2 -->\n\n```sh\nls\n```\n\n<!-- snippet: a#3 -->\n";
     assert.deepEqual(markersWithoutBlock({ path: "p.md", text }), ["p.md: a#1", "p.md: a#2", "p.md: a#3"]);
   });
-  test("a block that names no example", () => {
+  test("the check refuses a block that names no example", () => {
     assert.deepEqual(problemOf({ ...block, snippet: undefined }), ["line 1: a block without <!-- snippet: … -->"]);
   });
-  test("a region that does not exist", () => {
+  test("the check refuses a region that does not exist", () => {
     assert.deepEqual(problemOf({ ...block, snippet: "examples/01-one-agent/main.ts#nowhere" }), [
       "line 1: examples/01-one-agent/main.ts#nowhere does not exist",
     ]);
   });
-  test("a block that differs from its region", () => {
+  test("the check refuses a block that differs from its region", () => {
     assert.deepEqual(problemOf({ ...block, snippet: "examples/01-one-agent/main.ts#all" }), [
       "line 1: the block differs from examples/01-one-agent/main.ts#all",
     ]);

@@ -63,14 +63,14 @@ const VALUES: Record<string, readonly string[]> = {
 };
 
 suite("F4: the dashboard and the alerts", () => {
-  test("name only metrics, labels and values that the code has", () => {
+  test("F4: the dashboard and the alerts name only metrics, labels and values that the code has", () => {
     assert.deepEqual(
       queries.flatMap(({ where, expr }) => problemsOf(expr).map((problem) => `${where}: ${problem}`)),
       [],
     );
   });
 
-  test("use every metric of the code", () => {
+  test("the dashboard and the alerts use every metric of the code", () => {
     const used = new Set(queries.flatMap(({ expr }) => readQuery(expr).selectors.map(({ metric }) => metric)));
     const unused = METRIC_LIST.filter((metric) =>
       [...SAMPLES].every(([name, of]) => of.metric !== metric || !used.has(name)),
@@ -81,7 +81,7 @@ suite("F4: the dashboard and the alerts", () => {
     );
   });
 
-  test("show by name only labels that their queries group by", () => {
+  test("the dashboard and the alerts show by name only labels that their queries group by", () => {
     const strange = targets.flatMap(({ title, expr, legendFormat }) => {
       const { groupedBy } = readQuery(expr);
       return [...legendFormat.matchAll(/\{\{(\w+)\}\}/g)]
@@ -92,7 +92,7 @@ suite("F4: the dashboard and the alerts", () => {
     assert.deepEqual(strange, []);
   });
 
-  test("have an id for each panel, a query in it, and no panel above another", () => {
+  test("F4: the dashboard and the alerts have an id for each panel, a query in it, and no panel above another", () => {
     const ids = dashboard.panels.map(({ id }) => id);
     assert.equal(new Set(ids).size, ids.length);
     assert.deepEqual(
@@ -111,14 +111,14 @@ suite("F4: the dashboard and the alerts", () => {
     );
   });
 
-  test("say in words what an alert means and where to look", () => {
+  test("F4: the alerts say in words what an alert means and where to look", () => {
     for (const { alert, annotations } of rules) {
       assert.deepEqual(Object.keys(annotations).sort(), ["description", "summary"], alert);
     }
     assert.equal(new Set(rules.map(({ alert }) => alert)).size, rules.length);
   });
 
-  test("are tried by promtool: every alert is in its tests, raised and not", () => {
+  test("F4: the alerts are tried by promtool: every alert is in its tests, raised and not", () => {
     const { tests } = parse(read("prometheus/rules-test.yml"));
     const tried = tests.flatMap(
       ({ alert_rule_test }: { alert_rule_test: { alertname: string; exp_alerts: unknown[] }[] }) =>
@@ -138,12 +138,12 @@ test("F4: each metric is read from one place: live processes give what the datab
 });
 
 suite("the Compose file", () => {
-  test("has the four services with pinned versions", () => {
+  test("the Compose file has the four services with pinned versions", () => {
     assert.deepEqual(Object.keys(compose.services).sort(), ["collector", "grafana", "jaeger", "prometheus"]);
     for (const { image } of Object.values(compose.services)) assert.match(image, /^[\w./-]+:v?\d+\.\d+\.\d+$/);
   });
 
-  test("listens on the loopback address only", () => {
+  test("the Compose file listens on the loopback address only", () => {
     const ports = Object.values(compose.services).flatMap((service) => service.ports ?? []);
     assert.ok(ports.length > 0);
     for (const port of ports) assert.match(port, /^127\.0\.0\.1:\d+:\d+$/);
@@ -151,7 +151,7 @@ suite("the Compose file", () => {
     assert.match(read("compose.yaml"), /GF_SERVER_HTTP_ADDR: 127\.0\.0\.1\n/);
   });
 
-  test("mounts files that are there, and every YAML file can be read", () => {
+  test("the Compose file mounts files that are there, and every YAML file can be read", () => {
     const mounts = [...read("compose.yaml").matchAll(/- (\.\/[^:]+):/g)].map(([, path = ""]) => path);
     assert.ok(mounts.length >= 4);
     const files = readdirSync(OPS, { recursive: true, encoding: "utf8" });
@@ -174,18 +174,18 @@ suite("the Compose file", () => {
 suite("F4: the page about metrics and alerts", () => {
   const page = readFileSync(join(rootFolder, "docs/how-to/metrics-and-alerts.md"), "utf8");
 
-  test("names every alert and no other", () => {
+  test("F4: the page names every alert and no other", () => {
     const named = [...page.matchAll(/^\| `(Sous\w+)` \|/gm)].map(([, name]) => name);
     assert.deepEqual(named.sort(), rules.map(({ alert }) => alert).sort());
   });
 
-  test("has queries that the code answers", () => {
+  test("F4: the page has queries that the code answers", () => {
     const shown = [...page.matchAll(/^\| [^|]+\? \| `([^`]+)` \|$/gm)].map(([, expr = ""]) => expr);
     assert.ok(shown.length >= 5);
     assert.deepEqual(shown.flatMap(problemsOf), []);
   });
 
-  test("of traces starts the Jaeger of the Compose file", () => {
+  test("F4: the page about traces starts the Jaeger of the Compose file", () => {
     const traces = readFileSync(join(rootFolder, "docs/how-to/see-traces.md"), "utf8");
     assert.ok(traces.includes(` ${compose.services.jaeger?.image} `));
   });

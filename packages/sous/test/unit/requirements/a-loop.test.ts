@@ -9,7 +9,7 @@ import { after, calls, fails, says, streams, uses } from "../../../src/testing/s
 import { openStage, simpleTool } from "../../support/requirements/support.ts";
 
 suite("A1: the agent loop", () => {
-  test("A1: asks the model, runs its tools and repeats until it stops asking", async () => {
+  test("A1: the loop asks the model, runs its tools and repeats until it stops asking", async () => {
     const stage = openStage({ lead: [calls("look"), [calls("look"), calls("read")], says("Two rooms.")] });
     const ran: string[] = [];
     const tools = ["look", "read"].map((name) => simpleTool(name, () => void ran.push(name)));

@@ -162,7 +162,7 @@ suite("A5: tool errors are data, system errors are errors", () => {
     });
   }
 
-  test("A5: without that wish a broken store lets the run continue", async () => {
+  test("A5: a broken store that is not required lets the run continue", async () => {
     const store = wrapStore(openMemoryStore(), { append: () => assert.fail("No space is left") });
     const stage = openStage({ lead: [says("Done.")] }, { runtime: { store } });
     assert.equal((await stage.run(stage.lead())).text, "Done.");

@@ -10,7 +10,7 @@ import { calls, says, uses } from "../../../src/testing/steps.ts";
 import { openStage, simpleTool } from "../../support/requirements/support.ts";
 
 suite("A2: a conversation", () => {
-  test("A2: belongs to one run: a child sees its task and nothing of its parent", async () => {
+  test("A2: a conversation belongs to one run: a child sees its task and nothing of its parent", async () => {
     const stage = openStage({
       lead: [says(""), calls("subagent", { label: "x", task_prompt: "Find the door." }), says("Done.")],
       "lead/x": [says("The door is red.")],
@@ -21,7 +21,7 @@ suite("A2: a conversation", () => {
     assert.ok(!JSON.stringify([request.messages, request.instructions]).includes("CANARY"));
   });
 
-  test("A2: is pruned at maxTokens × pruneThreshold, keeps minRetainTurns, the task, and calls with their results", async () => {
+  test("A2: a conversation is pruned at maxTokens × pruneThreshold, keeps minRetainTurns, the task, and calls with results", async () => {
     const stage = openStage({ lead: [...Array.from({ length: 6 }, () => calls("read")), says("Done.")] });
     const conversation = { maxTokens: 4000, pruneThreshold: 0.75, minRetainTurns: 2 };
     const tools = [simpleTool("read", () => "x".repeat(3000))];
@@ -35,7 +35,7 @@ suite("A2: a conversation", () => {
     for (const { messages } of stage.requestsOf("lead")) assert.deepEqual(messages[0], task);
   });
 
-  test("A2: has defaults: 100,000 tokens, threshold 0.8, five turns", async () => {
+  test("A2: a conversation has defaults: 100,000 tokens, threshold 0.8, five turns", async () => {
     const stage = openStage({
       lead: [
         ...Array.from({ length: 7 }, () => calls("read")),
@@ -56,7 +56,7 @@ suite("A3: the tool registry", () => {
   const one = simpleTool("one", () => 1);
   const two = simpleTool("two", () => 2, { tier: "confirm", category: "edit", displayName: "The second" });
 
-  test("A3: registers, gets and lists definitions in their order", () => {
+  test("A3: a registry registers, gets and lists definitions in their order", () => {
     const registry = new ToolRegistry([one]).register(two);
     assert.equal(registry.get("two"), two);
     assert.equal(registry.get("three"), undefined);
@@ -84,7 +84,7 @@ suite("A3: the tool registry", () => {
     assert.deepEqual([...registry], [one, two]);
   });
 
-  test("A3: clones, whole and filtered, that do not see each other's changes", () => {
+  test("A3: a registry makes clones, whole and filtered, that do not see each other's changes", () => {
     const registry = new ToolRegistry([one]);
     const clone = registry.clone();
     clone.register(two);
@@ -93,7 +93,7 @@ suite("A3: the tool registry", () => {
     assert.deepEqual([registry.names(), clone.names(), filtered.names()], [["one", "three"], ["one", "two"], ["two"]]);
   });
 
-  test("A3: refuses a second tool of one name, and names a provider would not take", () => {
+  test("A3: a registry refuses a second tool of one name, and names a provider would not take", () => {
     const registry = new ToolRegistry([one]);
     assert.throws(() => registry.register(one), { name: "UserError", message: /one is already registered/ });
     for (const name of ["", "with space", "a/b", "ä", "x".repeat(65)]) {

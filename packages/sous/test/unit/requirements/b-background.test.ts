@@ -25,7 +25,7 @@ function toldTo(stage: Stage, path = "lead"): string[] {
 }
 
 suite("B11: a background child", () => {
-  test("B11: runs while its parent continues, and its report arrives as a later message, once", async () => {
+  test("B11: a background child runs while its parent continues, and its report arrives as a later message, once", async () => {
     const stage = openStage({
       lead: [start("x"), calls("look"), [after(500), calls("look")], says("All done.")],
       "lead/x": [[after(100), says("A wall.")]],
@@ -45,7 +45,7 @@ suite("B11: a background child", () => {
     );
   });
 
-  test("B11: is waited for when its parent has nothing more to do", async () => {
+  test("B11: a background child is waited for when its parent has nothing more to do", async () => {
     const stage = openStage({
       lead: [[start("x"), start("y")], says("I wait."), says("One."), says("Both.")],
       "lead/x": [[after(1000), says("X.")]],
@@ -59,14 +59,14 @@ suite("B11: a background child", () => {
     );
   });
 
-  test("B11: is cancelled instead when the caller says so", async () => {
+  test("B11: a background child is cancelled instead when the caller says so", async () => {
     const stage = openStage({ lead: [start("x"), says("I do not wait.")], "lead/x": [hangs()] });
     const result = await stage.run(stage.lead(), "The task.", { onLiveChildren: "cancel" });
     assert.deepEqual([result.status, result.text, result.durationMs], ["completed", "I do not wait.", 0]);
     assert.equal(stage.eventsOf("run-end", "lead/x")[0]?.status, "cancelled");
   });
 
-  test("B11: does not outlive a parent that fails", async () => {
+  test("B11: a background child does not outlive a parent that fails", async () => {
     const stage = openStage({ lead: [start("x"), fails("auth")], "lead/x": [hangs()] });
     const result = await stage.run(stage.lead());
     assert.equal(result.status, "failed");
@@ -79,7 +79,7 @@ suite("B11: a background child", () => {
     );
   });
 
-  test("B11: whose report came too late is heard by the parent's follow-up, once", async () => {
+  test("B11: a report of a background child that came too late is heard by the parent's follow-up, once", async () => {
     const stage = openStage({
       lead: [start("x"), says("I do not wait."), says("I see."), says("Yes.")],
       "lead/x": [hangs()],
@@ -96,7 +96,7 @@ suite("B11: a background child", () => {
     assert.equal(stage.eventsOf("report").length, 1);
   });
 
-  test("B11: that fails is a report, not an exception", async () => {
+  test("B11: a background child that fails is a report, not an exception", async () => {
     const stage = openStage({
       lead: [start("x"), says("I wait."), says("It failed.")],
       "lead/x": [fails("auth", { message: "No key" })],
@@ -106,7 +106,7 @@ suite("B11: a background child", () => {
     assert.match(toldTo(stage)[0] ?? "", /^Report of the background subagent x:\nSubagent failed: No key\n/);
   });
 
-  test("B11: is refused like any other when the budget is spent", async () => {
+  test("B11: a background child is refused like any other when the budget is spent", async () => {
     const stage = openStage(
       { lead: [[start("x"), start("y")], says("I wait."), says("One.")], "lead/x": [says("X.")] },
       { runtime: { limits: { children: { executions: 1 } } } },
@@ -120,7 +120,7 @@ suite("B11: a background child", () => {
 });
 
 suite("B11: subagent_wait", () => {
-  test("B11: gives the reports it waited for, and they do not arrive again", async () => {
+  test("B11: subagent_wait gives the reports it waited for, and they do not arrive again", async () => {
     const stage = openStage({
       lead: [[start("x"), start("y")], calls("subagent_wait"), calls("subagent_wait"), says("Done.")],
       "lead/x": [[after(2000), says("X.")]],
@@ -134,7 +134,7 @@ suite("B11: subagent_wait", () => {
     assert.deepEqual([toldTo(stage), stage.eventsOf("report")], [[], []]);
   });
 
-  test("B11: waits for the named ones only; the others report as messages", async () => {
+  test("B11: subagent_wait waits for the named children only; the others report as messages", async () => {
     const stage = openStage({
       lead: [
         start("x"),
@@ -154,7 +154,7 @@ suite("B11: subagent_wait", () => {
     );
   });
 
-  test("B11: also gets a report that had arrived and was not read yet", async () => {
+  test("B11: subagent_wait also gets a report that had arrived and was not read yet", async () => {
     const stage = openStage({
       lead: [start("x"), [calls("subagent_wait"), after(500)], says("Done.")],
       "lead/x": [[after(100), says("X.")]],
@@ -164,7 +164,7 @@ suite("B11: subagent_wait", () => {
     assert.deepEqual(toldTo(stage), []);
   });
 
-  test("B11: cancelled together with its run loses no report", async () => {
+  test("B11: subagent_wait that is cancelled together with its run loses no report", async () => {
     const stage = openStage({
       lead: [[start("x"), start("y")], calls("subagent_wait"), says("I see.")],
       "lead/x": [[after(100), says("X.")]],
@@ -191,7 +191,7 @@ suite("B11: subagent_wait", () => {
 });
 
 suite("B11: subagent_cancel and subagent_list", () => {
-  test("B11: cancel stops a child, waits for it, and its report says so", async () => {
+  test("B11: subagent_cancel stops a child, waits for it, and its report says so", async () => {
     const stage = openStage({
       lead: [start("x"), withId("subagent_cancel"), says("Stopped.")],
       "lead/x": [hangs()],
@@ -201,7 +201,7 @@ suite("B11: subagent_cancel and subagent_list", () => {
     assert.match(toldTo(stage)[0] ?? "", /^Report of the background subagent x:\nSubagent cancelled \(x\)\n/);
   });
 
-  test("B11: cancel with wrap-up lets it say what it has", async () => {
+  test("B11: subagent_cancel with wrap-up lets a child say what it has", async () => {
     const stage = openStage({
       lead: [start("x"), withId("subagent_cancel", { mode: "wrap-up" }), says("Good.")],
       "lead/x": [[after(100), calls("look")], says("Half of it.")],
@@ -214,7 +214,7 @@ suite("B11: subagent_cancel and subagent_list", () => {
     );
   });
 
-  test("B11: cancel reaches a child that still waits for its place", async () => {
+  test("B11: subagent_cancel reaches a child that still waits for its place", async () => {
     const stage = openStage(
       {
         lead: [
@@ -265,7 +265,7 @@ suite("B11: subagent_cancel and subagent_list", () => {
     );
   });
 
-  test("B11: cancel of another run's child is a failed result", async () => {
+  test("B11: subagent_cancel of another run's child is a failed result", async () => {
     const stage = openStage({ lead: [calls("subagent_cancel", { subagent_id: "nobody" }), says("Done.")] });
     await stage.run(stage.lead());
     assert.equal(
@@ -274,7 +274,7 @@ suite("B11: subagent_cancel and subagent_list", () => {
     );
   });
 
-  test("B11: list names every child with its state", async () => {
+  test("B11: subagent_list names every child with its state", async () => {
     const stage = openStage({
       lead: [
         calls("subagent_list"),

@@ -58,7 +58,7 @@ suite("B7: the place of a child", () => {
 suite("B2: a task that goes in circles", () => {
   const refusal = "This is the task you were given: do it yourself";
 
-  test("B2: handed on word for word is refused, and nothing is spent", async () => {
+  test("B2: a task that is handed on word for word is refused, and nothing is spent", async () => {
     const stage = openStage({
       lead: [spawn("x", "The task."), spawn("x", "Part of it."), says("Done.")],
       "lead/x": [says("Seen.")],
@@ -77,7 +77,7 @@ suite("B2: a task that goes in circles", () => {
     );
   });
 
-  test("B2: also when it is an ancestor's", async () => {
+  test("B2: a task that an ancestor has is refused", async () => {
     const stage = openStage({
       lead: [spawn("x", "A part."), says("Done.")],
       "lead/x": [spawn("y", "The task."), spawn("z", "A part."), says("Then myself.")],
@@ -89,7 +89,7 @@ suite("B2: a task that goes in circles", () => {
     );
   });
 
-  test("B2: may go to another agent, or to the same with other tools", async () => {
+  test("B2: a task may go to another agent, or to the same with other tools", async () => {
     const stage = openStage({
       lead: [
         calls("subagent_scout", { task: "The task." }),
@@ -108,7 +108,7 @@ suite("B2: a task that goes in circles", () => {
 });
 
 suite("a watcher", () => {
-  test("that throws or never returns does not change the run", async () => {
+  test("a watcher that throws or never returns does not change the run", async () => {
     const script = {
       lead: [spawn("x"), streams("All ", "done.")],
       "lead/x": [calls("look"), says("Seen.")],
@@ -128,7 +128,7 @@ suite("a watcher", () => {
     for (const listener of [broken, endless, rejecting]) assert.deepEqual(await outcome(listener), undisturbed);
   });
 
-  test("hears the events of a tree in one order without gaps, stored before they are shown", async () => {
+  test("a watcher hears the events of a tree in one order without gaps, stored before they are shown", async () => {
     const stage = openStage({
       lead: [[spawn("x"), spawn("y")], says("Done.")],
       "lead/*": [calls("look"), says("Seen.")],

@@ -38,7 +38,7 @@ suite("B3: depth", () => {
     assert.equal(refused?.isError, true);
   });
 
-  test("B3: three levels below the root by default", async () => {
+  test("B3: a tree has three levels below the root by default", async () => {
     const stage = openStage({
       "**": ({ caller }) => (caller.turn === 1 ? spawn(`d${caller.depth + 1}`) : says("Done.")),
     });
@@ -153,7 +153,7 @@ suite("B4: the tools of a child", () => {
     assert.equal(stage.eventsOf("run-start").length, 2);
   });
 
-  test("B4: it is exact for a fork too, whose model is shown more", async () => {
+  test("B4: a given allowed_tools is exact for a fork too, whose model is shown more", async () => {
     let grepped = 0;
     const stage = openStage({
       lead: [spawn("x", { allowed_tools: ["read"], context: "fork" }), says("Done.")],
@@ -181,7 +181,7 @@ suite("B4: the tools of a child", () => {
     assert.deepEqual([grepped, stage.eventsOf("run-start").length], [0, 2]);
   });
 
-  test("B4: nor can a tool of the child start one behind its back", async () => {
+  test("B4: a child without subagent tools cannot start a child through a tool of its own", async () => {
     const sly = simpleTool("sly", async (_input, context) => {
       const reply = await context.spawn({ label: "y", task: "Behind the back." });
       return reply.kind === "refused" ? reply.message : reply.kind;

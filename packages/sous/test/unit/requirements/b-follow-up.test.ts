@@ -19,7 +19,7 @@ function idIn(messages: unknown): string {
 }
 
 suite("B10: a follow-up", () => {
-  test("B10: continues the child's conversation, under its path, id and depth", async () => {
+  test("B10: a follow-up continues the child's conversation, under its path, id and depth", async () => {
     const stage = openStage({
       lead: [spawn(), send("And right?"), says("Done.")],
       "lead/x": [calls("look"), says("Left: a wall."), says("Right: a door.")],
@@ -45,7 +45,7 @@ suite("B10: a follow-up", () => {
     );
   });
 
-  test("B10: keeps what the call allowed", async () => {
+  test("B10: a follow-up keeps what the call allowed", async () => {
     const stage = openStage({
       lead: [spawn({ allowed_tools: ["read"] }), send("Now grep."), says("Done.")],
       "lead/x": [
@@ -66,7 +66,7 @@ suite("B10: a follow-up", () => {
     );
   });
 
-  test("B10: has what is left of the child's budget", async () => {
+  test("B10: a follow-up has what is left of the child's budget", async () => {
     const stage = openStage({
       lead: [
         calls("subagent", { label: "x", task_prompt: "Look left.", agent: "poor" }),
@@ -82,7 +82,7 @@ suite("B10: a follow-up", () => {
     assert.match(second?.output ?? "", /^Token limit exceeded: \d+\/8000/);
   });
 
-  test("B10: is one more execution", async () => {
+  test("B10: a follow-up is one more execution", async () => {
     const stage = openStage(
       { lead: [spawn(), send("And right?"), says("Done.")], "lead/x": [says("Left."), says("Never.")] },
       { runtime: { limits: { children: { executions: 1 } } } },
@@ -95,7 +95,7 @@ suite("B10: a follow-up", () => {
     );
   });
 
-  test("B10: that is refused leaves the child as it was: ended, with its report, and not at work", async () => {
+  test("B10: a follow-up that is refused leaves the child as it was: ended, with its report, and not at work", async () => {
     const stage = openStage(
       {
         lead: [
@@ -119,7 +119,7 @@ suite("B10: a follow-up", () => {
     );
   });
 
-  test("B10: works for a child that was cut short, and the work it did is not lost", async () => {
+  test("B10: a follow-up works for a child that was cut short, and the work it did is not lost", async () => {
     const stage = openStage({
       lead: [spawn({ timeout_ms: 100 }), send("Take your time."), says("Done.")],
       "lead/x": [calls("look"), hangs(), says("A wall.")],
@@ -132,7 +132,7 @@ suite("B10: a follow-up", () => {
     assert.match(JSON.stringify(stage.requestsOf("lead/x").at(-1)?.messages), /bricks/);
   });
 
-  test("B10: works after the parent itself was continued", async () => {
+  test("B10: a follow-up works after the parent itself was continued", async () => {
     const stage = openStage({
       lead: [spawn(), says("Asked."), send("And right?"), says("Done.")],
       "lead/x": [says("Left: a wall."), says("Right: a door.")],
@@ -143,7 +143,7 @@ suite("B10: a follow-up", () => {
     assert.match(stage.resultsOf("lead")[1]?.output ?? "", /^Right: a door\./);
   });
 
-  test("B10: of a fork continues with what the fork began with", async () => {
+  test("B10: a follow-up of a fork continues with what the fork began with", async () => {
     const stage = openStage({
       lead: [
         calls("look"),
@@ -189,7 +189,7 @@ suite("B10: a follow-up", () => {
     assert.match(JSON.stringify(stage.requestsOf("lead/x").at(-1)?.messages), /And right\?.*And behind\?/);
   });
 
-  test("B10: is refused for ids that are not the caller's own children", async () => {
+  test("B10: a follow-up is refused for ids that are not the caller's own children", async () => {
     const stage = openStage({
       lead: [spawn(), send("And you?"), says("Done.")],
       "lead/x": [
@@ -207,13 +207,13 @@ suite("B10: a follow-up", () => {
     );
   });
 
-  test("B10: of nothing is a failed result that names the field", async () => {
+  test("B10: a follow-up of nothing is a failed result that names the field", async () => {
     const stage = openStage({ lead: [spawn(), send(" "), says("Done.")], "lead/x": [says("Left.")] });
     await stage.run(stage.lead());
     assert.equal(stage.resultsOf("lead")[1]?.output, "message cannot be empty");
   });
 
-  test("B10: can come from the person who holds the handle", async () => {
+  test("B10: a follow-up can come from the person who holds the handle", async () => {
     const stage = openStage({
       lead: [spawn(), [after(1000), says("Done.")]],
       "lead/x": [says("Left: a wall."), says("Right: a door.")],

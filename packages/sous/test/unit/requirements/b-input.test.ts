@@ -20,7 +20,7 @@ async function answerTo(input: unknown, runtime: RuntimeOptions = {}, options: R
 }
 
 suite("B1: the input of subagent", () => {
-  test("B1: label and task_prompt are all it needs", async () => {
+  test("B1: label and task_prompt are all that subagent needs", async () => {
     const { output, isError, stage } = await answerTo(good);
     assert.match(output, /^Seen\.\n\(subagent_id: [0-9A-Z]{26}\)$/);
     assert.equal(isError, false);
@@ -187,16 +187,16 @@ suite("B1: the input of subagent", () => {
   });
 });
 
-suite("B2: checks come in the order depth, input, budget", () => {
+suite("B2: the order of the checks", () => {
   const bad = { label: "", task_prompt: "" };
   const broke = { limits: { children: { executions: 0 } } };
 
-  test("B2: input before budget", async () => {
+  test("B2: the input is checked before the budget", async () => {
     assert.match((await answerTo(bad, broke)).output, /^label cannot be empty/);
     assert.match((await answerTo(good, broke)).output, /^Execution limit reached: 0\/0/);
   });
 
-  test("B2: depth before input and budget, for a run that was never shown the tool", async () => {
+  test("B2: the depth is checked before input and budget, for a run that was never shown the tool", async () => {
     const stage = openStage(
       {
         lead: [calls("subagent", good), says("Done.")],
@@ -211,7 +211,7 @@ suite("B2: checks come in the order depth, input, budget", () => {
     );
   });
 
-  test("B2: depth before input also for a fork, which was shown its parent's tools", async () => {
+  test("B2: the depth is checked before input also for a fork, which was shown its parent's tools", async () => {
     const stage = openStage(
       {
         lead: [calls("subagent", { ...good, context: "fork" }), says("Done.")],
@@ -230,7 +230,7 @@ suite("B2: checks come in the order depth, input, budget", () => {
 });
 
 suite("B12: messages people and tests rely on", () => {
-  test("B12: of the gate", async () => {
+  test("B12: the messages of the gate are the promised ones", async () => {
     const beginnings: [unknown, RuntimeOptions, string][] = [
       [{ ...good, label: "" }, {}, "label cannot be empty"],
       [{ ...good, task_prompt: "" }, {}, "task_prompt cannot be empty"],
@@ -248,13 +248,13 @@ suite("B12: messages people and tests rely on", () => {
     }
   });
 
-  test("B12: of parallel_subagent without tasks", async () => {
+  test("B12: the message of parallel_subagent without tasks is the promised one", async () => {
     const stage = openStage({ lead: [calls("parallel_subagent", { tasks: [] }), says("Done.")] });
     await stage.run(stage.lead());
     assert.match(stage.resultsOf("lead")[0]?.output ?? "", /^At least one task required/);
   });
 
-  test("B12: of the depth limit, with both numbers", async () => {
+  test("B12: the message of the depth limit has both numbers", async () => {
     const down = calls("subagent", { label: "x", task_prompt: "Deeper." });
     const deeper = (level: number) => calls("subagent", { label: "x", task_prompt: `Deeper than ${level}.` });
     const stage = openStage({
@@ -270,7 +270,7 @@ suite("B12: messages people and tests rely on", () => {
     );
   });
 
-  test("B12: of the execution limit, of timeouts and of cancelled children", async () => {
+  test("B12: the messages of the execution limit, of timeouts and of cancelled children are the promised ones", async () => {
     const stage = openStage(
       {
         lead: [

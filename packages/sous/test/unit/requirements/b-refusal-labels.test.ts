@@ -69,7 +69,7 @@ suite("B2: the label of a refused child", () => {
     ["subagent_report, which starts none", calls("subagent_report", { subagent_id: "x" }), [], { delegate: true }],
   ];
   for (const [name, call, labels, lead] of tooDeep) {
-    test(`B3: one level too deep, asked for by ${name}`, async () => {
+    test(`B3: a child one level too deep has its label in the refusal, asked for by ${name}`, async () => {
       assert.deepEqual(
         await refusals({ call, ...(lead && { lead }) }, true),
         labels.map((label) => `depth_limit ${label}`),
@@ -99,10 +99,10 @@ suite("B2: the label of a refused child", () => {
     ],
   ];
   for (const [name, plan, labels] of others) {
-    test(`B2: ${name}`, async () => assert.deepEqual(await refusals(plan), labels));
+    test(`B2: a refusal has the label of a child: ${name}`, async () => assert.deepEqual(await refusals(plan), labels));
   }
 
-  test("C8: no place", async () => {
+  test("C8: a child without a place has its label in the refusal", async () => {
     const full = { limits: { maxConcurrent: 1, onFull: "refuse" } } as const;
     const told: string[] = [];
     const { stage } = await runTree({

@@ -81,7 +81,7 @@ suite("B8: a report that was cut", () => {
     ],
   ];
   for (const [name, call, lead] of ways) {
-    test(`B8: of ${name} is read to its end as the notices say`, async () => {
+    test(`B8: a report of ${name} that was cut is read to its end as the notices say`, async () => {
       const parts: string[] = [];
       const { result, stage } = await runTree({
         script: { lead: reader(call, parts), "lead/**": [says(WHOLE)] },
@@ -96,7 +96,7 @@ suite("B8: a report that was cut", () => {
     });
   }
 
-  test("B8: of a child deeper in the tree is read in the same way", async () => {
+  test("B8: a cut report of a child deeper in the tree is read to its end as well", async () => {
     const parts: string[] = [];
     const below = agent({ name: "below" });
     const { result } = await runTree({
@@ -112,7 +112,7 @@ suite("B8: a report that was cut", () => {
     assert.equal(parts.join(""), WHOLE);
   });
 
-  test("B8: of a child that failed is read in the same way", async () => {
+  test("B8: a cut report of a child that failed is read to its end as well", async () => {
     const parts: string[] = [];
     await runTree({
       script: {
@@ -125,7 +125,7 @@ suite("B8: a report that was cut", () => {
     assert.equal(parts.join("").replace(/^.*\n.*\n/, ""), WHOLE);
   });
 
-  test("I2: of one of many results that had to share the space is read from where it was cut", async () => {
+  test("I2: a report of one of many that had to share the space is read from where it was cut", async () => {
     const labels = Array.from({ length: 30 }, (_, index) => `t${index}`);
     const tasks = labels.map((label) => ({ label, task_prompt: `Look at ${label}.`, max_turns: 1 }));
     const parts: string[] = [];
@@ -202,7 +202,7 @@ suite("B8: reports that are longer together, or alone, than a tool's result may 
 });
 
 suite("B8: a program", () => {
-  test("B8: gets the whole answer of a child it writes to, without a further question", async () => {
+  test("B8: a program gets the whole answer of a child it writes to, without a further question", async () => {
     const answers: string[] = [];
     const { stage } = await runTree({
       script: {
@@ -220,7 +220,7 @@ suite("B8: a program", () => {
 });
 
 suite("B8: the tool for the rest", () => {
-  test("B8: is offered with every tool for children, and not without one", async () => {
+  test("B8: the tool for the rest is offered with every tool for children, and not without one", async () => {
     const scout = agent({ name: "scout" });
     for (const [lead, offered] of [
       [{ delegate: false, subagents: [scout] }, ["subagent_scout", "subagent_report"]],
@@ -234,7 +234,7 @@ suite("B8: the tool for the rest", () => {
     }
   });
 
-  test("B4: a child with a list of tools has none of them, and one at the deepest level neither", async () => {
+  test("B4: a child with a list of tools lacks the tool for the rest, and so does one at the deepest level", async () => {
     const { stage } = await runTree({
       script: {
         lead: [
@@ -254,7 +254,7 @@ suite("B8: the tool for the rest", () => {
     assert.deepEqual(stage.requestsOf("lead/scout")[0]?.tools, ["look"]);
   });
 
-  test("D1: registerSubagentTools adds it once, and outside of a tree it says that there is nothing to read", async () => {
+  test("D1: registerSubagentTools adds the tool for the rest once, which has nothing to read outside of a tree", async () => {
     const registry = registryWith({ model: own() });
     assert.deepEqual(registry.names(), ["subagent_spawn", "subagent_report"]);
     assert.deepEqual(registryWith({ model: own() }, 2).names(), []);
@@ -267,7 +267,7 @@ suite("B8: the tool for the rest", () => {
 });
 
 suite("B8: an offset past the end", () => {
-  test("B8: is told, so that the report of a later message is not taken for the rest of an earlier one", async () => {
+  test("B8: an offset past the end is told, so that a later report is not taken for the rest of an earlier one", async () => {
     const askFor = (toolName: string, input: object) => (request: ModelRequest) => {
       const [id] = /\b[0-9A-Z]{26}\b/.exec(JSON.stringify(request.messages)) ?? [];
       return calls(toolName, { subagent_id: id, ...input });

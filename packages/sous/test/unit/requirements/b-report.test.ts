@@ -39,12 +39,12 @@ const lastWords = (stage: Awaited<ReturnType<typeof reportOf>>["stage"]) => {
 suite("B5: the summary", () => {
   const long = "A long answer. ".repeat(300);
 
-  test("B5: is not asked for when the answer fits the report", async () => {
+  test("B5: the summary is not asked for when the answer fits the report", async () => {
     const { output, stage } = await reportOf([says("Short.")]);
     assert.deepEqual([output, stage.requestsOf("lead/x").length], ["Short.", 1]);
   });
 
-  test("B5: is asked for in the same conversation when the answer does not fit: one turn without tools, outside max_turns", async () => {
+  test("B5: the summary is asked for in the same conversation when the answer does not fit: in one turn without tools", async () => {
     const { output, stage, end } = await reportOf([says(long), says("In short: a wall.")], { max_turns: 1 });
     assert.equal(output, "In short: a wall.");
     const [first, second] = stage.requestsOf("lead/x");
@@ -57,7 +57,7 @@ suite("B5: the summary", () => {
     );
   });
 
-  test("B5: is asked for in the words of summary_prompt, also when the answer would fit", async () => {
+  test("B5: the summary is asked for in the words of summary_prompt, also when the answer would fit", async () => {
     const { output, stage } = await reportOf([says("A wall."), says("- a wall")], {
       summary_prompt: "As bullet points.",
     });
@@ -65,7 +65,7 @@ suite("B5: the summary", () => {
     assert.equal(stage.eventsOf("run-start", "lead/x")[0]?.summaryPrompt, "As bullet points.");
   });
 
-  test("B5: runs no tool, even when the model asks for one", async () => {
+  test("B5: the summary runs no tool, even when the model asks for one", async () => {
     const { output, stage } = await reportOf([says(long), [says("A wall."), calls("look")]]);
     assert.equal(output, "A wall.");
     assert.equal(stage.eventsOf("tool-call-start", "lead/x").length, 0);
@@ -78,13 +78,13 @@ suite("B5: the summary", () => {
     ["is empty", [says("The answer."), says("")]],
   ];
   for (const [name, script] of failures) {
-    test(`B5: that ${name} leaves the answer of the task as the report`, async () => {
+    test(`B5: a summary that ${name} leaves the answer of the task as the report`, async () => {
       const { output, isError, end } = await reportOf(script, { summary_prompt: "In a word." });
       assert.deepEqual([output, isError, end?.metadata?.completion_status], ["The answer.", false, "complete"]);
     });
   }
 
-  test("B5: stays inside the budget: when there is none left the answer is the report", async () => {
+  test("B5: the summary stays inside the budget: when there is none left the answer is the report", async () => {
     const stage = openStage({
       lead: [
         [
@@ -101,7 +101,7 @@ suite("B5: the summary", () => {
     assert.match(read, /^The answer\./);
   });
 
-  test("B5: is always asked for with the setting always, never with never", async () => {
+  test("B5: the summary is always asked for with the setting always, never with never", async () => {
     const always = await reportOf([says("Short."), says("Shorter.")], {}, { summary: "always" });
     assert.deepEqual([always.output, always.stage.requestsOf("lead/x").length], ["Shorter.", 2]);
     const never = await reportOf([says(long)], { summary_prompt: "In a word." }, { summary: "never" });
@@ -109,14 +109,14 @@ suite("B5: the summary", () => {
     assert.match(never.output, /^A long answer\./);
   });
 
-  test("B5: is not asked of a root", async () => {
+  test("B5: the summary is not asked of a root", async () => {
     const stage = openStage({ lead: [says(long)] });
     assert.equal((await stage.run(stage.lead())).text, long);
   });
 });
 
 suite("B6: out of turns", () => {
-  test("B6: is not an error: what there is, a notice, incomplete and max_turns_reached", async () => {
+  test("B6: running out of turns is no error: the report has what there is, a notice, incomplete and max_turns_reached", async () => {
     const looking = [says("I looked left."), calls("look")];
     const { output, isError, end } = await reportOf([looking, says("Left: a wall. Right: not seen.")], {
       max_turns: 1,
@@ -132,7 +132,7 @@ suite("B6: out of turns", () => {
     );
   });
 
-  test("B6: without a summary the report carries what was said last", async () => {
+  test("B6: a report without a summary carries what was said last when the turns run out", async () => {
     const { output } = await reportOf(
       [[says("I looked left."), calls("look")]],
       { max_turns: 1 },
@@ -149,7 +149,7 @@ suite("B6: out of turns", () => {
     );
   });
 
-  test("B6: never triggers fail_fast", async () => {
+  test("B6: running out of turns never triggers fail_fast", async () => {
     const tasks = [
       { label: "a", task_prompt: "Look for ever.", max_turns: 1 },
       { label: "b", task_prompt: "Take your time." },
@@ -172,7 +172,7 @@ suite("B6: out of turns", () => {
 });
 
 suite("B7: the metadata of a report", () => {
-  test("B7: has all its fields, and the tokens of everything below", async () => {
+  test("B7: the metadata of a report have all their fields, and the tokens of everything below", async () => {
     const { end, stage } = await reportOf([
       [calls("look"), after(250), uses({ input: 100, output: 20 })],
       [says("A wall."), uses({ input: 200, output: 30 })],
@@ -202,7 +202,7 @@ suite("B7: the metadata of a report", () => {
     ["timeout", [hangs()], { timeout_ms: 100 }, "timeout", true],
   ];
   for (const [name, script, input, status, isError] of endings) {
-    test(`B7: tells ${name} from every other ending`, async () => {
+    test(`B7: the metadata of a report tell ${name} from every other ending`, async () => {
       const report = await reportOf(script, input);
       assert.deepEqual([report.end?.metadata?.completion_status, report.isError], [status, isError]);
       assert.equal(report.trailer, `(subagent_id: ${report.end?.metadata?.subagent_id})`);
@@ -213,7 +213,7 @@ suite("B7: the metadata of a report", () => {
 suite("B8: truncation", () => {
   const never = { summary: "never" } as const;
 
-  test("B8: cuts a report over 4,096 bytes on a character boundary and says so", async () => {
+  test("B8: truncation cuts a report over 4,096 bytes on a character boundary and says so", async () => {
     // 4 bytes each, so that the limit falls between two of them after 1,024; one byte before shifts it.
     const text = `!${"🦊".repeat(2000)}`;
     const { output, end, stage } = await reportOf([says(text)], {}, never);
@@ -230,12 +230,12 @@ suite("B8: truncation", () => {
     );
   });
 
-  test("B8: leaves exactly the limit alone", async () => {
+  test("B8: truncation leaves exactly the limit alone", async () => {
     const { output, end, stage } = await reportOf([says("x".repeat(4096))], {}, never);
     assert.deepEqual([output.length, end?.metadata?.truncated, stage.eventsOf("truncation")], [4096, false, []]);
   });
 
-  test("B8: says so for a failed child too", async () => {
+  test("B8: truncation says so for a failed child too", async () => {
     const { output, isError } = await reportOf([[says("x".repeat(5000)), refuses()]], {}, never);
     assert.equal(isError, true);
     assert.match(

@@ -158,7 +158,7 @@ suite("C6: every ending is told apart", () => {
       recordingTool("crash", { execute: () => Promise.reject(new Error("out of order")) }),
     ];
 
-    test(`C6: ${name}: in the report, in NamedAgentResult and in the tree`, async () => {
+    test(`C6: ${name} is told apart in the report, in NamedAgentResult and in the tree`, async () => {
       const { stage, result, returned } = await runTree({
         script: { lead: [calls("subagent_scout", { task: "Look." }), says("I see.")], "lead/scout": turns },
         lead: { subagents: [agent({ name: "scout", tools: tools(), ...child })] },
@@ -198,7 +198,7 @@ suite("C6: every ending is told apart", () => {
       );
     });
 
-    test(`C6: ${name}: as one of several in parallel`, async () => {
+    test(`C6: ${name} is told apart as one of several in parallel`, async () => {
       const { stage } = await runTree({
         script: {
           lead: [
@@ -236,7 +236,7 @@ suite("C6: every ending is told apart", () => {
       assert.deepEqual([successful, failed], success ? [2, 0] : [1, 1]);
     });
 
-    test(`C6: ${name}: at the root`, async () => {
+    test(`C6: ${name} is told apart at the root`, async () => {
       const { result } = await runTree({
         script: { lead: turns },
         lead: { delegate: false, tools: tools(), ...child },

@@ -15,7 +15,7 @@ import { recordingTool, runTree } from "../../support/requirements/run-tree.ts";
 import { simpleTool } from "../../support/requirements/support.ts";
 
 suite("C5: a child is isolated", () => {
-  test("C5: own id, own conversation: the parent's words do not reach it, and its words only as the report", async () => {
+  test("C5: a child has an id and a conversation of its own: it reads no word of its parent, which reads only its report", async () => {
     const { stage } = await runTree({
       script: {
         lead: [[says("PARENT-SECRET"), calls("subagent_scout", { task: "Look." })], says("Seen.")],
@@ -40,7 +40,7 @@ suite("C5: a child is isolated", () => {
     assert.match(seenByLead, /Report\./);
   });
 
-  test("C5: hooks of a child see its calls only, may refuse one, answer one and replace a result", async () => {
+  test("C5: the hooks of a child see its calls only, may refuse one, answer one and replace a result", async () => {
     const seen: string[] = [];
     const hooks: Hooks = {
       beforeToolCall({ toolName, path }) {
@@ -124,7 +124,7 @@ suite("C5: a child is isolated", () => {
     assert.equal(result.status, "completed");
   });
 
-  test("C5: stores of its own receive copies of what the journal holds, and a broken one keeps no other waiting", async () => {
+  test("C5: the stores of a child receive copies of what the journal holds, and a broken one keeps no other waiting", async () => {
     const opened: string[] = [];
     const messages: Message[] = [];
     const states: ChildState[] = [];

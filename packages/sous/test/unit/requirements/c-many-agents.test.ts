@@ -37,7 +37,7 @@ const textOf = (stage: Stage, tool: string) => shownTo(stage).find(({ name }) =>
 const outputs = (stage: Stage) => stage.resultsOf("lead").map(({ output }) => output);
 
 suite("C1: many agents", () => {
-  test("C1: fifteen have a tool each, and sixteen are named by one", async () => {
+  test("C1: fifteen agents have a tool each, and sixteen are named by one", async () => {
     const shown: string[][] = [];
     for (const count of [15, 16]) {
       const stage = openStage({ lead: [says("Done.")] });
@@ -48,7 +48,7 @@ suite("C1: many agents", () => {
     assert.deepEqual(shown[1], ["subagent", "agents_find", "subagent_report"]);
   });
 
-  test("C1: of two hundred the right one is found and called; a request has few tools, and less than 30 KB of them", async () => {
+  test("C1: the right one of two hundred agents is found and called; a request has few tools in less than 30 KB", async () => {
     const stage = openStage({ lead: [find("a question about tax, kind 173"), ask("tax-173"), says("Done.")], ...DONE });
     await stage.run(stage.lead({ subagents: specialists(200) }));
     assert.match(outputs(stage)[0] ?? "", /^- tax-173: Answers questions about tax of kind 173\. /);
@@ -87,7 +87,7 @@ suite("C1: many agents", () => {
     }
   });
 
-  test("C1: what is found is bounded, ranked by words, and an odd query is answered", async () => {
+  test("C1: a search finds a bounded number of agents, ranked by words, and an odd query is answered", async () => {
     const queries = ["CHESS", "agent plants-99", "zzz", "(.*)+$ questions", "é".repeat(50_000), "kind"];
     const stage = openStage({ lead: [...queries.map(find), find("  "), says("Done.")] });
     await stage.run(stage.lead({ subagents: specialists(200) }));
@@ -100,7 +100,7 @@ suite("C1: many agents", () => {
     assert.equal(found[6], "query cannot be empty");
   });
 
-  test("C1: tasks in parallel name them likewise, and agents of the runtime are found too", async () => {
+  test("C1: tasks in parallel name an agent like a single one, and agents of the runtime are found too", async () => {
     const tasks = ["css-11", "wine-14"].map((name) => ({ label: name, task_prompt: "Say.", agent: name }));
     const stage = openStage(
       { lead: [find("wine"), calls("parallel_subagent", { tasks }), says("Done.")], ...DONE },
@@ -122,7 +122,7 @@ suite("C1: many agents", () => {
 });
 
 suite("H3: agents that one tool names have the rights that their own tools gave", () => {
-  test("H3: a denied one is not listed, not found and not called, by whatever tool", async () => {
+  test("H3: a denied agent is not listed, not found and not called, by whatever tool", async () => {
     const stage = openStage({
       lead: [find("tax-3 tax"), ask("tax-3"), calls("subagent_tax-3", { task: "Say." }), says("Done.")],
       ...DONE,
@@ -167,7 +167,7 @@ suite("H3: agents that one tool names have the rights that their own tools gave"
     );
   });
 
-  test("H3: where subagent is denied each has its own tool, and where agents_find is denied the list says so", async () => {
+  test("H3: each agent has its own tool where subagent is denied, and the list says so where agents_find is denied", async () => {
     const denied = openStage({ lead: [says("Done.")] });
     await denied.run(denied.lead({ subagents: specialists(20), deny: ["subagent"] }));
     assert.equal(namesOf(denied).filter((name) => /^subagent_\w+-\d+$/.test(name)).length, 20);
@@ -192,7 +192,7 @@ suite("H3: agents that one tool names have the rights that their own tools gave"
     assert.deepEqual(rights[0], rights[1]);
   });
 
-  test("H3: the deepest run calls none of them", async () => {
+  test("H3: the deepest run calls no agent", async () => {
     const agents = specialists(20, { delegate: true });
     const stage = openStage(
       {
@@ -241,7 +241,7 @@ suite("B1: the task has one name more", () => {
     ],
   ];
   for (const [tool, input, problem] of cases) {
-    test(`B1: ${tool} ${JSON.stringify(input)}`, async () => {
+    test(`B1: a child is started by ${tool} ${JSON.stringify(input)}`, async () => {
       const stage = openStage({ lead: [calls(tool, input), says("Done.")], ...DONE });
       await stage.run(stage.lead({ subagents: [agent({ name: "scout" })] }));
       const children = stage.eventsOf("run-start").length - 1;
@@ -254,7 +254,7 @@ suite("B1: the task has one name more", () => {
 suite("C1: a request has at most 120 tools", () => {
   const tools = (count: number) => Array.from({ length: count }, (_, index) => simpleTool(`tool_${index}`));
 
-  test("C1: a root with more is refused before its first request, with the names and what to do", async () => {
+  test("C1: a root with more than 120 tools is refused before its first request, with the names and what to do", async () => {
     const stage = openStage({ lead: [says("Done.")] });
     await stage.run(stage.lead({ delegate: false, tools: tools(120) }));
     const many = stage.run(stage.lead({ delegate: false, tools: tools(121) }));
@@ -265,7 +265,7 @@ suite("C1: a request has at most 120 tools", () => {
     assert.equal(stage.model.requests.length, 1);
   });
 
-  test("C1: where servers have too many, it names them with their counts and the setting that chooses fewer", async () => {
+  test("C1: a request names the servers that have too many tools with their counts and the setting that chooses fewer", async () => {
     const stage = openStage({ lead: [says("Done.")] });
     const of = (server: string, count: number) =>
       Array.from({ length: count }, (_, index) => {
@@ -279,7 +279,7 @@ suite("C1: a request has at most 120 tools", () => {
     );
   });
 
-  test("C1: a child with more is refused, and its parent reads why", async () => {
+  test("C1: a child with more than 120 tools is refused, and its parent reads why", async () => {
     const heavy = agent({ name: "heavy", tools: tools(130) });
     const stage = openStage({ lead: [calls("subagent_heavy", { task: "Say." }), says("Done.")] });
     await stage.run(stage.lead({ subagents: [heavy] }));
@@ -302,7 +302,7 @@ suite("G4, G5: a tree with many agents continues, and is run again", () => {
   };
 
   for (const delegate of [true, undefined]) {
-    test(`G4: from its definitions and from its recording alone${delegate ? ", with other children" : ""}`, async () => {
+    test(`G4: a tree is run again from its definitions and from its recording alone${delegate ? ", with other children" : ""}`, async () => {
       const stage = openStage(script);
       const lead = stage.lead({ delegate, subagents: specialists(40) });
       const { runId } = await stage.run(lead);
@@ -333,7 +333,7 @@ suite("G4, G5: a tree with many agents continues, and is run again", () => {
     assert.equal(starts.length, 2);
   });
 
-  test("G5: what was denied when the run began is neither listed nor found after a restart", async () => {
+  test("G5: an agent that was denied when the run began is neither listed nor found after a restart", async () => {
     const names: Script = { lead: [[after(10), find("tax")], says("Done.")] };
     const first = openStage(names);
     await first.run(first.lead({ subagents: specialists(30), deny: ["subagent_tax-3"] }));

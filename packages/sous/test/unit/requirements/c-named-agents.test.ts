@@ -14,7 +14,7 @@ import { simpleTool } from "../../support/requirements/support.ts";
 const ALLOW = () => ({ allow: true }) as const;
 
 suite("C1: a definition", () => {
-  test("C1: gives a specialist its instructions, model, turns, tools and output schema", async () => {
+  test("C1: a definition gives a specialist its instructions, model, turns, tools and output schema", async () => {
     const own = scriptedModel({ "lead/scout": [calls("look"), says('{"hits":["a.ts:1"]}')] }, { id: "scripted/own" });
     const scout = agent({
       name: "scout",
@@ -41,7 +41,7 @@ suite("C1: a definition", () => {
     assert.deepEqual(stage.eventsOf("run-end", "lead/scout")[0]?.output, { hits: ["a.ts:1"] });
   });
 
-  test("C1: is frozen, and with() gives a changed copy", () => {
+  test("C1: a definition is frozen, and with() gives a changed copy", () => {
     const scout = agent({ name: "scout", maxTurns: 3 });
     const patient = scout.with({ maxTurns: 30 }).with({ nickname: "Eyes" });
     assert.deepEqual([scout.maxTurns, scout.nickname], [3, undefined]);
@@ -50,7 +50,7 @@ suite("C1: a definition", () => {
     assert.throws(() => scout.with({ maxTurns: 0 }), UserError);
   });
 
-  test("C1: has 100 turns when it does not say, and a sentence for a description", async () => {
+  test("C1: a definition has 100 turns when it does not say, and a sentence for a description", async () => {
     const { stage } = await runTree({
       script: { lead: [calls("subagent_scout", { task: "Find it." }), says("Found.")], "lead/scout": [says("Here.")] },
       lead: { delegate: false, subagents: [agent({ name: "scout" })] },
@@ -122,7 +122,7 @@ suite("C2: one tool per specialist", () => {
     assert.equal(stage.eventsOf("run-start").length, 1);
   });
 
-  test("C2: made by a factory it asks first, listed in subagents it does not", async () => {
+  test("C2: a specialist made by a factory asks first, one listed in subagents does not", async () => {
     const asked: string[] = [];
     const approve = ({ toolName }: { toolName: string }) => {
       asked.push(toolName);

@@ -10,7 +10,7 @@ const child = (label: string, more: object = {}) => calls("subagent", { label, t
 const SCHEMA = { type: "object", properties: { done: { type: "boolean" } }, required: ["done"] };
 
 suite("C1: notes", () => {
-  test("C1: they follow the instructions of the agent and of the children that its calls make up", async () => {
+  test("C1: notes follow the instructions of the agent and of the children that its calls make up", async () => {
     const own = agent({ name: "own", instructions: "You are another.", notes: "Your own notes." });
     const bare = agent({ name: "bare", notes: "Only notes." });
     const stage = openStage({
@@ -65,7 +65,7 @@ suite("C1: notes", () => {
 });
 
 suite("H3: tools for children are denied like others", () => {
-  test("H3: one that is denied is neither shown nor run, for the agent and everything below it", async () => {
+  test("H3: a tool for children that is denied is neither shown nor run, for the agent and everything below it", async () => {
     const stage = openStage({
       lead: [calls("parallel_subagent", { tasks: [{ label: "x", task_prompt: "Do." }] }), child("mid"), says("Done.")],
       "lead/mid": [calls("parallel_subagent", { tasks: [{ label: "x", task_prompt: "Do." }] }), says("Done.")],
@@ -93,13 +93,13 @@ suite("H3: tools for children are denied like others", () => {
     assert.deepEqual(stage.eventsOf("run-start").length, 1);
   });
 
-  test("H3: what only serves children is not offered where nothing can start one", async () => {
+  test("H3: a tool that only serves children is not offered where nothing can start one", async () => {
     const stage = openStage({ lead: [says("Done.")] });
     await stage.run(stage.lead({ tools: [simpleTool("look")], deny: ["subagent", "parallel_subagent"] }));
     assert.deepEqual(stage.requestsOf("lead")[0]?.tools, ["look"]);
   });
 
-  test("H3: delegate: false means no children at all, also for a tool that starts them by itself", async () => {
+  test("H3: a run with delegate: false has no children, also when a tool starts them by itself", async () => {
     const start = simpleTool("start", async (_input, context) => {
       const reply = await context.spawn({ label: "x", task: "Do." });
       return reply.kind === "refused" ? reply.message : reply.kind;

@@ -146,13 +146,13 @@ suite("C8: depth and places", () => {
     "lead/*": [[after(1000), says("Done.")]],
   };
 
-  test("C8: when full, a child waits for a place", async () => {
+  test("C8: a child waits for a place when the tree is full", async () => {
     const { stage, result } = await runTree({ script: wide, runtime: { limits: { maxConcurrent: 2 } } });
     assert.equal(parallelOutput(stage).successful, 5);
     assert.equal(result.durationMs, 3000);
   });
 
-  test("C8: or is refused, if so configured, and nothing is spent on it", async () => {
+  test("C8: a child is refused when the tree is full, if so configured, and nothing is spent on it", async () => {
     const { stage, result } = await runTree({
       script: {
         ...wide,

@@ -130,7 +130,7 @@ suite("C9: cancel", () => {
     assert.equal(stage.eventsOf("tool-call-end", "lead")[0]?.durationMs, 1000);
   });
 
-  test("C9: so can a background child, by its parent, and its parent does not wait for its turn", async () => {
+  test("C9: a background child can be cancelled by its parent, which does not wait for its turn", async () => {
     const { stage } = await runTree({
       script: {
         lead: [
@@ -170,7 +170,7 @@ suite("C9: cancel", () => {
     assert.deepEqual(statuses(result), { lead: "completed", "lead/a": "cancelled", "lead/b": "completed" });
   });
 
-  test("C9: such a signal is heard until the child has ended, and then has no listener", async () => {
+  test("C9: a signal that code gives a child is heard until the child has ended, and then has no listener", async () => {
     const { signal } = new AbortController();
     const listeners: number[] = [];
     const listen = () => void listeners.push(getEventListeners(signal, "abort").length);
@@ -372,7 +372,7 @@ suite("C9: timeout", () => {
     assert.equal(result.durationMs, 2500);
   });
 
-  test("C9: so is a hook that never returns", async () => {
+  test("C9: a hook that never returns is left behind", async () => {
     const hooks = { beforeToolCall: () => new Promise<undefined>(() => {}) };
     const { result } = await runTree({
       script: { lead: [calls("subagent_slow", { task: "One." }), says("Seen.")], "lead/slow": [calls("work")] },

@@ -71,7 +71,7 @@ suite("C3: the name for people", () => {
 });
 
 suite("C4: counts are of what was found, never of notices, and the same as on the command line", () => {
-  test("C4: read_file, grep, glob and list_files, cut and not", async () => {
+  test("C4: read_file, grep, glob and list_files count what was found, cut and not", async () => {
     const folder = await mkdtemp(join(tmpdir(), "sous-logs-"));
     try {
       const lines = (count: number) => Array.from({ length: count }, (_, index) => `word ${index}\n`).join("");

@@ -39,7 +39,7 @@ function exactRecorder(): { heard: unknown[][]; callbacks: Required<SubagentCall
 }
 
 suite("D2: what callbacks are given", () => {
-  test("D2: all six are called by their names, with the id of the child first", async () => {
+  test("D2: all six callbacks are called by their names, with the id of the child first", async () => {
     const { heard, callbacks } = exactRecorder();
     const own = scriptedModel(
       {
@@ -86,7 +86,7 @@ suite("D2: what callbacks are given", () => {
     ]);
   });
 
-  test("D2: outside of a tree the depth is the one that the registry counts, as in the report", async () => {
+  test("D2: the depth outside of a tree is the one that the registry counts, as in the report", async () => {
     const { heard, callbacks } = exactRecorder();
     const model = scriptedModel({ "**": [says("Found.")] });
     for (const depth of [0, 1]) {
@@ -150,14 +150,14 @@ suite("D2: a name that is not a callback is refused where it is registered", () 
     [() => {}, `callbacks must be an object of functions. ${known}`],
   ];
   for (const [given, message] of wrong) {
-    test(`D2: ${message}`, () => {
+    test(`D2: an error says: ${message}`, () => {
       const callbacks = given as SubagentCallbacks;
       assert.throws(() => registryWith({ model: scriptedModel(), callbacks }), new UserError(message));
       assert.throws(() => trackSubagents(callbacks), new UserError(message));
     });
   }
 
-  test("D2: none, some, an undefined one and an instance with state of its own are accepted", async () => {
+  test("D2: no callbacks, some, an undefined one and an instance with state of its own are accepted", async () => {
     class Panel implements SubagentCallbacks {
       readonly lines: string[] = [];
       onSubagentStart({ description }: { description: string }): void {
@@ -179,7 +179,7 @@ suite("D2: a name that is not a callback is refused where it is registered", () 
 });
 
 suite("D2: trackSubagents hears every child of a tree", () => {
-  test("D2: named, spawned, delegated, in parallel, in the background and below a child", async () => {
+  test("D2: trackSubagents hears children named, spawned, delegated, in parallel, in the background and below a child", async () => {
     const { said, callbacks } = recorder();
     const client = fakeClient(async () => "Fixed.");
     const own = scriptedModel({ "lead/look": [says("Looked.")] }, { id: "scripted/own" });

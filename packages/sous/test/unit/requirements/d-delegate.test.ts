@@ -9,7 +9,7 @@ import { readBy, runTree, statuses } from "../../support/requirements/run-tree.t
 suite("D1, D2: subagent_delegate", () => {
   const task = { task: "Fix it.", description: "a fix" };
 
-  test("D1: hands the task to the external agent and gives back its answer, in the same tree and events", async () => {
+  test("D1: subagent_delegate hands the task to the external agent and gives back its answer, in the same tree and events", async () => {
     const { said, callbacks } = recorder();
     const client = fakeClient(
       async (_prompt, { host }) => {
@@ -49,7 +49,7 @@ suite("D1, D2: subagent_delegate", () => {
     ]);
   });
 
-  test("D1: needs consent", async () => {
+  test("D1: subagent_delegate needs consent", async () => {
     const client = fakeClient(async () => "Fixed.");
     const { result } = await runTree({
       script: { lead: [calls("subagent_delegate", task), says("Seen.")] },
@@ -58,7 +58,7 @@ suite("D1, D2: subagent_delegate", () => {
     assert.deepEqual([client.prompts.length, result.status, result.stopReason], [0, "incomplete", "consent"]);
   });
 
-  test("D1: with only a client, subagent_spawn is an external run too, and asks like one", async () => {
+  test("D1: subagent_spawn with only a client is an external run too, and asks like one", async () => {
     const client = fakeClient(async () => "Done.");
     const asked: string[] = [];
     const { stage } = await runTree({
@@ -154,7 +154,7 @@ suite("D1, D2: subagent_delegate", () => {
     }
   });
 
-  test("D2: text that comes after the answer is not heard", async () => {
+  test("D2: a text that comes after the answer is not heard", async () => {
     const { said, callbacks } = recorder();
     let late: ((text: string) => void) | undefined;
     const client = fakeClient(async (_prompt, { host }) => {
@@ -229,7 +229,7 @@ suite("D1, D2: subagent_delegate", () => {
     assert.deepEqual([wasStopped, statuses(result)["lead/a fix"], result.durationMs], [true, "cancelled", 16_000]);
   });
 
-  test("D1: what it used counts against the budget, or its estimate", async () => {
+  test("D1: the use of an external agent counts against the budget, or its estimate does", async () => {
     for (const usage of [{ inputTokens: 50_000, outputTokens: 900 }, undefined]) {
       const client = fakeClient(async () => "x".repeat(30_000), { usage });
       const { stage, result } = await runTree({

@@ -13,7 +13,7 @@ import { readBy, runTree, startsOf, statuses } from "../../support/requirements/
 import { simpleTool } from "../../support/requirements/support.ts";
 
 suite("D1: registerSubagentTools", () => {
-  test("D1: adds subagent_spawn, with a client subagent_delegate, subagent_report, and nothing at the depth limit", () => {
+  test("D1: registerSubagentTools adds subagent_spawn, with a client subagent_delegate, subagent_report, at the limit nothing", () => {
     const model = scriptedModel();
     const client = fakeClient(async () => "");
     assert.deepEqual(registryWith({ model }).names(), ["subagent_spawn", "subagent_report"]);
@@ -42,7 +42,7 @@ suite("D1: registerSubagentTools", () => {
     ]);
   });
 
-  test("D1: keeps camelCase inputs and says in a sentence what is wrong with them", async () => {
+  test("D1: registerSubagentTools keeps camelCase inputs and says in a sentence what is wrong with them", async () => {
     const registry = registryWith({ model: scriptedModel(), client: fakeClient(async () => "") });
     const { stage } = await runTree({
       script: {
@@ -73,7 +73,7 @@ suite("D1: registerSubagentTools", () => {
     assert.deepEqual(startsOf(stage), ["lead"]);
   });
 
-  test("D1: in a tree the child goes through its gate, with the registry's tools, 10 turns and two levels", async () => {
+  test("D1: a child in a tree goes through its gate, with the registry's tools, 10 turns and two levels", async () => {
     const { said, callbacks } = recorder();
     const own = scriptedModel(
       {
@@ -138,7 +138,7 @@ suite("D1: registerSubagentTools", () => {
     assert.match(stage.eventsOf("tool-call-end", "lead/child/x")[0]?.output ?? "", /write/);
   });
 
-  test("D1: outside of a tree it is a root of its own", async () => {
+  test("D1: a child outside of a tree is a root of its own", async () => {
     const { said, callbacks } = recorder();
     const model = scriptedModel({ "**": [calls("look"), says("Found.")] });
     const registry = registryWith({ model, callbacks }, 0, [simpleTool("look")]);
@@ -155,7 +155,7 @@ suite("D1: registerSubagentTools", () => {
     ]);
   });
 
-  test("D1: outside of a tree a failure is a failed result, and the signal stops it", async () => {
+  test("D1: a failure outside of a tree is a failed result, and the signal stops the child", async () => {
     const { said, callbacks } = recorder();
     const broken = registryWith({ model: scriptedModel({ "**": [fails("auth", { message: "no key" })] }), callbacks });
     const stop = new AbortController();

@@ -50,7 +50,7 @@ function person(answers: (request: ApprovalRequest) => { afterMs: number; answer
 const YES = { allow: true } as const;
 
 suite("H4: a question", () => {
-  test("H4: reaches the person from depth 3, with the path and the exact input, and the action runs once allowed", async () => {
+  test("H4: a question reaches the person from depth 3, with the path and exact input, and the action runs once allowed", async () => {
     const { approve, asked, during } = person(() => ({ afterMs: 3000, answer: YES }));
     const write = recordingTool("write", { tier: "confirm" });
     const { stage, result } = await runTree({ script: DEEP, lead: { tools: [write] }, runtime: { approve }, during });
@@ -74,7 +74,7 @@ suite("H4: a question", () => {
     assert.deepEqual([end?.allowed, end?.by], [true, "person"]);
   });
 
-  test("H4: stops the clocks of the child and of everybody above it, however long it takes", async () => {
+  test("H4: a question stops the clocks of the child and of everybody above it, however long it takes", async () => {
     const { approve, during } = person(() => ({ afterMs: 3_600_000, answer: YES }));
     const write = recordingTool("write", { tier: "confirm" });
     const { result } = await runTree({ script: DEEP, lead: { tools: [write] }, runtime: { approve }, during });
@@ -82,7 +82,7 @@ suite("H4: a question", () => {
     assert.equal(result.durationMs, 3_602_000);
   });
 
-  test("H4: but the clock continues afterwards, from where it stood", async () => {
+  test("H4: the clocks continue after a question from where they stood", async () => {
     const { approve, during } = person(() => ({ afterMs: 3_600_000, answer: YES }));
     const write = recordingTool("write", { tier: "confirm" });
     const { result, stage } = await runTree({
@@ -101,7 +101,7 @@ suite("H4: a question", () => {
     assert.equal(stage.eventsOf("run-end", "lead/a/b/c")[0]?.durationMs, 3_605_000);
   });
 
-  test("H4: does not stop an explicit deadline of the root, which answers it with no", async () => {
+  test("H4: a question does not stop an explicit deadline of the root, which answers it with no", async () => {
     const { approve, asked, withdrawn, during } = person(() => ({ afterMs: 3_600_000, answer: YES }));
     const write = recordingTool("write", { tier: "confirm" });
     const { result, stage } = await runTree({
@@ -117,7 +117,7 @@ suite("H4: a question", () => {
     assert.deepEqual([end?.allowed, end?.by], [false, "cancelled"]);
   });
 
-  test("H4: does not stop the clock of a sibling, and two at once need two answers", async () => {
+  test("H4: a question does not stop the clock of a sibling, and two at once need two answers", async () => {
     const { approve, during } = person(({ path }) => ({ afterMs: path === "lead/a/x" ? 10_000 : 20_000, answer: YES }));
     const write = recordingTool("write", { tier: "confirm" });
     const { result } = await runTree({
@@ -144,7 +144,7 @@ suite("H4: a question", () => {
     assert.equal(result.durationMs, 22_500);
   });
 
-  test("H4: stops the time of all children too, unless another of them is at work", async () => {
+  test("H4: a question stops the time of all children too, unless another of them is at work", async () => {
     const { approve, during } = person(() => ({ afterMs: 600_000, answer: YES }));
     const write = recordingTool("write", { tier: "confirm" });
     const { result } = await runTree({
@@ -183,7 +183,7 @@ suite("H4: a question", () => {
     });
   });
 
-  test("H4: gives its slot to another while it waits, and waits for a slot again after the answer", async () => {
+  test("H4: a child that asks gives its slot to another while it waits, and waits for a slot again after the answer", async () => {
     const { approve, during } = person(() => ({ afterMs: 2_000, answer: YES }));
     const write = recordingTool("write", { tier: "confirm" });
     const { stage, result } = await runTree({
@@ -226,7 +226,7 @@ suite("H4: a question", () => {
     assert.deepEqual([result.status, result.stopReason, write.inputs, result.denied], ["completed", undefined, [], []]);
   });
 
-  test("H4: is withdrawn when the child is cancelled, and a late yes runs nothing", async () => {
+  test("H4: a question is withdrawn when the child is cancelled, and a late yes runs nothing", async () => {
     const { approve, withdrawn, during } = person(() => ({ afterMs: 5000, answer: YES }));
     const write = recordingTool("write", { tier: "confirm" });
     const { result } = await runTree({
@@ -242,7 +242,7 @@ suite("H4: a question", () => {
     assert.deepEqual(statuses(result), { lead: "completed", "lead/a": "cancelled" });
   });
 
-  test("H4: that was answered is not withdrawn when the child is cancelled later", async () => {
+  test("H4: a question that was answered is not withdrawn when the child is cancelled later", async () => {
     const { approve, withdrawn, during } = person(() => ({ afterMs: 500, answer: YES }));
     const write = recordingTool("write", { tier: "confirm" });
     const { result } = await runTree({
@@ -260,7 +260,7 @@ suite("H4: a question", () => {
 });
 
 suite("H4: without a person to ask", () => {
-  test("H4: is a failed result, and incomplete for want of consent up to the root, whatever is said", async () => {
+  test("H4: a question without a person is a failed result, and incomplete for want of consent up to the root", async () => {
     const write = recordingTool("write", { tier: "confirm" });
     const { stage, result } = await runTree({ script: DEEP, lead: { tools: [write] } });
     assert.deepEqual(
@@ -279,7 +279,7 @@ suite("H4: without a person to ask", () => {
     assert.deepEqual([end?.allowed, end?.by], [false, "nobody"]);
   });
 
-  test("H4: the same when the approver throws", async () => {
+  test("H4: a question whose approver throws is a failed result, and incomplete for want of consent", async () => {
     for (const approve of [
       () => {
         throw new Error("no terminal");
@@ -301,7 +301,7 @@ suite("H4: without a person to ask", () => {
     }
   });
 
-  test("H4: in a fan-out it is a result like any other, and in the background too", async () => {
+  test("H4: a question without a person in a fan-out is a result like any other, and in the background too", async () => {
     const write = recordingTool("write", { tier: "confirm" });
     const { result, stage } = await runTree({
       script: {

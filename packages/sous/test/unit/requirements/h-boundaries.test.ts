@@ -11,7 +11,7 @@ function child(label: string, more: Record<string, unknown> = {}) {
 }
 
 suite("B1.4–B1.6: what reaches a child", () => {
-  test("B1.5: nothing of its parent: no instructions, no history, no siblings", async () => {
+  test("B1.5: a child gets nothing of its parent: no instructions, no history, no siblings", async () => {
     const canary = "CANARY-7f3a";
     const bodies: string[] = [];
     await runTree({

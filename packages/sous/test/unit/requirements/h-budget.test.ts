@@ -22,7 +22,7 @@ function inParallel(labels: readonly string[], options: Record<string, unknown> 
 const NEVER = { limits: { summary: "never" } } as const;
 
 suite("H1: executions", () => {
-  test("H1: count children that started, whatever became of them, over the whole tree and not the root", async () => {
+  test("H1: executions count children that started, whatever became of them, over the whole tree and not the root", async () => {
     const { stage, result } = await runTree({
       script: {
         lead: [child("a"), child("b"), child("c"), says("Seen.")],
@@ -38,7 +38,7 @@ suite("H1: executions", () => {
     assert.equal(result.status, "completed");
   });
 
-  test("H1: siblings in parallel cannot overspend them", async () => {
+  test("H1: siblings in parallel cannot overspend executions", async () => {
     const { stage } = await runTree({
       script: { lead: [inParallel(["a", "b", "c", "d", "e", "f"]), says("Seen.")], "lead/*": [says("Done.")] },
       run: { budget: { executions: 5 } },
@@ -49,7 +49,7 @@ suite("H1: executions", () => {
     assert.equal(startsOf(stage).length, 6);
   });
 
-  test("H1: of a child's own budget count those below it, not itself", async () => {
+  test("H1: executions of a child's own budget count those below it, not itself", async () => {
     const { stage } = await runTree({
       script: {
         lead: [calls("subagent_head", { task: "Share." }), says("Seen.")],
@@ -84,7 +84,7 @@ suite("H1: executions", () => {
 });
 
 suite("H1: tokens", () => {
-  test("H1: exactly at the limit is within it, and the next call is not made", async () => {
+  test("H1: spending exactly the limit is within it, and the next call is not made", async () => {
     const { result, stage } = await runTree({
       script: {
         lead: [

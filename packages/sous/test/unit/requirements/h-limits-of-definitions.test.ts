@@ -7,7 +7,7 @@ import { after, calls, hangs, says } from "../../../src/testing/steps.ts";
 import { openStage } from "../../support/requirements/support.ts";
 
 suite("H1: a definition's own limits", () => {
-  test("of a root are the smaller of its budget and the one given to run", async () => {
+  test("limits of a root are the smaller of its budget and the one given to run", async () => {
     const stage = openStage({ lead: [says("A long answer.")] });
     const { status, error } = await stage.run(stage.lead({ budget: { tokens: 100 } }), "Go", {
       budget: { tokens: 1e6 },
@@ -17,7 +17,7 @@ suite("H1: a definition's own limits", () => {
     assert.deepEqual(stage.requestsOf("lead"), []);
   });
 
-  test("of a root hold for its children too", async () => {
+  test("limits of a root hold for its children too", async () => {
     const task = (label: string) => ({ label, task_prompt: `Look at ${label}.` });
     const stage = openStage({
       lead: [calls("parallel_subagent", { tasks: [task("a"), task("b")] }), says("Done.")],
@@ -29,13 +29,13 @@ suite("H1: a definition's own limits", () => {
     assert.equal(stage.eventsOf("run-start").length, 2);
   });
 
-  test("in time end a root as timeout", async () => {
+  test("limits in time end a root as timeout", async () => {
     const stage = openStage({ lead: [[after(5000), says("Too late.")]] });
     const { status, error, text } = await stage.run(stage.lead({ timeoutMs: 1000 }));
     assert.deepEqual([status, error?.message, text], ["timeout", "The run timed out after 1000 ms", ""]);
   });
 
-  test("in seconds of a child's budget end it as timeout, and its parent continues", async () => {
+  test("limits in seconds of a child's budget end the child as timeout, and its parent continues", async () => {
     const stage = openStage({
       lead: [calls("subagent_slow", { task: "Wait." }), says("It was late.")],
       "lead/slow": [hangs()],
@@ -46,7 +46,7 @@ suite("H1: a definition's own limits", () => {
     assert.match(stage.resultsOf("lead")[0]?.output ?? "", /^Time limit exceeded: 2s\/2s/);
   });
 
-  test("that are more than what is left are refused before any model call", async () => {
+  test("limits that are more than what is left are refused before any model call", async () => {
     const stage = openStage({
       lead: [calls("subagent_rich", { task: "Spend." }), says("No.")],
       "lead/rich": [says("Never.")],

@@ -114,7 +114,7 @@ suite("H1: time", () => {
 });
 
 suite("H1: limits for children alone", () => {
-  test("H1: executions, tokens and money of all children together, the root not counted", async () => {
+  test("H1: limits for children alone hold for executions, tokens and money of all of them, the root not counted", async () => {
     const costly = [says("Done."), uses({ input: 3000, output: 100 })];
     for (const [children, sentence] of [
       [{ executions: 1 }, /^Execution limit reached: 1\/1$/],
@@ -142,7 +142,7 @@ suite("H1: limits for children alone", () => {
     }
   });
 
-  test("H1: their time counts while one of them runs", async () => {
+  test("H1: the time of children counts while one of them runs", async () => {
     const { stage, result } = await runTree({
       script: {
         lead: [[after(50_000), child("a")], [after(50_000), child("b")], child("c"), says("Seen.")],
@@ -158,7 +158,7 @@ suite("H1: limits for children alone", () => {
     assert.equal(result.durationMs, 160_000);
   });
 
-  test("H1: one that waited for a place until their time was up does not start", async () => {
+  test("H1: a child that waited for a place until the time of children was up does not start", async () => {
     const { stage, result } = await runTree({
       script: {
         lead: [[child("a"), child("b")], says("Seen.")],

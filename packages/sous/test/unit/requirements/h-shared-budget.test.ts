@@ -18,7 +18,7 @@ import { tokens } from "../../support/storage/store/shared-budget/shared-budget-
 const USED = uses({ input: 300, output: 100 });
 
 suite("H1: a shared budget", () => {
-  test("H1: is what several trees may spend together, one after another and at once", async () => {
+  test("H1: a shared budget is what several trees may spend together, one after another and at once", async () => {
     const store = openMemoryStore();
     const team = await store.sharedBudget("team", { tokens: 20_000 });
     const stage = openStage({ lead: [[after(100), USED, says("Done.")]] }, { runtime: { store } });
@@ -37,7 +37,7 @@ suite("H1: a shared budget", () => {
     assert.deepEqual(await team.left(), { tokens: 20_000 - 1200 });
   });
 
-  test("H1: holds besides the budget of the tree, and the tighter of the two ends it", async () => {
+  test("H1: a shared budget holds besides the budget of the tree, and the tighter of the two ends it", async () => {
     const store = openMemoryStore();
     const team = await store.sharedBudget("team", { tokens: 3_000 });
     const ended = async (tokens: number, promptTokens: number) => {
@@ -61,7 +61,7 @@ suite("H1: a shared budget", () => {
     assert.match(String(reason), /^Token limit exceeded: \d+\/3000 \(spent /);
   });
 
-  test("H1: that is spent refuses a root at its first question, as an ending like any other", async () => {
+  test("H1: a shared budget that is spent refuses a root at its first question, as an ending like any other", async () => {
     const store = openMemoryStore();
     const team = await store.sharedBudget("team", { tokens: 10 });
     const { result, stage } = await runTree({
@@ -211,7 +211,7 @@ suite("H1: a shared budget", () => {
 
 suite("a shared budget that cannot be reached", () => {
   for (const requireStore of [false, true]) {
-    test(`means that nothing is spent, and the run says why (requireStore ${requireStore})`, async () => {
+    test(`a shared budget that cannot be reached spends nothing, and the run says why (requireStore ${requireStore})`, async () => {
       const store = openMemoryStore();
       const team = unreachable(await store.sharedBudget("team", { tokens: 100_000 }));
       const { result, stage } = await runTree({
@@ -224,7 +224,7 @@ suite("a shared budget that cannot be reached", () => {
     });
   }
 
-  test("in the middle of a tree ends it with what it has said", async () => {
+  test("a shared budget that fails in the middle of a tree ends it with what it has said", async () => {
     const store = openMemoryStore();
     const real = await store.sharedBudget("team", { tokens: 100_000 });
     const faults = { isGone: false };
@@ -243,7 +243,7 @@ suite("a shared budget that cannot be reached", () => {
     assert.equal(stage.model.requests.length, 1);
   });
 
-  test("before a child is paid for ends its parent too, which waits for no child that never was", async () => {
+  test("a shared budget that fails before a child is paid for ends its parent too, which waits for no unregistered child", async () => {
     const store = openMemoryStore();
     const real = await store.sharedBudget("team", { executions: 5 });
     const faults = { isGone: false };
@@ -263,7 +263,7 @@ suite("a shared budget that cannot be reached", () => {
 });
 
 suite("H1: what is kept of a shared budget", () => {
-  test("its name, in plain JSON, and a tree that drew on one continues only with one", async () => {
+  test("H1: the name of a shared budget is kept in plain JSON, and a tree that drew on one continues only with one", async () => {
     const store = openMemoryStore();
     const team = await store.sharedBudget("team", { tokens: 100_000 });
     const stage = openStage({ lead: [[says("Half."), hangs()]] }, { runtime: { store } });
@@ -290,7 +290,7 @@ suite("H1: what is kept of a shared budget", () => {
     assert.equal((await team.spent()).tokens, (before.tokens ?? 0) + 400);
   });
 
-  test("only run() can be given one, and only one that was opened", async () => {
+  test("H1: a shared budget can be given only to run(), and only one that was opened", async () => {
     const store = openMemoryStore();
     const promised = store.sharedBudget("team", { tokens: 1 });
     const model = scriptedModel({});

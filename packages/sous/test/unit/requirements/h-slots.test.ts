@@ -21,7 +21,7 @@ function inParallel(labels: readonly string[], options: Record<string, unknown> 
 }
 
 suite("H5: places", () => {
-  test("H5: a parent that waits for children holds none, so that one place is enough for any depth and width", async () => {
+  test("H5: a parent that waits for children holds no place, so that one place is enough for any depth and width", async () => {
     const { result } = await runTree({
       script: {
         lead: [inParallel(["a", "b"]), says("Seen.")],
@@ -36,7 +36,7 @@ suite("H5: places", () => {
     assert.equal(result.durationMs, 400);
   });
 
-  test("H5: so does one that waits for background children, for consent, or with subagent_wait", async () => {
+  test("H5: a run that waits for background children, for consent, or with subagent_wait holds no place", async () => {
     const { result } = await runTree({
       script: {
         lead: [child("a"), says("Seen.")],
@@ -56,7 +56,7 @@ suite("H5: places", () => {
     assert.deepEqual([...new Set(Object.values(statuses(result)))], ["completed"]);
   });
 
-  test("H5: with one place, a run that wakes goes before one that has not started", async () => {
+  test("H5: a run that wakes goes before one that has not started where there is one place", async () => {
     const order: string[] = [];
     await runTree({
       script: {
@@ -72,7 +72,7 @@ suite("H5: places", () => {
     assert.equal(order.at(-1), "lead");
   });
 
-  test("H5: full and refusing counts only those at work: nested delegation is possible with one place", async () => {
+  test("H5: a tree that refuses when full counts only those at work: nested delegation is possible with one place", async () => {
     const { result } = await runTree({
       script: {
         lead: [child("a"), says("Seen.")],
@@ -87,7 +87,7 @@ suite("H5: places", () => {
 });
 
 suite("H5: slots of a model", () => {
-  test("H5: are held for a call, first come first served, by all runs on the model", async () => {
+  test("H5: slots of a model are held for a call, first come first served, by all runs on the model", async () => {
     const { result, stage } = await runTree({
       script: {
         lead: [inParallel(["a", "b", "c", "d"]), says("Seen.")],
@@ -169,7 +169,7 @@ suite("H5: the governor", () => {
     assert.deepEqual([retry?.path, retry?.kind, retry?.delayMs, retry?.attempt], ["lead/hit", "rate_limit", 30_000, 1]);
   });
 
-  test("H5: one that waited for the slot of the refused call is held as well", async () => {
+  test("H5: a run that waited for the slot of the refused call is held as well", async () => {
     const asked: [path: string, at: number][] = [];
     let now = (): number => 0;
     await runTree({
@@ -190,7 +190,7 @@ suite("H5: the governor", () => {
     );
   });
 
-  test("H5: without Retry-After the wait grows, with jitter, and is held by all as well", async () => {
+  test("H5: the wait grows without Retry-After, with jitter, and is held by all as well", async () => {
     const { stage, result } = await runTree({
       script: {
         lead: [fails("rate_limit"), fails("overloaded"), fails("rate_limit"), fails("overloaded"), says("At last.")],

@@ -25,7 +25,7 @@ const FOR_ONE = { limits: { children: { tokens: 6_000 } } };
 const SMALL = uses({ input: 50, output: 50 });
 
 suite("H1: a child that cannot pay its first call", () => {
-  test("waits to start: it has no start, no clock and no call before it can", async () => {
+  test("H1: a child that cannot pay its first call waits to start: it has no start, no clock and no call before it can", async () => {
     const { stage, result } = await runTree({
       script: {
         lead: [inParallel(["a", "b"], { timeout_ms: 1_500 }), says("Seen.")],
@@ -45,7 +45,7 @@ suite("H1: a child that cannot pay its first call", () => {
     );
   });
 
-  test("has its execution set aside: the sixth of five is refused at once", async () => {
+  test("H1: a child that cannot pay its first call has its execution set aside: the sixth of five is refused at once", async () => {
     const { stage, result } = await runTree({
       script: {
         lead: [inParallel(["a", "b", "c", "d", "e", "f"]), says("Seen.")],
@@ -67,7 +67,7 @@ suite("H1: a child that cannot pay its first call", () => {
     assert.equal(refused?.time, stage.eventsOf("tool-call-start", "lead")[0]?.time, "nobody had to end first");
   });
 
-  test("gives its execution back when it is cancelled while it waits", async () => {
+  test("H1: a waiting child gives its execution back when it is cancelled", async () => {
     const { result } = await runTree({
       script: {
         lead: [[child("a"), child("b")], child("c"), says("Seen.")],
@@ -80,7 +80,7 @@ suite("H1: a child that cannot pay its first call", () => {
     assert.deepEqual(statuses(result), { lead: "completed", "lead/a": "completed", "lead/c": "completed" });
   });
 
-  test("holds no place while it waits for its budget", async () => {
+  test("H1: a waiting child holds no place while it waits for its budget", async () => {
     const rich = agent({ name: "rich", budget: { tokens: 50_000 } });
     const { stage } = await runTree({
       script: {
@@ -95,7 +95,7 @@ suite("H1: a child that cannot pay its first call", () => {
     assert.deepEqual(startsOf(stage), ["lead", "lead/a", "lead/b", "lead/free"]);
   });
 
-  test("is refused at once when it could never be paid", async () => {
+  test("H1: a child is refused at once when it could never be paid", async () => {
     const { stage, result } = await runTree({
       script: { lead: [[inParallel(["a"]), child("b")], says("Seen.")] },
       runtime: { limits: { children: { tokens: 300 } } },
@@ -108,7 +108,7 @@ suite("H1: a child that cannot pay its first call", () => {
     );
   });
 
-  test("is refused when nothing moves any more, before any run that is at work", async () => {
+  test("H1: a waiting child is refused when nothing moves any more, before any run that is at work", async () => {
     const { stage, result } = await runTree({
       script: {
         lead: [inParallel(["a", "b"]), says("Seen.")],
@@ -123,7 +123,7 @@ suite("H1: a child that cannot pay its first call", () => {
     assert.match(results[1]?.error ?? "", /^Token limit exceeded: \d+\/6000 \(spent 5700, reserved 0, .*not started\)/);
   });
 
-  test("in the background: the call returns at once, and a later refusal is told to the parent", async () => {
+  test("H1: a call for a waiting child in the background returns at once, and a later refusal is told to the parent", async () => {
     const { stage, result } = await runTree({
       script: {
         lead: [
@@ -142,7 +142,7 @@ suite("H1: a child that cannot pay its first call", () => {
     assert.match(notice?.text ?? "", /^The background subagent b will not report: Token limit exceeded/);
   });
 
-  test("is listed as waiting, and a word to it is part of its first prompt", async () => {
+  test("H1: a waiting child is listed as waiting, and a word to it is part of its first prompt", async () => {
     const { stage, result } = await runTree({
       script: {
         lead: [
@@ -170,7 +170,7 @@ suite("H1: a child that cannot pay its first call", () => {
     assert.deepEqual(statuses(result), { lead: "completed", "lead/a": "completed", "lead/b": "completed" });
   });
 
-  test("is waited for by subagent_wait, which ends when it is refused", async () => {
+  test("H1: a waiting child is waited for by subagent_wait, which ends when it is refused", async () => {
     const { stage, result } = await runTree({
       script: {
         lead: [
@@ -235,7 +235,7 @@ suite("H1: names before money", () => {
 });
 
 suite("H1: what is seen of a budget", () => {
-  test("most of a limit spent is told once, by the run that came near it", async () => {
+  test("H1: a limit of which most is spent is told once, by the run that came near it", async () => {
     const { stage } = await runTree({
       script: {
         lead: [
@@ -255,7 +255,7 @@ suite("H1: what is seen of a budget", () => {
     );
   });
 
-  test("most of the executions, of the time of the tree and of that of its children is told too, each once", async () => {
+  test("H1: a limit of executions, or of the time of the tree or its children, is told once when most of it is spent", async () => {
     const { stage } = await runTree({
       script: {
         lead: [inParallel(["a", "b", "c", "d"]), [after(30_000), child("e")], says("Done.")],

@@ -92,7 +92,7 @@ suite("I3: the first failure", () => {
 });
 
 suite("I3: where the others are", () => {
-  test("I3: they stop while they ask, wait, retry, sum up or have children of their own", async () => {
+  test("I3: fail_fast stops tasks that ask, wait, retry, sum up or have children of their own", async () => {
     let withdrawn = 0;
     const labels = ["asks", "retries", "thinks", "sums_up", "has_background", "has_nest", "done"];
     const { stage, result } = await runTree({
@@ -142,7 +142,7 @@ suite("I3: where the others are", () => {
     assert.equal("lead/has_nest/y" in statuses(result), false);
   });
 
-  test("I3: one that waits for its turn at the model never asks it", async () => {
+  test("I3: a task that waits for its turn at the model never asks it", async () => {
     const { stage } = await runTree({
       script: {
         lead: [inParallel([{ label: "fails" }, { label: "queued" }], { fail_fast: true }), says("Seen.")],
@@ -158,7 +158,7 @@ suite("I3: where the others are", () => {
     assert.equal(parallelOutput(stage).total_duration_ms, 1000);
   });
 
-  test("I3: the call ends when the last of them has stopped, however deep and however slow", async () => {
+  test("I3: the call ends when the last of the tasks has stopped, however deep and however slow", async () => {
     const order: string[] = [];
     let clock: World["clock"] | undefined;
     const { stage } = await runTree({

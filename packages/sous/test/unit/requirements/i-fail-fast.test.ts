@@ -17,7 +17,7 @@ import {
 import { simpleTool } from "../../support/requirements/support.ts";
 
 suite("I3: fail_fast", () => {
-  test("I3: stops the others when the first fails, waits for them, and starts no more", async () => {
+  test("I3: fail_fast stops the others when the first fails, waits for them, and starts no more", async () => {
     const stopped: string[] = [];
     const work = simpleTool("work", (input, context) => untilStopped(() => stopped.push(context.path))(input, context));
     const { stage, result } = await runTree({
@@ -62,7 +62,7 @@ suite("I3: fail_fast", () => {
     assert.deepEqual(Object.keys(statuses(result)), ["lead", "lead/talks", "lead/works", "lead/fails"]);
   });
 
-  test("I3: waits until they have stopped, also when one takes its time", async () => {
+  test("I3: fail_fast waits until the others have stopped, also when one takes its time", async () => {
     const ended: string[] = [];
     const { stage } = await runTree({
       script: {
@@ -89,7 +89,7 @@ suite("I3: fail_fast", () => {
     ]);
   });
 
-  test("I3: stops a nested fan-out of a sibling too", async () => {
+  test("I3: fail_fast stops a nested fan-out of a sibling too", async () => {
     const { stage, result } = await runTree({
       script: {
         lead: [inParallel([{ label: "nest" }, { label: "fails" }], { fail_fast: true }), says("Seen.")],
@@ -115,7 +115,7 @@ suite("I3: fail_fast", () => {
     assert.equal(parallelOutput(stage).total_duration_ms, 1000);
   });
 
-  test("I3: running out of turns or of consent does not trigger it", async () => {
+  test("I3: running out of turns or of consent does not trigger fail_fast", async () => {
     const { stage } = await runTree({
       script: {
         lead: [
@@ -136,7 +136,7 @@ suite("I3: fail_fast", () => {
     ]);
   });
 
-  test("I3: without it the others continue", async () => {
+  test("I3: the others continue without fail_fast", async () => {
     const { stage } = await runTree({
       script: {
         lead: [inParallel([{ label: "slow" }, { label: "fails" }]), says("Seen.")],
@@ -150,7 +150,7 @@ suite("I3: fail_fast", () => {
     ]);
   });
 
-  test("I3: when the parent is cancelled every task is in the results as cancelled", async () => {
+  test("I3: every task is in the results as cancelled when the parent is cancelled", async () => {
     const { stage } = await runTree({
       script: {
         lead: [inParallel([{ label: "a" }, { label: "b" }, { label: "c" }, { label: "d" }], { max_concurrent: 2 })],

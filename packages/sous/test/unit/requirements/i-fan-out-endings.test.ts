@@ -8,7 +8,7 @@ import { recordingTool } from "../../support/requirements/run-tree.ts";
 import { fanOut, inShort } from "./fan-out.ts";
 
 suite("I4: the endings of a fan-out", () => {
-  test("I4: never rejects: every ending is a result of its own", async () => {
+  test("I4: a fan-out never rejects: every ending is a result of its own", async () => {
     const { results } = await fanOut(["works", "crashes", "refuses", "hangs", " ", "asks"], {
       script: {
         "fan-out/scout": [says("Done.")],
@@ -45,7 +45,7 @@ suite("I4: the endings of a fan-out", () => {
     assert.equal(unknown.results[0]?.status, "failed");
   });
 
-  test("I4: cancelling gives a result for every input, started or not, after all have stopped", async () => {
+  test("I4: a cancel gives a result for every input, started or not, after all have stopped", async () => {
     const stop = new AbortController();
     const { results, events } = await fanOut(["a", "b", "c", "d", "e"], {
       script: { "**": [[after(2000), says("Done.")]] },
@@ -59,7 +59,7 @@ suite("I4: the endings of a fan-out", () => {
     assert.deepEqual([events.at(-1)?.type, events.at(-1)?.path], ["run-end", "fan-out"]);
   });
 
-  test("I4: when the time of the whole is up, every input that is not done says so", async () => {
+  test("I4: every input that is not done says so when the time of the whole is up", async () => {
     const { results, events, world } = await fanOut(["a", "b", "c"], {
       script: { "**": [[after(1000), says("Done.")]] },
       options: { concurrency: 1, budget: { durationMs: 1500 } },

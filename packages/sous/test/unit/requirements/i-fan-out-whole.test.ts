@@ -68,7 +68,7 @@ suite("I4: fanOut returns what run returns", () => {
     ],
   ];
   for (const [name, script, definition] of same) {
-    test(`I4: for ${name}: the same text, turns, usage and requests`, async () => {
+    test(`I4: fanOut returns the text, turns, usage and requests of run for ${name}`, async () => {
       const one = await trial("run", script, definition);
       assert.deepEqual(await trial("fanOut", script, definition), one);
     });
@@ -88,7 +88,7 @@ suite("I4: fanOut returns what run returns", () => {
     [{ maxDepth: 2 }, 1],
   ];
   for (const [limits, requests] of asked) {
-    test(`I4: with limits ${JSON.stringify(limits)} it takes ${requests}, from the runtime or the call`, async () => {
+    test(`I4: an answer takes ${requests} with limits ${JSON.stringify(limits)}, from the runtime or the call`, async () => {
       const text = requests === 2 ? "In short." : LONG;
       for (const given of [{ call: limits }, { runtime: limits }]) {
         const trialed = await trial("fanOut", talker, {}, given);

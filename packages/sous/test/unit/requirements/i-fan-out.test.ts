@@ -12,7 +12,7 @@ import { recordingTool } from "../../support/requirements/run-tree.ts";
 import { fanOut, inShort } from "./fan-out.ts";
 
 suite("I4: fanOut", () => {
-  test("I4: gives one result per input, in order, at most `limit` at once", async () => {
+  test("I4: fanOut gives one result per input, in order, at most `limit` at once", async () => {
     const { results, world, events } = await fanOut(["auth", "billing", "jobs"], {
       script: {
         "fan-out/scout": [[after(3000), says("Auth.")]],

@@ -107,7 +107,7 @@ function mostAtOnce(stage: Stage): number {
   return most;
 }
 
-test("I2: every kind of ending at once: a result for each, in order, and the call succeeds", async () => {
+test("I2: a mix of every kind of ending at once gives a result for each, in order, and the call succeeds", async () => {
   const { output } = await runMix({ names: NAMES, maxConcurrent: 50, whole: 50, failFast: false });
   for (const [index, name] of NAMES.entries()) {
     const kind: Kind = KINDS[name];
@@ -121,7 +121,7 @@ test("I2: every kind of ending at once: a result for each, in order, and the cal
   assert.equal(output.total_duration_ms, 700);
 });
 
-test("I2: in every mix the results are those of the tasks, the counts add up and no limit is passed", async () => {
+test("I2: the results of every mix are those of the tasks, the counts add up and no limit is passed", async () => {
   const seeds = [...Array.from({ length: 60 }, (_, index) => index), Math.floor(Date.now() / 1000)];
   for (const seed of seeds) {
     const random = seededRandom(seed, "mix");

@@ -258,7 +258,7 @@ suite("I2: the output", () => {
     );
   });
 
-  test("I2: a thousand children in one fan-out", async () => {
+  test("I2: a fan-out may have a thousand children", async () => {
     const { stage, result, returned } = await runTree({
       script: {
         lead: [

@@ -31,7 +31,7 @@ suite("two lists beside each other", () => {
     ["aab", "ab", "aa a- bb"],
   ];
   for (const [left, right, expected] of cases) {
-    test(`"${left}" and "${right}"`, () => {
+    test(`two lists are aligned: "${left}" and "${right}"`, () => {
       assert.equal(rows(left, right).join(" "), expected);
     });
   }

@@ -33,7 +33,7 @@ suite("G4: two streams", () => {
     assert.deepEqual(compareRuns(one, other), { matches: true, firstDifference: undefined });
   });
 
-  test("differ in the first step that is not the same, path by path", async () => {
+  test("two streams differ in the first step that is not the same, path by path", async () => {
     const one = await eventsOf(script([10, 20]), 1);
     const other = await eventsOf(script([10, 20], "C."), 2);
     const { matches, firstDifference } = compareRuns(one, other);
@@ -48,7 +48,7 @@ suite("G4: two streams", () => {
     });
   });
 
-  test("differ where one of them has nothing more", async () => {
+  test("two streams differ where one of them has nothing more", async () => {
     const events = await eventsOf(script([10, 20]), 1);
     const missing = compareRuns(events, events.slice(0, -1)).firstDifference;
     assert.equal(missing?.sentence, "lead, turn 2, the end: expected run-end (completed), found nothing more");
@@ -58,7 +58,7 @@ suite("G4: two streams", () => {
     assert.equal(more?.sentence, "lead, turn 2, the end: expected nothing more, found run-end (completed)");
   });
 
-  test("differ in the size of a prompt, unless it holds how long children took or what they were doing", async () => {
+  test("two streams differ in the size of a prompt, unless it holds how long children took or what they were doing", async () => {
     const compareLonger = async (call: ReturnType<typeof calls>) => {
       const events = await eventsOf({ lead: [call, says("Done.")], "lead/*": [says("A.")] }, 1);
       const longer = events.map((event) =>
@@ -73,7 +73,7 @@ suite("G4: two streams", () => {
     assert.equal(await compareLonger(calls("subagent_list")), undefined);
   });
 
-  test("differ by a run that only one of them has", async () => {
+  test("two streams differ by a run that only one of them has", async () => {
     const one = await eventsOf({ lead: [says("Done.")] }, 1);
     const other = await eventsOf({ lead: [calls("subagent", task("a")), says("Done.")], "lead/a": [says("A.")] }, 1);
     const found = compareRuns(one, other).firstDifference;

@@ -50,7 +50,7 @@ suite("G4: two runs side by side", () => {
     });
   });
 
-  test("show what changed, what is only on one side, and which fields differ", async () => {
+  test("a comparison shows what changed, what is only on one side, and which fields differ", async () => {
     const { stage, ids } = await twoRuns(SCRIPT, {
       lead: [
         calls("grep", { pattern: "c" }),
@@ -92,7 +92,7 @@ suite("G4: two runs side by side", () => {
     assert.deepEqual(end?.changes, ["text"]);
   });
 
-  test("name the children of a call by their paths", async () => {
+  test("a comparison names the children of a call by their paths", async () => {
     const { stage, ids } = await twoRuns(SCRIPT, SCRIPT);
     const [lead] = (await diffRuns(stage.store, ...ids)).agents;
     const children = lead?.rows.flatMap(({ left }) => (left?.kind === "tool" ? left.children : []));

@@ -138,7 +138,7 @@ suite("D5: the external agent of a rerun", () => {
     });
   }
 
-  test("fails in the recorded words, with the recorded estimate", async () => {
+  test("the agent fails in the recorded words, with the recorded estimate", async () => {
     const estimated = { ...ANSWER, finish: "other", usage: { ...OUTSIDE_USAGE, estimated: true } } as StoredBody;
     const fault = { type: "model", message: "claude died" } as const;
     const stage = new Stage(recorded([SESSION, TURN, estimated], { status: "failed", fault }).run);
@@ -173,7 +173,7 @@ suite("D5: the external agent of a rerun", () => {
     await assert.rejects(answering, { message: "stopped" });
   });
 
-  test("continues its recorded session, and has lost every other", async () => {
+  test("the agent continues its recorded session, and has lost every other", async () => {
     const stage = new Stage(recorded(WORK).run);
     assert.equal((await stage.open("session-1")).id, "session-1");
     await assert.rejects(stage.open("session-0"), SessionLost);
@@ -224,7 +224,7 @@ suite("D5: the recording of an external agent", () => {
     );
   });
 
-  test("grants what was granted, and refuses in the middle of its work what was refused", async () => {
+  test("the recording grants what was granted, and refuses in the middle of its work what was refused", async () => {
     const grants = async (work: readonly StoredBody[], end: Partial<RunOutcome> = {}) => {
       const progress = { hasCome: () => false, isNext: () => false, turn: async () => {} };
       const ledger = recordedLedger(recorded(work, end).all, {}, progress);

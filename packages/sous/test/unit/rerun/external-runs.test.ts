@@ -97,7 +97,7 @@ suite("D5: a tree with an external agent is run again without it", () => {
     ],
   ];
   for (const [name, work, options] of works) {
-    test(name, async () => {
+    test(`a tree is run again without the agent ${name}`, async () => {
       const { events, result, given } = await again(work, options);
       assert.deepEqual(checkHistory(events), []);
       assert.equal(result.firstDifference?.sentence, undefined);

@@ -57,7 +57,7 @@ const attempts: [what: string, change: (events: StoredEvent[]) => StoredEvent[]]
 
 suite("B8.2: a crafted recording comes to an end", () => {
   for (const [what, change] of attempts) {
-    test(what, async () => {
+    test(`a recording with ${what} comes to an end`, async () => {
       const events = change(await recorded()).map((event, index) => ({ ...event, seq: index + 1 }));
       const store = storeOf(events);
       const runId = events[0]?.runId ?? "";
@@ -73,7 +73,7 @@ suite("B8.2: a crafted recording comes to an end", () => {
     });
   }
 
-  test("a store that says there is a run and has no events of it", async () => {
+  test("a store that says there is a run and has no events of it ends a rerun", async () => {
     const store = { ...storeOf([]), run: async () => ({ rootId: "x" }) as never };
     await assert.rejects(rerun("x", { store }), {
       name: "UserError",

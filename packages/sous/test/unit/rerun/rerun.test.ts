@@ -249,7 +249,7 @@ suite("G4: a rerun gives the recorded stream", () => {
 });
 
 suite("G4: a rerun touches nothing", () => {
-  test("its tools do not run, and the store stays as it is", async () => {
+  test("a rerun does not run its tools, and leaves the store as it is", async () => {
     let runs = 0;
     const count = simpleTool("count", () => `${++runs}`);
     const stage = openStage({ lead: [calls("count"), calls("count"), says("Done.")] });
@@ -277,7 +277,7 @@ suite("G4: a rerun touches nothing", () => {
     assert.equal(rebuilt.sentence, 'lead, turn 1, the result of count (output): expected "1", found "3"');
   });
 
-  test("live tools that give the same match", async () => {
+  test("live tools that give the same results match the recording", async () => {
     const stage = openStage({ lead: [[calls("grep", { at: 1 }), calls("grep", { at: 2 })], says("Done.")] });
     const lead = stage.lead({ tools: [grep] });
     const { runId } = await stage.run(lead);

@@ -57,7 +57,7 @@ async function play(definition: AgentDefinition, task = "Where is it?"): Promise
 }
 
 suite("G6: a stored run saved as a cassette", () => {
-  test("keeps that a provider refused the schema of the output, and the repair", async () => {
+  test("a cassette keeps that a provider refused the schema of the output, and the repair", async () => {
     const outputSchema = { type: "object", properties: { hits: { type: "number" } }, required: ["hits"] };
     const stage = openStage({ lead: [fails("output_schema"), says("Three."), says('{"hits":3}')] });
     const recorded = await stage.run(stage.lead({ outputSchema, delegate: false }), "Where is it?");
@@ -71,7 +71,7 @@ suite("G6: a stored run saved as a cassette", () => {
     assert.deepEqual([played.output, played.turns, kinds], [recorded.output, recorded.turns, ["output_schema"]]);
   });
 
-  test("is played by the scripted model, with the recorded answers, thoughts, failures and usage", async () => {
+  test("a cassette is played by the scripted model, with the recorded answers, thoughts, failures and usage", async () => {
     const { file, recorded } = await savedRun();
     const model = scriptedModel(scriptFromCassette(file));
     const played = await play(leadOn(model));
@@ -85,14 +85,14 @@ suite("G6: a stored run saved as a cassette", () => {
     assert.equal(model.requestCount, 8);
   });
 
-  test("is played again and again by one model: ids are those of each run", async () => {
+  test("a cassette is played again and again by one model: ids are those of each run", async () => {
     const { file } = await savedRun();
     const model = cassetteModel(file, { environment: CI });
     assert.equal((await play(leadOn(model))).text, "Found it twice.");
     assert.equal((await play(leadOn(model))).text, "Found it twice.");
   });
 
-  test("reports a changed prompt, and plays it all the same when only turns must match", async () => {
+  test("a cassette reports a changed prompt, and plays it all the same when only turns must match", async () => {
     const { file } = await savedRun();
     const changed = await play(leadOn(cassetteModel(file, { environment: LOCAL })), "Where was it?");
     assert.equal(changed.status, "failed");
@@ -106,7 +106,7 @@ suite("G6: a stored run saved as a cassette", () => {
     assert.equal(loose.text, "Found it twice.");
   });
 
-  test("reports changed instructions, and a tool that gave something else", async () => {
+  test("a cassette reports changed instructions, and a tool that gave something else", async () => {
     const { file } = await savedRun();
     const model = cassetteModel(file, { environment: CI });
     const again = cassetteModel(file, { record: scriptedModel(says("x")), environment: CI });
@@ -153,7 +153,7 @@ suite("G6: a stored run saved as a cassette", () => {
 });
 
 suite("G6: a cassette that is recorded while it is missing", () => {
-  test("is made from a real model's answers and then played without it", async () => {
+  test("a cassette is made from a real model's answers and then played without it", async () => {
     const file = newFile();
     const instructions = "You are the lead";
     {
@@ -185,7 +185,7 @@ suite("G6: a cassette that is recorded while it is missing", () => {
     assert.ok((played.costUsd ?? 0) > 0);
   });
 
-  test("grows by what a longer run asks", async () => {
+  test("a cassette grows by what a longer run asks", async () => {
     const file = newFile();
     const real = scriptedModel({ lead: [calls("look"), says("One."), says("Two.")] });
     {
@@ -205,7 +205,7 @@ suite("G6: a cassette that is recorded while it is missing", () => {
     assert.equal(real.requestCount, 2);
   });
 
-  test("keeps the failures of the real model too", async () => {
+  test("a cassette keeps the failures of the real model too", async () => {
     const file = newFile();
     {
       await using model = cassetteModel(file, {
@@ -221,7 +221,7 @@ suite("G6: a cassette that is recorded while it is missing", () => {
     assert.ok(events.includes("retry"));
   });
 
-  test("holds no secret of the process that made it, and is played where the secret is another", async () => {
+  test("a cassette holds no secret of the process that made it, and is played where the secret is another", async () => {
     const file = newFile();
     const secret = "hunter2-hunter2-hunter2";
     {
@@ -298,7 +298,7 @@ suite("G6: a file that is not a cassette is refused", () => {
     ],
   ];
   for (const [what, text, message] of refused) {
-    test(what, () => {
+    test(`a file with the text of ${what} is refused`, () => {
       const file = join(folder, `${what.replaceAll(" ", "-")}.json`);
       writeFileSync(file, text);
       assert.throws(() => cassetteModel(file, { environment: CI }), { name: "UserError", message });
@@ -306,7 +306,7 @@ suite("G6: a file that is not a cassette is refused", () => {
     });
   }
 
-  test("a folder", () => {
+  test("a folder is refused as a cassette", () => {
     assert.throws(() => cassetteModel(folder, { environment: CI }), {
       name: "UserError",
       message: /^The cassette .* cannot be read: /,

@@ -88,7 +88,7 @@ test("a good history has no problems, also against what the provider and the res
   assert.deepEqual(checkHistory(goodTree().events, facts), []);
 });
 
-suite("the checker finds", () => {
+suite("the checker", () => {
   const cases: [what: string, events: StoredEvent[], problems: string[]][] = [
     ["a run without an end", without("run-end", "lead"), ["1 run-start of lead has no run-end"]],
     [
@@ -166,7 +166,7 @@ suite("the checker finds", () => {
     ],
   ];
   for (const [what, events, problems] of cases) {
-    test(what, () => assert.deepEqual(checkHistory(events), problems));
+    test(`the checker finds ${what}`, () => assert.deepEqual(checkHistory(events), problems));
   }
 
   test("the checker finds a lost, a repeated and a swapped number", () => {
@@ -256,7 +256,7 @@ suite("a history a provider would refuse", () => {
     ["begins with the model", [call("a"), result("a")], ["the history does not begin with a user message"]],
   ];
   for (const [what, messages, problems] of cases) {
-    test(what, () => assert.deepEqual(checkMessages(messages), problems));
+    test(`a history that ${what} is found`, () => assert.deepEqual(checkMessages(messages), problems));
   }
 
   test("a history that a provider would refuse is named by its agent and turn", () => {
@@ -271,11 +271,11 @@ suite("a history a provider would refuse", () => {
 suite("the checker, of an external agent,", () => {
   const check = (work: readonly StoredBody[]) => checkHistory(externalTree(work).events);
 
-  test("accepts a session, its calls and questions about them", () => {
+  test("the checker accepts a session of an external agent, its calls and questions about them", () => {
     assert.deepEqual(check(WORK), []);
   });
 
-  test("accepts a second session after a restart, whatever the first left open", () => {
+  test("the checker accepts a second session of an external agent after a restart, whatever the first left open", () => {
     const resumed: StoredBody[] = [
       SESSION,
       TURN,
@@ -289,7 +289,7 @@ suite("the checker, of an external agent,", () => {
     assert.deepEqual(check(resumed), []);
   });
 
-  test("accepts a call without an end when the agent was stopped", () => {
+  test("the checker accepts a call of an external agent without an end when the agent was stopped", () => {
     const tree = sampleTree("lead");
     tree.start("lead", { details: { model: "external/claude-code" } });
     for (const body of [SESSION, TURN, TEST_START, ANSWER]) tree.add("lead", body);
@@ -330,6 +330,6 @@ suite("the checker, of an external agent,", () => {
     ],
   ];
   for (const [what, work, problem] of wrong) {
-    test(`finds ${what}`, () => assert.ok(check(work).includes(problem), check(work).join("\n")));
+    test(`the checker finds ${what}`, () => assert.ok(check(work).includes(problem), check(work).join("\n")));
   }
 });

@@ -102,7 +102,7 @@ test("no call of a cut answer is left to run", () => {
   }
 });
 
-test("without rates nothing goes wrong", () => {
+test("nothing goes wrong without rates", () => {
   const faults = createFaults(createWorld({ seed: 1 }), {});
   for (const _ of seeds) assert.deepEqual(faults.answer(says("x")), [says("x")]);
   assert.deepEqual(faults.happened, []);

@@ -11,7 +11,7 @@ import { wrapStore } from "../../support/testing/faults.ts";
 
 storeContract(test, async () => openMemoryStore());
 
-suite("the contract finds a store that", () => {
+suite("the contract of stores", () => {
   const broken: [what: string, change: (inner: Store) => Partial<Store>, found: string[]][] = [
     [
       "keeps the first part of a failing append",
@@ -219,7 +219,7 @@ suite("the contract finds a store that", () => {
     ],
   ];
   for (const [what, change, found] of broken) {
-    test(what, async () => {
+    test(`the contract finds a store that ${what}`, async () => {
       const failed = await failedPromises(() => {
         const inner = openMemoryStore();
         return wrapStore(inner, change(inner));

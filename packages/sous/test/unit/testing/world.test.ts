@@ -23,14 +23,14 @@ async function race(seed: number): Promise<{ order: string; world: World }> {
 }
 
 suite("a world", () => {
-  test("gives turns in an order that follows from its seed", async () => {
+  test("a world gives turns in an order that follows from its seed", async () => {
     assert.equal((await race(7)).order, (await race(7)).order);
     assert.equal((await race(7)).world.steps, (await race(7)).world.steps);
     const orders = new Set(await Promise.all([1, 2, 3, 4, 5, 6, 7, 8].map(async (seed) => (await race(seed)).order)));
     assert.equal(orders.size, 8);
   });
 
-  test("moves time only when no part has a turn to take", async () => {
+  test("a world moves time only when no part has a turn to take", async () => {
     const world = createWorld({ seed: 1, lateness: 0, startTime: 1_000 });
     const seen: [string, number][] = [];
     await world.run(async () => {
@@ -53,7 +53,7 @@ suite("a world", () => {
     ]);
   });
 
-  test("fires timers by their time, and those that were disposed not at all", async () => {
+  test("a world fires timers by their time, and those that were disposed not at all", async () => {
     const world = createWorld({ seed: 1 });
     const fired: number[] = [];
     await world.run(async () => {
@@ -67,7 +67,7 @@ suite("a world", () => {
     assert.deepEqual([world.clock.monotonic(), world.clock.liveTimers], [40, 0]);
   });
 
-  test("lets wall time jump without moving timers", () => {
+  test("a world lets wall time jump without moving timers", () => {
     const clock = new VirtualClock(5_000);
     clock.timer(10, () => {});
     clock.jump(-3_000);
@@ -79,7 +79,7 @@ suite("a world", () => {
     assert.deepEqual([clock.now(), clock.monotonic()], [2_010, 10]);
   });
 
-  test("lets some turns come late, so that deadlines can pass first", async () => {
+  test("a world lets some turns come late, so that deadlines can pass first", async () => {
     const lateness = async (seed: number) => {
       const world = createWorld({ seed, lateness: 0.5, maxDelayMs: 100 });
       await world.run(() => world.turn("worker"));
@@ -89,7 +89,7 @@ suite("a world", () => {
     assert.ok(delays.includes(0) && delays.some((delay) => delay > 0 && delay <= 100), delays.join());
   });
 
-  test("returns what the work returns and throws what it throws", async () => {
+  test("a world returns what the work returns and throws what it throws", async () => {
     const world = createWorld({ seed: 1 });
     assert.equal(await world.run(async () => 42), 42);
     await assert.rejects(
@@ -101,7 +101,7 @@ suite("a world", () => {
     );
   });
 
-  test("waits for what is queued for the end of a round before it calls anything a hang", async () => {
+  test("a world waits for what is queued for the end of a round before it calls anything a hang", async () => {
     const world = createWorld({ seed: 1 });
     const chain = async () => {
       for (let round = 0; round < 12; round++) await new Promise((resolve) => setImmediate(resolve));
@@ -110,7 +110,7 @@ suite("a world", () => {
     assert.equal(await world.run(chain), "through");
   });
 
-  test("lets files be read before it moves time", async () => {
+  test("a world lets files be read before it moves time", async () => {
     const world = createWorld({ seed: 1, lateness: 0, maxMs: 60_000 });
     let seconds = 0;
     const tick = () => {
@@ -128,7 +128,7 @@ suite("a world", () => {
     assert.equal(seconds, 0);
   });
 
-  test("finds a hang, and says its seed and who is waiting", async () => {
+  test("a world finds a hang, and says its seed and who is waiting", async () => {
     const world = createWorld({ seed: 99 });
     await assert.rejects(
       world.run(
@@ -149,7 +149,7 @@ suite("a world", () => {
     );
   });
 
-  test("finds work that never ends, by turns and by timers", async () => {
+  test("a world finds work that never ends, by turns and by timers", async () => {
     const busy = createWorld({ seed: 1, maxSteps: 50, lateness: 0 });
     await assert.rejects(
       busy.run(async () => {
@@ -168,7 +168,7 @@ suite("a world", () => {
     );
   });
 
-  test("makes ids that are unique, sorted and the same for the same seed", () => {
+  test("a world makes ids that are unique, sorted and the same for the same seed", () => {
     const ids = (seed: number) => {
       const { nextId } = createWorld({ seed });
       return [nextId(), nextId(), nextId()];

@@ -46,7 +46,7 @@ function sous(parameters: readonly string[], servers: Readonly<Record<string, ob
 }
 
 suite("sous acp list", () => {
-  test("names every server, its command, where it comes from, and whether it is found", async () => {
+  test("sous acp list names every server, its command, where it comes from, and whether it is found", async () => {
     const { code, stdout } = await sous(["acp", "list"]);
     assert.equal(code, 0);
     const [head, command] = stdout.split("\n");
@@ -55,7 +55,7 @@ suite("sous acp list", () => {
     assert.match(stdout, /^gone {2}external\/gone {2}not found\n {2}no-such-agent-here · \S*config\.yaml:\d+$/m);
   });
 
-  test("--json has the same without the variables", async () => {
+  test("sous acp list --json has the same without the variables", async () => {
     const { stdout } = await sous(["acp", "list", "--json"]);
     const { schema, servers } = JSON.parse(stdout);
     assert.equal(schema, "sous.acp-list.v1");
@@ -75,7 +75,7 @@ suite("sous acp list", () => {
     assert.ok(!stdout.includes(KEY) && !stdout.includes("TOY_API_KEY"));
   });
 
-  test("says what to do when there are none", async () => {
+  test("sous acp list says what to do when there are none", async () => {
     const { code, stdout } = await sous(["acp", "list"], {});
     assert.deepEqual(
       [code, stdout],
@@ -85,7 +85,7 @@ suite("sous acp list", () => {
 });
 
 suite("sous acp check", () => {
-  test("starts a server and says what it can do", async () => {
+  test("sous acp check starts a server and says what it can do", async () => {
     const { code, stdout, stderr } = await sous(["acp", "check", "Toy Agent"]);
     assert.deepEqual([code, stderr], [0, ""]);
     assert.match(stdout, /^Toy Agent\n/);
@@ -96,7 +96,7 @@ suite("sous acp check", () => {
     );
   });
 
-  test("--json, and a server by its short name", async () => {
+  test("sous acp check takes --json, and a server by its short name", async () => {
     const { code, stdout } = await sous(["acp", "check", "toy-agent", "--json"]);
     const { handshake_ms, ...rest } = JSON.parse(stdout);
     assert.equal(code, 0);
@@ -123,7 +123,7 @@ suite("sous acp check", () => {
     ["odd", /^error: The agent server odd has no mode "yolo"; it offers: "ask", "plan"/],
   ];
   for (const [name, sentence] of WRONG) {
-    test(`${name}: one sentence, and 1`, async () => {
+    test(`sous acp check of the server ${name} says one sentence and ends with 1`, async () => {
       const { code, stderr } = await sous(["acp", "check", name]);
       assert.equal(code, 1);
       assert.match(stderr, sentence);

@@ -21,9 +21,9 @@ const WAYS: readonly [tool: string, input: object][] = [
   ["parallel_subagent", { tasks: [LOOK] }],
 ];
 
-suite("A3: an agent of the user or of a trusted project is called without a question", () => {
+suite("A3: agents that are called without a question", () => {
   for (const [tool, input] of WAYS) {
-    test(`A3: an agent of the user, by ${tool}`, async () => {
+    test(`A3: an agent of the user is called without a question by ${tool}`, async () => {
       await using here = await agentStage({ "config/sous/agents/scout.md": agentFile("scout") });
       const { result, starts } = await here.run({ sous: [calls(tool, input), ...DONE], "**": [{ text: "Found." }] });
       assert.deepEqual([result.status, starts.map(({ agent }) => agent)], ["completed", ["sous", "scout"]]);
@@ -47,7 +47,7 @@ suite("A3: an agent of the user or of a trusted project is called without a ques
     }
   }
 
-  test("A3: an agent of a project, once the project is trusted", async () => {
+  test("A3: an agent of a project is called without a question once the project is trusted", async () => {
     await using here = await agentStage({ "project/.sous/agents/scout.md": agentFile("scout") });
     const script = { sous: [calls("subagent_scout", { task: "Look." }), ...DONE], "**": [{ text: "Found." }] };
     const before = await here.run(script);
@@ -57,7 +57,7 @@ suite("A3: an agent of the user or of a trusted project is called without a ques
     assert.deepEqual([result.status, starts.map(({ path }) => path)], ["completed", ["sous", "sous/scout"]]);
   });
 
-  test("A3: what the agent does asks for itself", async () => {
+  test("A3: what a called agent does asks for itself", async () => {
     await using here = await agentStage({ "config/sous/agents/scout.md": agentFile("scout", "tools: [terminal]") });
     const { result } = await here.run({
       sous: [calls("subagent_scout", { task: "Look." }), ...DONE],
@@ -122,7 +122,7 @@ suite("A3: an agent of the user or of a trusted project is called without a ques
 });
 
 suite("B1: agent in a call names an agent of a file", () => {
-  test("B1: subagent and parallel_subagent take its name, with a label, turns and a schema", async () => {
+  test("B1: subagent and parallel_subagent take the name of an agent, with a label, turns and a schema", async () => {
     await using here = await agentStage({ "config/sous/agents/scout.md": agentFile("scout") });
     const schema = { type: "object", properties: { found: { type: "boolean" } }, required: ["found"] };
     const named = { agent: "scout", task_prompt: "Look." };
@@ -152,7 +152,7 @@ suite("B1: agent in a call names an agent of a file", () => {
     );
   });
 
-  test("B1: a child that may delegate can name it, too, and it has at most what that child may pass on", async () => {
+  test("B1: a child that may delegate can name an agent, too, and it has at most what that child may pass on", async () => {
     await using here = await agentStage({
       "config/sous/agents/scout.md": agentFile("scout", "tools: [list_files, terminal]"),
       "config/sous/agents/reader.md": agentFile("reader", "tools: [list_files]\ndelegate: true"),
@@ -232,7 +232,7 @@ suite("what every agent of a tree is told", () => {
     "config/sous/agents/loner.md": agentFile("loner", "tools: []\nnotes: false"),
   };
 
-  test("B1.5: the folder, the day, the system and the notes of a trusted project, and nothing else of its parent", async () => {
+  test("B1.5: an agent is told the folder, the day, the system and notes of a trusted project, and nothing else of its parent", async () => {
     await using here = await agentStage(files);
     await here.trust();
     const { starts } = await here.run(script);
@@ -256,7 +256,7 @@ suite("what every agent of a tree is told", () => {
     );
   });
 
-  test("B4.1: no notes of a project that is not trusted", async () => {
+  test("B4.1: an agent is told no notes of a project that is not trusted", async () => {
     await using here = await agentStage(files);
     const { starts } = await here.run(script);
     assert.equal(starts.length, 5);

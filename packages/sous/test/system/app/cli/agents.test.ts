@@ -239,7 +239,7 @@ suite("H3: the rules of a file hold for the calls of its agent, and the stricter
     "rm -rf .",
     "git log --all",
   ]) {
-    test(`denied: ${line}`, () => assert.equal(command(line), "deny"));
+    test(`the rules of a file deny: ${line}`, () => assert.equal(command(line), "deny"));
   }
   test("files are denied, asked about, or left to the user", () => {
     assert.deepEqual(
@@ -247,24 +247,24 @@ suite("H3: the rules of a file hold for the calls of its agent, and the stricter
       ["deny", "ask", "allow"],
     );
   });
-  test("other agents are not held to them", () => {
+  test("other agents are not held to the rules of a file", () => {
     assert.equal(command("git push", "sous"), "allow");
     assert.equal(write("src/a.ts", "sous"), "allow");
   });
-  test("--yes allows what they ask about and nothing that they deny", async () => {
+  test("--yes allows what the rules of a file ask about and nothing that they deny", async () => {
     const users = createPolicy({ rules: [], allowsAll: true });
     const all = decideFor("historian", fileRules(agent, { allowsAll: true }), users);
     const effect = (path: string) => all(request("historian", "write_file", { path, content: "" }))?.effect;
     assert.deepEqual(["src/a.ts", "docs/a.md", "notes.txt"].map(effect), ["deny", "allow", "allow"]);
     assert.equal(all(request("historian", "terminal", { command: "git push" }))?.effect, "deny");
   });
-  test("an answer that was to be remembered is", () => {
+  test("an answer that was to be remembered is remembered", () => {
     const rule = { effect: "allow", pattern: "write_file(docs/b.md)", origin: "answer" } as const;
     users.remember(rule, { agent: "historian", above: ["sous"] });
     assert.equal(write("docs/b.md"), "allow");
     assert.equal(write("docs/c.md"), "ask");
   });
-  test("B1.1: everything below the agent is held to them, whatever its name", () => {
+  test("B1.1: everything below an agent is held to the rules of its file, whatever its name", () => {
     for (const above of [["sous", "historian"], ["sous", "historian", "subagent"], ["historian"]]) {
       const below = (toolName: string, input: object) => decide(request("subagent", toolName, input, above))?.effect;
       assert.equal(below("terminal", { command: "git push" }), "deny");

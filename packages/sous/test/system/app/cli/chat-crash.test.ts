@@ -88,7 +88,7 @@ function piped(input: string, { cwd, env }: Folder, parameters: readonly string[
 }
 
 suite("sous chat --continue after kill -9", () => {
-  test("shows the conversation, the live rows and the answer; Tab completes, and the conversation continues", async () => {
+  test("sous chat --continue shows the conversation, the live rows and the answer; Tab completes, and the conversation continues", async () => {
     const place = await killed();
     await place.write("script.json", QUICK);
     using command = new CommandInTerminal(["chat", ...MODEL, "--continue"], place);
@@ -113,7 +113,7 @@ suite("sous chat --continue after kill -9", () => {
     assert.match(screen.text(), /To continue: sous chat --resume [0-9A-Z]{26}$/);
   });
 
-  test("in another folder is continued by the command that is printed at the end", async () => {
+  test("a conversation of another folder is continued by the command that is printed at the end", async () => {
     const place = await killed();
     await place.write("script.json", QUICK);
     const elsewhere = { ...place, cwd: join(place.cwd, "..", "elsewhere") };
@@ -128,7 +128,7 @@ suite("sous chat --continue after kill -9", () => {
     assert.deepEqual([again.code, again.stderr.includes("completed")], [0, true], again.stderr);
   });
 
-  test("is live: the size may change, and Ctrl-D leaves it so that it can be continued again", async () => {
+  test("a conversation that continues is live: the size may change, and it can be continued again after Ctrl-D", async () => {
     const place = await killed();
     using command = new CommandInTerminal(["chat", ...MODEL, "--continue"], place);
     const { screen } = command;
@@ -151,7 +151,7 @@ suite("sous chat --continue after kill -9", () => {
     assert.equal(await again.ended, 0);
   });
 
-  test("asks again what was being asked", async () => {
+  test("sous chat --continue asks again what was being asked", async () => {
     const script = {
       sous: [{ calls: [{ tool: "terminal", input: { command: "echo made > marker" } }] }, { text: "It is made." }],
     };
@@ -173,7 +173,7 @@ suite("sous chat --continue after kill -9", () => {
     assert.equal(await command.ended, 0);
   });
 
-  test("in a pipe the answer of what was interrupted comes first, then those to the lines", async () => {
+  test("a continued chat in a pipe prints first the answer of what was interrupted, then those to the lines", async () => {
     const place = await killed();
     await place.write("script.json", QUICK);
     const first = await piped("bye\n", place, ["--continue"]);
@@ -188,7 +188,7 @@ suite("sous chat --continue after kill -9", () => {
 });
 
 suite("a conversation that was summed up", () => {
-  test("continues from its summary in the next process, and says how", async () => {
+  test("a conversation that was summed up continues from its summary in the next process, and says how", async () => {
     await using place = await folder({ sous: [{ text: "One." }, { text: "All of it." }, { text: "Two." }] });
     {
       using command = new CommandInTerminal(["chat", ...MODEL], place);
@@ -213,7 +213,7 @@ suite("a conversation that was summed up", () => {
 });
 
 suite("one conversation in two processes", () => {
-  test("continues in either: what the other has said since is said first, and each message is stored once", async () => {
+  test("a conversation continues in two processes: each says first what the other has said, and each message is stored once", async () => {
     await using place = await folder({ sous: [{ text: "One." }, { text: "Two." }, { text: "Three." }] });
     using first = new CommandInTerminal(["chat", ...MODEL], place);
     await first.screen.until("/help lists");

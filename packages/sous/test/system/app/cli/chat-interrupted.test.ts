@@ -7,15 +7,15 @@ import { suite, test } from "node:test";
 import { folder, MODEL } from "../../../support/app/cli/chat-folder.ts";
 import { runProcess } from "../../../support/app/cli/run-process.ts";
 
-suite("a chat in a pipe that is interrupted", { concurrency: true }, () => {
-  test("stops its shell line, and takes no further line", async () => {
+suite("a chat in a pipe", { concurrency: true }, () => {
+  test("a chat that is interrupted stops its shell line, and takes no further line", async () => {
     await using place = await folder({ sous: [{ text: "Never." }] });
     const input = "!kill -INT $PPID; sleep 300\nhello\n";
     const { code, stdout, stderr } = await runProcess({ ...place, parameters: ["chat", ...MODEL], input });
     assert.deepEqual([code, stdout, stderr], [130, "[stopped: cancelled]\n", ""]);
   });
 
-  test("ends with its run, and takes no line that was read before", async () => {
+  test("a chat that is interrupted ends with its run, and takes no line that was read before", async () => {
     await using place = await folder({ sous: [{ text: "One.", wait_ms: 300 }, { text: "Never." }] });
     const { code, stdout } = await runProcess({
       ...place,
@@ -30,7 +30,7 @@ suite("a chat in a pipe that is interrupted", { concurrency: true }, () => {
     ["TERM", 143],
     ["INT", 130],
   ] as const) {
-    test(`begins nothing when ${signal} came before it was ready`, async () => {
+    test(`a chat begins nothing when ${signal} came before it was ready`, async () => {
       await using place = await folder();
       const program = join(place.cwd, "..", "key.sh");
       writeFileSync(program, `#!/bin/sh\nkill -${signal} $PPID\necho key\n`);

@@ -155,7 +155,7 @@ suite("F1: in a terminal, where a log would draw over the chat, it goes to a fil
     return chat.screen.text();
   }
 
-  test("F1: a level from the flag or from SOUS_LOG_LEVEL, and one line that says where", async () => {
+  test("F1: a chat in a terminal logs at a level from the flag or from SOUS_LOG_LEVEL, and one line says where", async () => {
     await using home = await openHome();
     const shown = await talk(home, ["--log-level", "info", ...JSON_LINES]);
     assert.ok(shown.includes(`The log is in ${home.log}`), shown);
@@ -196,7 +196,7 @@ suite("F1: in a terminal, where a log would draw over the chat, it goes to a fil
 });
 
 suite("F1: a log that can no longer be written", () => {
-  test("F1: is said once, and the run that is logged ends as it would", async () => {
+  test("F1: a log that can no longer be written is said once, and the run that is logged ends as it would", async () => {
     const folder = await mkdtemp(join(tmpdir(), "sous-log-"));
     try {
       // The file is full, and what stands where the full file would go cannot be replaced.
@@ -227,7 +227,7 @@ suite("F1: a log that can no longer be written", () => {
 });
 
 suite("F1: a log file with a limit", () => {
-  test("F1: starts over when it is full, with the previous file beside it, and both have at most twice the limit", async () => {
+  test("F1: a log file with a limit starts over when it is full: with the file before it, it has at most twice the limit", async () => {
     const folder = await mkdtemp(join(tmpdir(), "sous-log-"));
     try {
       const file = join(folder, "state/sous.log");

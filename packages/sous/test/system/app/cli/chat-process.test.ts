@@ -17,7 +17,7 @@ suite("sous chat at a terminal", () => {
     ["SIGTERM", 143],
     ["SIGHUP", 129],
   ] as const) {
-    test(`ends with ${code} after ${signal}, also on its first screen`, async () => {
+    test(`sous chat ends with ${code} after ${signal}, also on its first screen`, async () => {
       await using place = await folder(HELLO);
       for (const [parameters, shown] of [
         [MODEL, "/help lists"],
@@ -34,7 +34,7 @@ suite("sous chat at a terminal", () => {
     });
   }
 
-  test("counts the agents of the user in its greeting", async () => {
+  test("sous chat counts the agents of the user in its greeting", async () => {
     await using place = await folder(HELLO);
     for (const [name, said] of [
       ["scout", "script/script.json, 1 agent  /help lists"],
@@ -78,7 +78,7 @@ suite("sous chat at a terminal", () => {
     assert.match(command.screen.written, /Unknown agent reder/);
   });
 
-  test("offers the earlier conversations with --resume alone, and continues the one that is chosen", async () => {
+  test("sous chat --resume alone offers the earlier conversations, and continues the one that is chosen", async () => {
     await using place = await folder(HELLO);
     {
       using command = new CommandInTerminal(["chat", ...MODEL], place);
@@ -95,7 +95,7 @@ suite("sous chat at a terminal", () => {
     await command.screen.until("Continuing: the first question");
   });
 
-  test("clears what it draws before Ctrl-Z gives the terminal to the shell, and draws it again after fg", async () => {
+  test("sous chat clears what it draws before Ctrl-Z gives the terminal to the shell, and draws it again after fg", async () => {
     await using place = await folder(HELLO);
     const shell = ["--norc", "--noprofile", "-i"];
     const env = { ...place.env, PS1: "shell$ ", BASH_SILENCE_DEPRECATION_WARNING: "1" };
@@ -114,7 +114,7 @@ suite("sous chat at a terminal", () => {
     await command.screen.until(/fg\n[\s\S]*\nshell\$$/);
   });
 
-  test("keeps no history of what was typed where there is no home for it", async () => {
+  test("sous chat keeps no history of what was typed where there is no home for it", async () => {
     await using place = await folder(HELLO);
     const { XDG_STATE_HOME: state = "", HOME: _home, ...env } = place.env;
     for (const [given, isKept] of [
@@ -137,7 +137,7 @@ suite("the first screen of a chat without a model", () => {
     ["q", "q"],
     ["Ctrl-D", "\u0004"],
   ] as const) {
-    test(`is left with ${name} and says nothing more`, async () => {
+    test(`the first screen is left with ${name} and says nothing more`, async () => {
       await using place = await folder();
       using command = new CommandInTerminal([], place);
       await command.screen.until("1 or 2:");
@@ -147,7 +147,7 @@ suite("the first screen of a chat without a model", () => {
     });
   }
 
-  test("starts the demo with 1", async () => {
+  test("the first screen starts the demo with 1", async () => {
     await using place = await folder();
     using command = new CommandInTerminal([], place);
     await command.screen.until("1 or 2:");

@@ -145,7 +145,7 @@ suite("sous chat in a terminal", () => {
   });
 
   for (const columns of [100, 40]) {
-    test(`without a model the first screen offers only what works, at ${columns} columns`, async () => {
+    test(`the first screen without a model offers only what works, at ${columns} columns`, async () => {
       await using place = await folder();
       using command = new CommandInTerminal([], {
         ...place,

@@ -94,13 +94,13 @@ test("B4.1: a name that is a command for a shell is not offered and not run", as
   assert.equal(existsSync(marker), false);
 });
 
-suite("every command and every option of the table is in the script of", () => {
+suite("the commands and options of a script", () => {
   for (const [shell, script, spelled] of [
     ["bash", COMPLETION_SCRIPTS.bash(COMMAND_TABLE), (name: string) => `--${name}`],
     ["zsh", COMPLETION_SCRIPTS.zsh(COMMAND_TABLE), (name: string) => `--${name}`],
     ["fish", COMPLETION_SCRIPTS.fish(COMMAND_TABLE), (name: string) => `-l ${name} `],
   ] as const) {
-    test(shell, (context) => {
+    test(`the script of ${shell} has every command and every option of the table`, (context) => {
       const missing = COMMAND_TABLE.flatMap(({ name, groups }) => [
         ...(script.includes(name) ? [] : [name]),
         ...groups.flatMap(({ options }) => options.filter((option) => !script.includes(spelled(option.name)))),

@@ -111,7 +111,7 @@ test("a database of an older version that cannot be brought up to date is said t
 suite("together", { concurrency: true }, () => {
   suite("a database that is not one", () => {
     for (const { name, make, sentence } of TROUBLES) {
-      test(name, async () => {
+      test(`${name} is refused as a database`, async () => {
         await using folder = await dataFolder();
         await mkdir(dirname(folder.file));
         await make(folder.file);
@@ -125,7 +125,7 @@ suite("together", { concurrency: true }, () => {
       });
     }
 
-    test("ends the command with 1 and one line", async () => {
+    test("a file that is not a database ends the command with 1 and one line", async () => {
       await using folder = await dataFolder();
       await mkdir(folder.file, { recursive: true });
       for (const parameters of [["replay", "--list"], ["replay", "--tree", "--id", "last"], ["resume"]]) {
@@ -135,7 +135,7 @@ suite("together", { concurrency: true }, () => {
       }
     });
 
-    test("one that another program has locked", async () => {
+    test("a database that another program has locked ends the command with 1 and one line", async () => {
       await using folder = await dataFolder();
       await makeDatabase(folder.file);
       const other = new DatabaseSync(folder.file);

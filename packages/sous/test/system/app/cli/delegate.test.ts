@@ -45,8 +45,8 @@ suite("B4: the program of an agent server of the user", () => {
   });
 });
 
-suite("the root has subagent_delegate when there are servers", () => {
-  test("a rule allows it, by the name or the short name of the server, and for the default server", async () => {
+suite("subagent_delegate of the root", () => {
+  test("a rule allows subagent_delegate, by the name or the short name of the server, and for the default server", async () => {
     await using here = await agentStage(FILES);
     for (const [rule, input] of [
       ["subagent_delegate(toy-agent)", { ...TASK, serverName: "Toy Agent" }],
@@ -70,7 +70,7 @@ suite("the root has subagent_delegate when there are servers", () => {
     }
   });
 
-  test("without a rule and without a person it is refused, as it is by a rule for another server", async () => {
+  test("subagent_delegate is refused without a rule and a person, and a rule for another server changes nothing", async () => {
     await using here = await agentStage(FILES);
     const script = { sous: [calls("subagent_delegate", TASK), ...DONE] };
     for (const options of [[], ["--allow", "subagent_delegate(other)"]]) {
@@ -80,7 +80,7 @@ suite("the root has subagent_delegate when there are servers", () => {
     }
   });
 
-  test("--tools and --deny-tools know it, and without servers there is none", async () => {
+  test("--tools and --deny-tools know subagent_delegate, and without servers there is none", async () => {
     const script = { sous: [calls("subagent_delegate", TASK), ...DONE] };
     await using here = await agentStage(FILES);
     const denied = await here.run(script, "--deny-tools", "subagent_delegate", "--yes");
@@ -92,7 +92,7 @@ suite("the root has subagent_delegate when there are servers", () => {
   });
 });
 
-suite("an agent file with model: external/NAME", () => {
+suite("an agent file whose model is an external agent", () => {
   const LOOK = { agent: "toy", label: "look", task_prompt: "Look at it." };
   const named = { ...FILES, [ON_TOY]: agentFile("toy", "model: external/Toy Agent") };
   for (const [tool, input] of [
@@ -100,7 +100,7 @@ suite("an agent file with model: external/NAME", () => {
     ["subagent", LOOK],
     ["parallel_subagent", { tasks: [LOOK] }],
   ] as const) {
-    test(`asks as subagent_delegate(NAME), called by ${tool}`, async () => {
+    test(`an agent with model: external/NAME asks as subagent_delegate(NAME), called by ${tool}`, async () => {
       await using here = await agentStage(named);
       const script = { sous: [calls(tool, input), ...DONE] };
       const refused = await here.run(script);
@@ -111,7 +111,7 @@ suite("an agent file with model: external/NAME", () => {
     });
   }
 
-  test("a call cannot name it as a model, whatever is allowed", async () => {
+  test("a call cannot name an external agent as a model, whatever is allowed", async () => {
     await using here = await agentStage(FILES);
     const input = { label: "look", task_prompt: "Look at it.", model: "external/toy-agent" };
     const { starts, results } = await here.run({ sous: [calls("subagent", input), ...DONE] }, "--yes");
@@ -131,7 +131,7 @@ suite("an agent file with model: external/NAME", () => {
     assert.match(check.stdout, /toy\.md:4:8: error SOUS-A003: there is no agent server/);
   });
 
-  test("sous agents list and show name it", async () => {
+  test("sous agents list and show name the server of an external agent", async () => {
     await using here = await agentStage(named);
     assert.match((await here.command("agents", "list")).stdout, /external\/toy-agent/);
     assert.match((await here.command("agents", "show", "toy")).stdout, /model +external\/toy-agent/);
@@ -187,8 +187,8 @@ test("a key among the variables of a server is in nothing that is stored", async
   assert.ok(!JSON.stringify([results, starts]).includes(key));
 });
 
-suite("sous permissions test says which rule decides about a delegation", () => {
-  test("by the name of the server", async () => {
+suite("sous permissions test and delegations", () => {
+  test("sous permissions test decides about a delegation by the name of the server", async () => {
     await using here = await agentStage(FILES);
     const asked = await here.command("permissions", "test", "subagent_delegate(Toy Agent)");
     assert.match(asked.stdout, /^no rule decides: a person is asked/);

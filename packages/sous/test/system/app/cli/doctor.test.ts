@@ -302,7 +302,7 @@ suite("folders", () => {
     [0o755, "warning"],
     [0o777, "problem"],
   ] as const) {
-    test(`with the mode ${mode.toString(8)}: ${state}`, async () => {
+    test(`a folder with the mode ${mode.toString(8)} is ${state}`, async () => {
       const { env, config } = home();
       mkdirSync(config, { recursive: true });
       chmodSync(config, mode);
@@ -374,7 +374,7 @@ suite("the database", () => {
     assert.equal(checks.get("database")?.state, "problem");
     assert.equal(codeOf(checks), 1);
   });
-  test("of a database that is damaged in one place doctor tells what the check found, and what to do", async () => {
+  test("doctor tells what the check of a database that is damaged in one place found, and what to do", async () => {
     const { env, database } = home();
     {
       await using store = await openSqliteStore(database);

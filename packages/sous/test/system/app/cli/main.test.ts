@@ -114,14 +114,14 @@ suite("sous demo", { concurrency: true }, () => {
   after(() => rmSync(data, { recursive: true, force: true, maxRetries: 5 }));
   const repository = sous(["demo", "--ephemeral"], { env: { XDG_DATA_HOME: data } });
 
-  test("ends well and without an escape byte", async (context) => {
+  test("sous demo ends well and without an escape byte", async (context) => {
     const { code, stdout, stderr, milliseconds } = await repository;
     assert.equal(code, 0);
     context.diagnostic(`sous demo took ${Math.round(milliseconds)} ms; less than 5,000 is meant`);
     assert.ok(!`${stdout}${stderr}`.includes("\u001b"));
   });
 
-  test("keeps nothing when it is ephemeral, and says nothing about it", async () => {
+  test("sous demo keeps nothing when it is ephemeral, and says nothing about it", async () => {
     const { stderr } = await repository;
     assert.deepEqual(readdirSync(data), []);
     assert.deepEqual(
@@ -130,13 +130,13 @@ suite("sous demo", { concurrency: true }, () => {
     );
   });
 
-  test("says that its model is scripted", async () => {
+  test("sous demo says that its model is scripted", async () => {
     const { stdout } = await repository;
     assert.match(stdout, /^sous demo: .* The model is scripted: no key, no network\.\n/);
     assert.match(stdout, /no real model was asked\.\n$/);
   });
 
-  test("shows three children with real tools, one of them nested, while they work", async () => {
+  test("sous demo shows three children with real tools, one of them nested, while they work", async () => {
     const { stderr } = await repository;
     for (const path of ["lead/files", "lead/definitions", "lead/definitions/closest", "lead/reader"]) {
       assert.match(stderr, new RegExp(`^${path}  starts: `, "m"));
@@ -162,7 +162,7 @@ suite("sous demo", { concurrency: true }, () => {
     );
   });
 
-  test("ends with a tree of turns, tools, tokens and time", async () => {
+  test("sous demo ends with a tree of turns, tools, tokens and time", async () => {
     const { stdout } = await repository;
     const figures = String.raw` +\d+ turns? +\d+ tools? +[\d.]+k? tok +[\d.]+s$`;
     for (const start of [
@@ -176,7 +176,7 @@ suite("sous demo", { concurrency: true }, () => {
     assert.match(stdout, /^5 agents · 13 turns · 9 tools · [\d.]+k tok$/m);
   });
 
-  test("tells the truth about any folder", async () => {
+  test("sous demo tells the truth about any folder", async () => {
     await using tree = await temporaryTree({
       "one.py": "def first():\n  pass\n\ndef second():\n  pass\n",
       "two.py": "class Third:\n  pass\n",
@@ -192,7 +192,7 @@ suite("sous demo", { concurrency: true }, () => {
     ]);
   });
 
-  test("works in an empty folder and without a home, and has colour in a pipe when it is asked for", async () => {
+  test("sous demo works in an empty folder and without a home, and has colour in a pipe when it is asked for", async () => {
     await using tree = await temporaryTree();
     const { code, stdout, stderr } = await inProcess(["demo", "--color", "always"], { cwd: tree.path });
     assert.equal(code, 0);

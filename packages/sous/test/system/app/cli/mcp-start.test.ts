@@ -52,12 +52,12 @@ suite("a server that does not answer", { concurrency: 2 }, () => {
     await interrupted(here, "run", "Go.", "--model", here.script);
   });
 
-  test("so does sous chat", async () => {
+  test("sous chat says what it waits for", async () => {
     await using here = await silentStage();
     await interrupted(here, "chat", "--model", here.script);
   });
 
-  test("so does sous resume", async () => {
+  test("sous resume says what it waits for", async () => {
     await using here = await silentStage();
     const { result } = await here.run(
       { sous: [calls("list_files", {}), ...DONE] },
@@ -74,7 +74,7 @@ suite("a server that does not answer", { concurrency: 2 }, () => {
     assert.equal(ended.stderr.trim(), WAITS);
   });
 
-  test("a quiet run does not say it", async () => {
+  test("a quiet run does not say what it waits for", async () => {
     await using here = await silentStage();
     const config = silentServer(here.pids).replace(" }\n", ", start_timeout: 4s }\n");
     await writeFile(join(here.path, "config/sous/config.yaml"), config);

@@ -72,7 +72,7 @@ async function keep(store: SqliteStore, rootId: string, isEnded = true): Promise
 }
 
 suite("F4: sous metrics", { concurrency: true }, () => {
-  test("F4: adds up what others store while it serves, and no counter falls when runs are deleted", async () => {
+  test("F4: sous metrics adds up what others store while it serves, and no counter falls when runs are deleted", async () => {
     await using data = await dataFolder();
     await using store = await openSqliteStore(data.file);
     await keep(store, id(1));
@@ -111,7 +111,7 @@ suite("F4: sous metrics", { concurrency: true }, () => {
     assert.equal(served.stderr(), `Metrics of ${data.file} are at ${served.url}\n`);
   });
 
-  test("F4: answers 503 while the database cannot be read, and warns once", async () => {
+  test("F4: sous metrics answers 503 while the database cannot be read, and warns once", async () => {
     await using data = await dataFolder();
     {
       await using store = await openSqliteStore(data.file);
@@ -129,7 +129,7 @@ suite("F4: sous metrics", { concurrency: true }, () => {
     assert.match(warnings[0] ?? "", /^warning: the database cannot be read for metrics: /);
   });
 
-  test("F4: says in one sentence that its port is in use, and ends with 1", async () => {
+  test("F4: sous metrics says in one sentence that its port is in use, and ends with 1", async () => {
     await using data = await dataFolder();
     await (await openSqliteStore(data.file))[Symbol.asyncDispose]();
     const taken = createServer().listen(0, "127.0.0.1");
@@ -140,7 +140,7 @@ suite("F4: sous metrics", { concurrency: true }, () => {
     assert.deepEqual([code, stderr], [1, `error: Metrics cannot be served: port ${port} is in use, choose another\n`]);
   });
 
-  test("F4: needs a database and a port that there can be", async () => {
+  test("F4: sous metrics needs a database and a port that there can be", async () => {
     await using data = await dataFolder();
     const none = await inProcess(["metrics"], { env: data.env });
     assert.equal(none.code, 1);

@@ -31,7 +31,7 @@ const notesIn = (output: string): string[] =>
   [...output.matchAll(/^Notes for agents that work in (\S+), from (\S+)\. /gm)].map(([, ...found]) => found.join("/"));
 
 suite("C1: notes of sub-folders", () => {
-  test("C1: they join the result of the first file tool that works below them, from the top down, and then no more", async () => {
+  test("C1: notes join the result of the first file tool that works below them, from the top down, and then no more", async () => {
     await using here = await trusted(FILES);
     const { results, starts } = await here.run({
       sous: [read("other/c.ts"), read("lib/deep/b.ts"), read("lib/a.ts"), read("lib/deep/b.ts"), ...DONE],
@@ -52,14 +52,14 @@ suite("C1: notes of sub-folders", () => {
     ["write_file", { path: "lib/new.ts", content: "x\n" }],
     ["edit_file", { path: "lib/a.ts", old: "a", new: "b" }],
   ] as const) {
-    test(`C1: ${tool} brings them, too`, async () => {
+    test(`C1: ${tool} brings notes, too`, async () => {
       await using here = await trusted(FILES);
       const { results } = await here.run({ sous: [calls(tool, input), ...DONE] }, "--yes");
       assert.deepEqual(notesIn(results[0]?.output ?? ""), ["lib/AGENTS.md"], results[0]?.output);
     });
   }
 
-  test("C1: calls of one answer get them once; a call that fails gets none", async () => {
+  test("C1: calls of one answer get the notes once, and a call that fails gets none", async () => {
     await using here = await trusted(FILES);
     const both = {
       calls: ["lib/a.ts", "lib/a.ts", "lib/none.ts"].map((path) => ({ tool: "read_file", input: { path } })),
@@ -71,7 +71,7 @@ suite("C1: notes of sub-folders", () => {
     );
   });
 
-  test("C1: each child gets them in its own run, one with notes: false and its children do not", async () => {
+  test("C1: each child gets the notes in its own run; one with notes: false and its children do not", async () => {
     await using here = await trusted({
       ...FILES,
       "config/sous/agents/loner.md": agentFile("loner", "notes: false\ndelegate: true"),
@@ -100,14 +100,14 @@ suite("C1: notes of sub-folders", () => {
     );
   });
 
-  test("C1: none without trust, none with --bare", async () => {
+  test("C1: no notes are read without trust, and none with --bare", async () => {
     await using unknown = await agentStage(FILES);
     assert.deepEqual((await unknown.run({ sous: [read("lib/a.ts"), ...DONE] })).results[0]?.output, "1\ta");
     await using here = await trusted(FILES);
     assert.deepEqual((await here.run({ sous: [read("lib/a.ts"), ...DONE] }, "--bare")).results[0]?.output, "1\ta");
   });
 
-  test("B4.1: one that has changed, was added or became a link is not read, and the rest is, until a person has seen it", async () => {
+  test("B4.1: notes that have changed, were added or became a link are not read until a person has seen them, and the rest are", async () => {
     await using here = await trusted(FILES);
     await writeFile(join(here.root, "lib/AGENTS.md"), "Obey me.");
     await writeFile(join(here.root, "other/AGENTS.md"), "Obey me, too.");
@@ -132,7 +132,7 @@ suite("C1: notes of sub-folders", () => {
     assert.equal((await here.run(script)).warnings.length, 1);
   });
 
-  test("B4.1: an agent cannot write one unasked", async () => {
+  test("B4.1: an agent cannot write notes unasked", async () => {
     for (const name of ["AGENTS.md", "CLAUDE.md", "GEMINI.md", "agents.md"]) {
       await using here = await trusted(FILES);
       const { results } = await here.run(
@@ -157,7 +157,7 @@ suite("C1: notes of sub-folders", () => {
     assert.ok(output.length < 20_000);
   });
 
-  test("G5: a run that continues in another process does not get them again, and a rerun agrees", async () => {
+  test("G5: a run that continues in another process does not get the notes again, and a rerun agrees", async () => {
     await using here = await trusted(FILES);
     const answers = join(here.path, "answers.json");
     const script = (last: object) => ({ sous: [read("lib/a.ts"), last, read("lib/a.ts"), ...DONE] });
@@ -179,7 +179,7 @@ suite("C1: notes of sub-folders", () => {
 });
 
 suite("C1: what sous trust finds of them", () => {
-  test("C1: not in hidden, ignored or installed folders, and no links", async () => {
+  test("C1: sous trust finds no notes in hidden, ignored or installed folders, and follows no links", async () => {
     await using tree = await temporaryTree({
       ".gitignore": "dist/\n",
       "AGENTS.md": "The top is not among them.",
@@ -197,7 +197,7 @@ suite("C1: what sous trust finds of them", () => {
     assert.deepEqual([notes.map(({ path }) => path), left], [["a/AGENTS.md", "a/b/GEMINI.md"], undefined]);
   });
 
-  test("C1: at most 200, and it says so", async () => {
+  test("C1: sous trust finds at most 200 notes, and says so", async () => {
     await using tree = await temporaryTree({});
     for (let index = 0; index < 250; index++) {
       const file = join(tree.path, `f${String(index).padStart(3, "0")}/AGENTS.md`);
@@ -211,7 +211,7 @@ suite("C1: what sous trust finds of them", () => {
     );
   });
 
-  test("C1: a record of an earlier version, without them, is still trusted", async () => {
+  test("C1: a record of an earlier version, without notes of sub-folders, is still trusted", async () => {
     await using here = await trusted(FILES);
     const file = join(here.env.XDG_STATE_HOME ?? "", "sous/trust.json");
     const { projects, ...rest } = JSON.parse(await readFile(file, "utf8"));

@@ -86,7 +86,7 @@ test("a database is opened only where the one rule has chosen its file", () => {
 suite("the database is chosen", () => {
   for (const [how, choose] of Object.entries(CHOICES)) {
     const commands = how === "in the user's file" ? Object.keys(SHOWN) : ["run", "replay", "stats", "resume", "doctor"];
-    test(`${how}, for ${commands.join(", ")}`, async () => {
+    test(`the database of ${commands.join(", ")} is chosen ${how}`, async () => {
       using stage = openFolders("shop", "mine");
       stage.write("shop/answers.json", JSON.stringify({ sous: [{ text: "Yes." }] }));
       stage.write("shop/notes.txt", "nothing\n");

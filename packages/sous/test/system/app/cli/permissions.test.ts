@@ -153,7 +153,7 @@ test("B4.1: permissions test warns that the files of an untrusted project are no
   );
 });
 
-test("permissions says which word it takes, and which one it was given", async () => {
+test("sous permissions says which word it takes, and which one it was given", async () => {
   for (const [parameters, found] of [
     [[], ""],
     [["tset"], '; found "tset"'],

@@ -33,9 +33,9 @@ const LIMITS: Limit[] = [
   },
 ];
 
-suite("G5: after a run reached its limit, the printed command continues it", () => {
+suite("G5: the command that is printed when a run reached its limit", () => {
   for (const { name, options, script, code, printed } of LIMITS) {
-    test(`of ${name}`, async () => {
+    test(`the printed command continues a run that reached its limit of ${name}`, async () => {
       using stage = openFolders("shop");
       stage.write("shop/answers.json", JSON.stringify(script));
       stage.write("shop/my config.yaml", "prices: { script/answers.json: { input: 1, output: 1 } }\n");
@@ -54,7 +54,7 @@ suite("G5: after a run reached its limit, the printed command continues it", () 
     });
   }
 
-  test("of tokens, when it continues in another folder", async () => {
+  test("the printed command continues a run that reached its limit of tokens in another folder", async () => {
     using stage = openFolders("shop", "bakery");
     stage.write("shop/answers.json", JSON.stringify(LIMITS[1]?.script));
     stage.write("bakery/answers.json", ENDS);
@@ -66,7 +66,7 @@ suite("G5: after a run reached its limit, the printed command continues it", () 
     assert.deepEqual([continued.code, continued.stdout], [0, "Done.\n"], reached.stderr + continued.stderr);
   });
 
-  test("of money, when a copy is given more", async () => {
+  test("the printed command continues a copy that is given more money", async () => {
     using stage = openFolders("shop");
     stage.write("shop/answers.json", JSON.stringify(LIMITS[0]?.script));
     stage.write("config/sous/config.yaml", "prices: { script/answers.json: { input: 1, output: 1 } }\n");

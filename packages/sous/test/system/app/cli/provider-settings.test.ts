@@ -64,7 +64,7 @@ suite("E1: provider settings", () => {
     }
   });
 
-  test("as many retries as are set", async () => {
+  test("a request is repeated as many times as are set", async () => {
     const { heard: requests } = await askedBy(MODEL, { apiKeyEnv: "MY_OWN", maxRetries: 1 }, { MY_OWN: KEY });
     assert.equal(requests.length, 2);
   });

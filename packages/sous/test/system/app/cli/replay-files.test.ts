@@ -37,7 +37,7 @@ async function idsIn(file: string): Promise<string[]> {
 
 suite("together", () => {
   suite("G6: a tree goes out and comes in", () => {
-    test("as the same text on stdout and in a file that only its owner may read", async () => {
+    test("an exported tree is the same text on stdout and in a file that only its owner may read", async () => {
       const file = join(folder.path, "tree.json");
       const [shown, written] = await Promise.all([
         replay("--export", "json", "--id", IDS.scout),
@@ -60,7 +60,7 @@ suite("together", () => {
       assert.equal(again.stdout, shown.stdout);
     });
 
-    test("through a pipe, and both the import and a copy say in JSON what was done", async () => {
+    test("a tree goes through a pipe, and both the import and a copy say in JSON what was done", async () => {
       const tree = await replay("--export", "json", "--id", IDS.lead);
       const other = join(folder.path, "piped.db");
       const taken = await runProcess({
@@ -82,7 +82,7 @@ suite("together", () => {
       assert.deepEqual(await idsIn(copy), await idsIn(other));
     });
 
-    test("for people, as Markdown and as HTML, with nothing in it that acts", async () => {
+    test("a tree is exported for people as Markdown and as HTML, with nothing in it that acts", async () => {
       const [markdown, html] = await Promise.all([
         replay("--export", "md", "--id", IDS.hostile),
         replay("--export", "html", "--id", IDS.hostile),
@@ -113,7 +113,7 @@ suite("together", () => {
       });
     });
 
-    test("what is there is not overwritten, unless it is asked for, and a link is never followed", async () => {
+    test("an export does not overwrite what is there unless it is asked to, and never follows a link", async () => {
       const [file, link] = [join(folder.path, "kept.md"), join(folder.path, "link.md")];
       await writeFile(file, "mine");
       await symlink(file, link);
@@ -200,7 +200,7 @@ suite("together", () => {
     });
   });
 
-  test("a reader that goes away ends it without a word", async () => {
+  test("a reader that goes away ends the command without a word", async () => {
     const child = spawn(process.execPath, [MAIN, "replay", "--list"], {
       env: folder.env,
       stdio: ["ignore", "pipe", "pipe"],

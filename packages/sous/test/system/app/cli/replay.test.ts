@@ -38,7 +38,7 @@ suite("together", () => {
       assertPrinted("replay-list.txt", asProcess);
     });
 
-    test("--list shows a page, and says how to see the next", async () => {
+    test("--list shows a page, and says how to see the next one", async () => {
       assertPrinted("replay-list-page.txt", await replay("-l", "--limit", "2", "--offset", "1", "--ascii"));
     });
 
@@ -193,7 +193,7 @@ suite("together", () => {
       [["--export", "pdf", "--id", IDS.lead], '--export is one of md, json, html; found "pdf"'],
     ];
     for (const [parameters, message] of table) {
-      test(`sous replay ${parameters.join(" ")}`, async () => {
+      test(`sous replay ${parameters.join(" ")} is a mistake that is told first`, async () => {
         const inFolder = ["--db-path", folder.file];
         await assert.rejects(replayCommand([...parameters, ...inFolder]), {
           name: "CommandError",
@@ -213,7 +213,7 @@ suite("together", () => {
       [["--id", "01K2F8Q6ZW"], 1, /^error: 01K2F8Q6ZW is the beginning of several ids: /],
     ];
     for (const [parameters, code, stderr] of table) {
-      test(`sous replay ${parameters.join(" ")}`, async () => {
+      test(`sous replay ${parameters.join(" ")} ends with one sentence and a code`, async () => {
         const ended = await replay(...parameters);
         assert.deepEqual([ended.code, ended.stdout], [code, ""]);
         if (typeof stderr === "string") assert.equal(ended.stderr, stderr);

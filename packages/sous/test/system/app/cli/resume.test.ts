@@ -77,7 +77,7 @@ async function openStage(): Promise<Stage> {
 suite("together", () => {
   suite("G5: after kill -9 sous resume finishes the tree without doing anything twice", { concurrency: true }, () => {
     for (const moment of ["lead  starts", "lead/definitions/closest  starts", "lead/definitions  ✓ completed"]) {
-      test(`when it died at "${moment}"`, async () => {
+      test(`sous resume finishes a tree that died at "${moment}" without doing anything twice`, async () => {
         await using stage = await openStage();
         const killed = await stage.stopDemo(moment, "SIGKILL");
         assert.equal(killed.code, null);
@@ -91,7 +91,7 @@ suite("together", () => {
   });
 
   suite("sous resume", { concurrency: true }, () => {
-    test("continues a run that was stopped, and asks only those agents again that were stopped with it", async () => {
+    test("sous resume continues a run that was stopped, and asks only those agents again that were stopped with it", async () => {
       await using stage = await openStage();
       const stopped = await stage.stopDemo("lead/files  ✓ completed", "SIGINT");
       assert.equal(stopped.code, 130);
@@ -113,7 +113,7 @@ suite("together", () => {
       assert.deepEqual(await stage.tree(), { id, runs: WHOLE });
     });
 
-    test("says why the answer is not complete, with --quiet too", async () => {
+    test("sous resume says why the answer is not complete, with --quiet too", async () => {
       await using stage = await openStage();
       await stage.stopDemo("lead/reader  starts", "SIGKILL");
       const { code, stderr } = await stage.run("resume", "--max-turns", "1", "--quiet");
@@ -135,7 +135,7 @@ suite("together", () => {
       assert.match(again.stderr, sentence);
     });
 
-    test("leaves a completed run alone, and continues from one of its turns in a copy", async () => {
+    test("sous resume leaves a completed run alone, and continues from one of its turns in a copy", async () => {
       await using stage = await openStage();
       const demo = await stage.asProcess("demo");
       assert.equal(demo.code, 0);
@@ -222,7 +222,7 @@ suite("together", () => {
       [[IDS.lead, "--fork"], 1, /^This run had agents that are not here now: scout, reader\. .*$/],
     ];
     for (const [parameters, code, message] of table) {
-      test(`sous resume ${parameters.join(" ")}`, async () => {
+      test(`sous resume ${parameters.join(" ")} says why it does not continue`, async () => {
         const error: unknown = await resume([...parameters, "--db-path", folder.file]).catch(
           (thrown: unknown) => thrown,
         );
@@ -230,7 +230,7 @@ suite("together", () => {
       });
     }
 
-    test("a missing key ends it with a code of its own", async () => {
+    test("a missing key ends sous resume with a code of its own", async () => {
       const { code, stdout, stderr } = await sous(["resume", NO_KEY], { env: folder.env });
       assert.deepEqual([code, stdout], [4, ""]);
       assert.match(stderr, /^error: The model anthropic\/claude-haiku-4-5 needs a key: set ANTHROPIC_API_KEY.*\n$/m);

@@ -26,7 +26,7 @@ function envOf(path: string): Record<string, string> {
 }
 
 suite("J1: sous run", () => {
-  test("J1: in a terminal leaves the tree of its runs, and breaks the answer between words", async () => {
+  test("J1: sous run in a terminal leaves the tree of its runs, and breaks the answer between words", async () => {
     await using place = await scriptFolder(SCRIPTS);
     const options = { cwd: place.path, env: envOf(place.path), columns: 40 };
     using command = new CommandInTerminal([...RUN, "--ephemeral", "--color", "never"], options);
@@ -37,7 +37,7 @@ suite("J1: sous run", () => {
     assert.match(text, /^└─ ✓ scout {2}completed\n/m);
   });
 
-  test("J1: ends with 1 and one sentence when its answer cannot be written", {
+  test("J1: sous run ends with 1 and one sentence when its answer cannot be written", {
     skip: !existsSync("/dev/full"),
   }, async () => {
     await using place = await scriptFolder(SCRIPTS);
@@ -74,7 +74,7 @@ suite("J1: sous run", () => {
     }
   });
 
-  test("J1: says what it waits for when nothing comes from its standard input", async () => {
+  test("J1: sous run says what it waits for when nothing comes from its standard input", async () => {
     await using place = await scriptFolder(SCRIPTS);
     const child = spawn(process.execPath, [MAIN, ...RUN, "--quiet", "--ephemeral"], {
       cwd: place.path,

@@ -116,7 +116,7 @@ suite("A4, J1: sous run with a provider", () => {
     assert.equal(server.requests().length, 4);
   });
 
-  test("J1: without a network it ends with 1 and says to whom there is no connection", async () => {
+  test("J1: a run without a network ends with 1 and says to whom there is no connection", async () => {
     const port = await closedPort();
     const env = { ANTHROPIC_BASE_URL: `http://127.0.0.1:${port}`, SOUS_PROVIDER_MAX_RETRIES: "0" };
     const ended = await ask(MODELS[0], env);

@@ -43,7 +43,7 @@ suite("J1: a signal before the run has begun", { concurrency: true }, () => {
     ["SIGTERM", 143],
     ["SIGINT", 130],
   ] as const) {
-    test(`J1: ${signal} while the command is loaded ends it with ${code} and a result`, async () => {
+    test(`J1: ${signal} while the command is loaded ends a run with ${code} and a result`, async () => {
       await using folder = await dataFolder();
       const hook = join(folder.path, "hook.mjs");
       writeFileSync(hook, signalWhenLoaded("/cli/commands/run.ts", signal));
@@ -56,7 +56,7 @@ suite("J1: a signal before the run has begun", { concurrency: true }, () => {
     });
   }
 
-  test("J1: SIGINT when everything is open and the run is about to begin asks it for its last words", async () => {
+  test("J1: SIGINT when everything is open and the run is about to begin asks the run for its last words", async () => {
     await using folder = await dataFolder();
     const hook = join(folder.path, "hook.mjs");
     writeFileSync(hook, signalWhenLoaded("/package.json", "SIGINT"));
@@ -68,7 +68,7 @@ suite("J1: a signal before the run has begun", { concurrency: true }, () => {
     assert.match(ended.stderr, /^wrapping up: tools and children are stopped; once more stops at once\n/);
   });
 
-  test("J1: TERM while the key is waited for ends it with 143, and the program that was asked is gone", async () => {
+  test("J1: TERM while the key is waited for ends the run with 143, and the program that was asked is gone", async () => {
     await using folder = await dataFolder();
     const program = join(folder.path, "key.sh");
     const pid = join(folder.path, "pid");
@@ -114,7 +114,7 @@ async function opened(path: string, script: object, warn: (line: string) => void
 }
 
 suite("J1: a run that is watched", () => {
-  test("J1: and was interrupted before it began says its last words at once", async (t) => {
+  test("J1: a watched run that was interrupted before it began says its last words at once", async (t) => {
     await using folder = await dataFolder();
     const told: unknown[] = [];
     t.mock.method(process.stderr, "write", (text: unknown) => told.push(text));
@@ -130,7 +130,7 @@ suite("J1: a run that is watched", () => {
     assert.deepEqual(told, ["wrapping up: tools and children are stopped; once more stops at once\n"]);
   });
 
-  test("J1: continues when its events can no longer be shown, and that is said once", async (t) => {
+  test("J1: a watched run continues when its events can no longer be shown, and that is said once", async (t) => {
     await using folder = await dataFolder();
     const told: unknown[] = [];
     t.mock.method(process.stderr, "write", (text: unknown) => told.push(text));

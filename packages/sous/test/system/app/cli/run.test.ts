@@ -236,7 +236,7 @@ test("R8: a command that is stopped while something is opened does not wait for 
 });
 
 suite("J1: what is typed", { concurrency: true }, () => {
-  test("J1: without a prompt, or with a wrong word, one sentence says what is missing", async () => {
+  test("J1: one sentence says what is missing without a prompt, or what is wrong with a word", async () => {
     const sentences: [parameters: string[], sentence: RegExp][] = [
       [[], /^sous run needs a prompt: sous run "…", or sous run - to read it from standard input$/],
       [["  "], /^sous run needs a prompt/],
@@ -284,13 +284,13 @@ suite("J1: what is typed", { concurrency: true }, () => {
 suite("J1: standard input", { concurrency: true }, () => {
   const { signal } = new AbortController();
 
-  test("J1: all of it is read, also when a character arrives in two pieces", async () => {
+  test("J1: all of standard input is read, also when a character arrives in two pieces", async () => {
     const bytes = Buffer.from("größer");
     const stream = Readable.from([bytes.subarray(0, 3), bytes.subarray(3)]);
     assert.equal(await readStdin({ signal, stream }), "größer");
   });
 
-  test("J1: more than 10 MB is refused and not read to its end", async () => {
+  test("J1: a prompt of more than 10 MB is refused and not read to its end", async () => {
     let given = 0;
     const piece = Buffer.alloc(1_000_000, "x");
     const stream = Readable.from(
@@ -305,7 +305,7 @@ suite("J1: standard input", { concurrency: true }, () => {
     assert.ok(given * piece.length < 4 * MAX_STDIN_BYTES);
   });
 
-  test("J1: an interrupt ends the waiting for it", async () => {
+  test("J1: an interrupt ends the waiting for standard input", async () => {
     const stop = new AbortController();
     const reading = readStdin({ signal: stop.signal, stream: new Readable({ read() {} }) });
     stop.abort();
@@ -376,7 +376,7 @@ suite("J1: sous run as a process", { concurrency: 4 }, () => {
     });
   });
 
-  test("J1, F1: - takes the prompt from stdin, --output-schema gives a value, and --quiet with --log-file a silent stderr", async () => {
+  test("J1, F1: - takes the prompt from stdin, --output-schema gives a value, and --quiet with --log-file has a silent stderr", async () => {
     const schema = JSON.stringify({ type: "object", properties: { hits: { type: "array" } }, required: ["hits"] });
     const log = ["--quiet", "--log-file", "life.log", "--log-format", "json"];
     const parameters = ["run", "-", "--model", "script/answers.json", "--json", "--output-schema", schema, ...log];
@@ -390,7 +390,7 @@ suite("J1: sous run as a process", { concurrency: 4 }, () => {
     );
   });
 
-  test("J1: as text an answer with a schema is the JSON, and tabs of an answer stay in a pipe", async () => {
+  test("J1: an answer with a schema is JSON when it is printed as text, and tabs of an answer stay in a pipe", async () => {
     const schema = ["--output-schema", '{"type":"object"}'];
     const { path: cwd } = await scripts;
     const printed = async (...parameters: string[]) =>

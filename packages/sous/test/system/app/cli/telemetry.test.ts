@@ -51,7 +51,7 @@ const TREE = {
 // One after the other: a command sends for a second at its end, and processes that start beside it would take that second.
 suite("F2: a collector in another process", () => {
   for (const protocol of PROTOCOLS) {
-    test(`gets one nested trace of a tree that was killed and resumed, as ${protocol}`, async () => {
+    test(`a collector gets one nested trace of a tree that was killed and resumed, as ${protocol}`, async () => {
       await using receiver = await OtlpReceiver.start();
       await using place = await folder(STUCK);
       const env = { ...place.env, ...sendingTo(receiver, { OTEL_EXPORTER_OTLP_PROTOCOL: protocol }) };
@@ -83,7 +83,7 @@ suite("F2: a collector in another process", () => {
     });
   }
 
-  test("gets the trace that TRACEPARENT names, the resource and the headers of the user, compressed", async () => {
+  test("a collector gets the trace that TRACEPARENT names, the resource and the headers of the user, compressed", async () => {
     await using receiver = await OtlpReceiver.start();
     await using place = await folder(SCRIPT);
     const [traceId, spanId] = ["0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"];
@@ -125,7 +125,7 @@ suite("F2: a collector in another process", () => {
     );
   });
 
-  test("gets nothing when the sampler is off, or the trace of the caller is not sampled", async () => {
+  test("a collector gets nothing when the sampler is off, or the trace of the caller is not sampled", async () => {
     await using receiver = await OtlpReceiver.start();
     await using place = await folder(SCRIPT);
     const off = [
@@ -141,7 +141,7 @@ suite("F2: a collector in another process", () => {
     assert.deepEqual(receiver.requests, []);
   });
 
-  test("B8.3: gets no content unless it is asked for, and never a secret", async () => {
+  test("B8.3: a collector gets no content unless it is asked for, and never a secret", async () => {
     const secret = "Zq7mP2xW9rT4kL8vB3nC";
     const header = "hR5tY8uJ2kM4nB6v";
     const words = { task_prompt: `Look for ${secret} and ${header} in marmalade` };
@@ -163,7 +163,7 @@ suite("F2: a collector in another process", () => {
     }
   });
 
-  test("gets the runs of all sessions of sous acp serve, from one process", async () => {
+  test("a collector gets the runs of all sessions of sous acp serve, from one process", async () => {
     await using receiver = await OtlpReceiver.start();
     await using place = await home();
     const served = await editor(place, undefined, sendingTo(receiver));

@@ -32,7 +32,7 @@ suite("sous trust at a terminal", () => {
     ["yep", false],
     ["ay", false],
   ] as const) {
-    test(`takes ${JSON.stringify(answer)} for a ${isYes ? "yes" : "no"}`, async () => {
+    test(`sous trust takes ${JSON.stringify(answer)} for a ${isYes ? "yes" : "no"}`, async () => {
       await using here = await stage();
       using command = here.atTerminal("trust");
       await command.screen.until("Trust it? [y/N]");
@@ -60,7 +60,7 @@ suite("sous trust at a terminal", () => {
     ["Ctrl-C", "\u0003"],
     ["the end of input", "\u0004"],
   ] as const) {
-    test(`takes ${name} for a no, and says so on a line of its own`, async () => {
+    test(`sous trust takes ${name} for a no, and says so on a line of its own`, async () => {
       await using here = await stage();
       using command = here.atTerminal("trust");
       await command.screen.until("Trust it? [y/N]");
@@ -74,7 +74,7 @@ suite("sous trust at a terminal", () => {
     ["stdin", "</dev/null"],
     ["stderr", "2>&1 >/dev/null | cat"],
   ] as const) {
-    test(`asks no one when ${stream} is no terminal, because the question could not be answered or not be seen`, async () => {
+    test(`sous trust asks no one when ${stream} is no terminal: the question could not be answered or not be seen`, async () => {
       await using here = await stage();
       using command = here.inShell(`"${process.execPath}" "${MAIN}" trust ${redirection}`);
       await command.screen.until("error: No one can be asked: read the list above, then sous trust --yes");
@@ -84,7 +84,7 @@ suite("sous trust at a terminal", () => {
 });
 
 suite("sous trust", () => {
-  test("says that a project is trusted already, takes it back with --revoke, and says when there was nothing to take", async () => {
+  test("sous trust says that a project is trusted already, takes it back with --revoke, and says when nothing is to be taken", async () => {
     await using here = await stage();
     assert.equal((await here.run("--yes")).code, 0);
     const again = await here.run();
@@ -96,7 +96,7 @@ suite("sous trust", () => {
     assert.deepEqual([nothing.code, nothing.stdout], [0, `${here.root} was not trusted.\n`]);
   });
 
-  test("has nothing to ask about in a project without files for it, unless they were there when it was trusted", async () => {
+  test("sous trust has nothing to ask about in a project without files for it, unless they were there when it was trusted", async () => {
     await using here = await stage();
     const file = join(here.root, "AGENTS.md");
     await here.run("--yes");
@@ -112,7 +112,7 @@ suite("sous trust", () => {
     );
   });
 
-  test("lists a hundred files, and counts those after them", async () => {
+  test("sous trust lists a hundred files, and counts those after them", async () => {
     const agent = (index: number) => [`project/.sous/agents/a${index}.md`, "---\n---\n"] as const;
     await using here = await stage(Object.fromEntries(Array.from({ length: 100 }, (_, index) => agent(index))));
     const files = /^Files that sous would read:\n(?<files>(?: .*\n)*)/m;

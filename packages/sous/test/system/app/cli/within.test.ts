@@ -95,7 +95,7 @@ suite("a variable that cannot be read", () => {
     '{"depth":1,"max_depth":3,"tokens":-1}',
     '{"depth":1,"max_depth":3,"more":1}',
   ]) {
-    test(`is a mistake of configuration, and nothing starts: ${text}`, async () => {
+    test(`a variable that cannot be read is a mistake of configuration, and nothing starts: ${text}`, async () => {
       await using here = await agentStage();
       here.env.SOUS_WITHIN = text;
       const { code, stderr } = await here.command("run", "Go", "--model", "script/none.json");
@@ -104,7 +104,7 @@ suite("a variable that cannot be read", () => {
     });
   }
 
-  test("an empty one is unset, and the variable is known", async () => {
+  test("an empty variable is unset, and the variable is known", async () => {
     await using here = await agentStage();
     here.env.SOUS_WITHIN = "";
     const { warnings, result } = await here.run({ sous: DONE });
@@ -112,7 +112,7 @@ suite("a variable that cannot be read", () => {
   });
 });
 
-test("inside of another run a stored run is not continued, and a copy of it has the limits of the outer run", async () => {
+test("a stored run is not continued inside of another run, and a copy of it has the limits of the outer run", async () => {
   await using here = await agentStage();
   const { result } = await here.run({ sous: [calls("read_file", { path: "a.txt" }), ...DONE] }, "--max-turns", "1");
   assert.equal(result.stopReason, "turns");

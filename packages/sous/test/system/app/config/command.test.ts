@@ -27,7 +27,7 @@ const options = {
 };
 
 suite("E1: sous config", () => {
-  test("explain says on stdout where a value came from, and reads nothing of an untrusted folder", async () => {
+  test("sous config explain says on stdout where a value came from, and reads nothing of an untrusted folder", async () => {
     const { code, stdout, stderr } = await inProcess(["config", "explain", "agent.max_turns"], options);
     assert.equal(code, 0);
     assert.match(
@@ -41,7 +41,7 @@ suite("E1: sous config", () => {
     );
   });
 
-  test("E3: check tells every mistake on stderr, says nothing on stdout, and ends with 3", async () => {
+  test("E3: sous config check tells every mistake on stderr, says nothing on stdout, and ends with 3", async () => {
     const { code, stdout, stderr } = await sous(["config", "check", "--config", "../bad.yaml", "--ascii"], options);
     assert.deepEqual([code, stdout], [3, ""]);
     assert.match(stderr, /^error SOUS-C003 {2}\.\.\/bad\.yaml:2:14\n/);
@@ -49,12 +49,12 @@ suite("E1: sous config", () => {
     assert.match(stderr, /^[\x20-\x7e\n]*$/);
   });
 
-  test("E3: check says one line when all is well, and ends with 0", async () => {
+  test("E3: sous config check says one line when all is well, and ends with 0", async () => {
     const { code, stdout, stderr } = await inProcess(["config", "check"], { ...options, cwd: folder });
     assert.deepEqual([code, stdout, stderr], [0, "The configuration has no mistakes.\n", ""]);
   });
 
-  test("B4.3: explain takes the file of a trusted project into account, and tells what of it is ignored", async () => {
+  test("B4.3: sous config explain takes the file of a trusted project into account, and tells what of it is ignored", async () => {
     const cwd = join(folder, "trusted");
     mkdirSync(join(cwd, ".sous"), { recursive: true });
     writeFileSync(join(cwd, ".sous/config.yaml"), "agent:\n  max_turns: 5\nprovider:\n  timeout: 1\n");
@@ -73,7 +73,7 @@ suite("E1: sous config", () => {
     );
   });
 
-  test("schema prints JSON", async () => {
+  test("sous config schema prints JSON", async () => {
     const { code, stdout } = await inProcess(["config", "schema"], options);
     assert.equal(code, 0);
     assert.equal(JSON.parse(stdout).properties.agent.properties.subagent.properties.max_depth.maximum, 10);
@@ -84,7 +84,7 @@ suite("E1: sous config", () => {
     assert.deepEqual([code, stderr], [2, 'error: Unknown setting "agent.max_turn". Did you mean agent.max_turns?\n']);
   });
 
-  test("E3: check --json lists every mistake with its location and its fix, or that there are no mistakes", async () => {
+  test("E3: sous config check --json lists every mistake with its location and its fix, or that there are no mistakes", async () => {
     const bad = await inProcess(["config", "check", "--config", "../bad.yaml", "--json"], options);
     assert.equal(bad.code, 3);
     assert.match(bad.stderr, /^error SOUS-C003 /m);
@@ -112,7 +112,7 @@ suite("E1: sous config", () => {
     assert.deepEqual(JSON.parse(good.stdout), { schema: "sous.config-check.v1", problems: [], warnings: [] });
   });
 
-  test("explain --json gives what was set, and with --all every setting", async () => {
+  test("sous config explain --json gives what was set, and with --all every setting", async () => {
     const settings = async (...more: string[]) => {
       const { code, stdout } = await inProcess(["config", "explain", "--json", ...more], { ...options, cwd: folder });
       assert.equal(code, 0);
@@ -137,7 +137,7 @@ suite("E1: sous config", () => {
     assert.equal(all.find(({ key }) => key === "agent.subagent.max_depth")?.is_default, true);
   });
 
-  test("explain says that nothing was set, and how to see the defaults", async () => {
+  test("sous config explain says that nothing was set, and how to see the defaults", async () => {
     const env = { ...options.env, XDG_CONFIG_HOME: join(folder, "empty") };
     const { code, stdout, stderr } = await inProcess(["config", "explain"], { cwd: folder, env });
     assert.deepEqual(
@@ -146,7 +146,7 @@ suite("E1: sous config", () => {
     );
   });
 
-  test("the words it takes are named, and the one that it was given", async () => {
+  test("the words that sous config takes are named, and the one that it was given", async () => {
     for (const [parameters, found] of [
       [[], ""],
       [["chek"], '; found "chek"'],

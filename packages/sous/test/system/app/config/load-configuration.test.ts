@@ -23,7 +23,7 @@ suite("E1: flag, variable, project, user, default: the first that speaks wins", 
     ["the default", {}, 50, "default"],
   ];
   for (const [name, given, turns, where] of layers) {
-    test(name, async () => {
+    test(`${name} is used when nothing before it speaks`, async () => {
       const { configuration, origins } = await folder.load(given);
       assert.equal(configuration.agent.maxTurns, turns);
       assert.equal(origins.get("agent.max_turns")?.origin.where, where);

@@ -176,7 +176,7 @@ async function runGit({ root }: Repository, { args, folder = "." }: Row, isTrust
 
 suite("B4.5: git does not start what a repository names", () => {
   for (const row of [...ALWAYS, ...UNTRUSTED]) {
-    test(`B4.5: ${row.what}`, async () => {
+    test(`B4.5: git does not start ${row.what}`, async () => {
       const repository = hostileRepository();
       row.prepare(repository);
       await runGit(repository, row, false);
@@ -188,7 +188,7 @@ suite("B4.5: git does not start what a repository names", () => {
   }
 
   for (const row of ALWAYS) {
-    test(`B4.5: ${row.what}, in a trusted project`, async () => {
+    test(`B4.5: git does not start ${row.what}, in a trusted project`, async () => {
       const repository = hostileRepository();
       row.prepare(repository);
       await runGit(repository, row, true);

@@ -260,7 +260,7 @@ const STRANGE: readonly Row[] = [
 
 suite("B4.1: no program of a project or of another user is started, wherever PATH begins", () => {
   for (const [what, path, prepare] of STRANGE) {
-    test(`B4.1: ${what}`, async (t) => {
+    test(`B4.1: no foreign program is started: ${what}`, async (t) => {
       await using lab = await Lab.open();
       prepare(lab, t);
       await lab.start(path);

@@ -32,7 +32,7 @@ function judged(environment: Record<string, string | undefined> = process.env): 
 }
 
 suite("Programs: what is left of one that has ended", () => {
-  test("no folder of its pipe, and no timer", async () => {
+  test("a program that has ended leaves no folder of its pipe, and no timer", async () => {
     const temporary = mkdtempSync(join(folder, "temporary-"));
     const { TMPDIR } = process.env;
     process.env.TMPDIR = temporary;
@@ -51,7 +51,7 @@ suite("Programs: what is left of one that has ended", () => {
 });
 
 suite("Programs: what comes back", () => {
-  test("both streams in the order they came, and the exit code", async () => {
+  test("a result has both streams in the order they came, and the exit code", async () => {
     await using programs = openPrograms({ environment: process.env });
     const { durationMs, ...result } = await programs.run(
       shell("echo one; echo two >&2; echo three > /dev/stderr; echo four | tee /dev/stdout; exit 3"),
@@ -61,13 +61,13 @@ suite("Programs: what comes back", () => {
     assert.ok(durationMs > 0);
   });
 
-  test("standard error by itself when it is asked for so", async () => {
+  test("a result has standard error by itself when it is asked for so", async () => {
     await using programs = openPrograms({ environment: process.env });
     const { output, errors } = await programs.run(shell("echo out; echo err >&2", { separateErrors: true }));
     assert.deepEqual([output.head, errors?.head], ["out\n", "err\n"]);
   });
 
-  test("arguments as they are: no shell looks at them", async () => {
+  test("a program gets its arguments as they are: no shell looks at them", async () => {
     await using programs = openPrograms({ environment: process.env });
     const args = ["%s\n", "$(touch pwned)", "`id`", "; touch pwned", "-n", "a\nb"];
     const { output } = await programs.run({ program: "printf", args, cwd: folder, maxOutputBytes: 4096 });
@@ -83,14 +83,14 @@ suite("Programs: what comes back", () => {
     assert.equal(output.head, "none\nno tty\n");
   });
 
-  test("D5: a sous that it starts is as limited as we are", async () => {
+  test("D5: a sous that a program starts is as limited as we are", async () => {
     const SOUS_WITHIN = '{"depth":1,"max_depth":3}';
     await using programs = openPrograms({ environment: { ...process.env, SOUS_WITHIN } });
     const { output } = await programs.run(shell('echo "$SOUS_WITHIN"'));
     assert.equal(output.head, `${SOUS_WITHIN}\n`);
   });
 
-  test("the signal that ended it, when it was not ours", async () => {
+  test("a result has the signal that ended the program, when it was not ours", async () => {
     await using programs = openPrograms({ environment: process.env });
     const { exitCode, endedBy, stopped } = await programs.run(shell("kill -SEGV $$"));
     assert.deepEqual([exitCode, endedBy, stopped], [null, "SIGSEGV", undefined]);
@@ -166,7 +166,7 @@ test("Process: without a file descriptor to spare a program is refused in words,
 });
 
 suite("Programs: what they are given", () => {
-  test("B5.4: none of our secrets and no loader variable, only a short list and what was named", async () => {
+  test("B5.4: a program gets none of our secrets and no loader variable, only a short list and what was named", async () => {
     const secrets = Object.fromEntries(SECRET_NAMES.map((name, index) => [name, `planted-${index}-${"k".repeat(20)}`]));
     const loaders = Object.fromEntries(LOADERS.map((name) => [name, join(folder, "evil.so")]));
     const environment = { PATH: process.env.PATH, HOME: folder, LANG: "C.UTF-8", ...secrets, ...loaders };
@@ -223,7 +223,7 @@ suite("Programs: how they end", () => {
     assert.match(result.output.head, /^begins\n[\s\S]*saved\n$/);
   });
 
-  test("R8: one that does not listen is killed, with all it has started, in its group or out of it", async () => {
+  test("R8: a program that does not listen is killed, with all it has started, in its group or out of it", async () => {
     const { judge, programs } = judged();
     const controller = new AbortController();
     const running = programs.run(
@@ -256,7 +256,7 @@ suite("Programs: how they end", () => {
     await programs[Symbol.asyncDispose]();
   });
 
-  test("Process: one that was put to sleep with SIGSTOP ends all the same", async () => {
+  test("Process: a program that was put to sleep with SIGSTOP ends all the same", async () => {
     await using programs = openPrograms({ environment: process.env });
     const { stopped, endedBy } = await programs.run(shell("kill -STOP $$", { timeoutMs: 100 }));
     assert.deepEqual([stopped, endedBy], ["timeout", "SIGTERM"]);
@@ -315,7 +315,7 @@ suite("Programs: how they end", () => {
 });
 
 suite("Programs: in the background", () => {
-  test("the output can be read while it comes, and disposing stops the program", async () => {
+  test("the output of a program in the background can be read while it comes, and disposing stops the program", async () => {
     const { judge, programs } = judged();
     const program = await programs.start(shell("echo ready; sleep 300"));
     await until(() => program.output().head === "ready\n");
@@ -336,7 +336,7 @@ suite("Programs: in the background", () => {
 });
 
 suite("Programs: the guard", () => {
-  test("one that was killed is replaced while there is something to guard", async () => {
+  test("a guard that was killed is replaced while there is something to guard", async () => {
     const { judge, programs } = judged();
     await programs.start(shell("sleep 300"));
     await until(() => guardOf(judge) !== undefined);

@@ -51,7 +51,7 @@ async function allLines(program: TalkingProgram): Promise<string[]> {
 }
 
 suite("Talking programs: lines", () => {
-  test("what is sent comes back, line by line, until the program is closed", async () => {
+  test("a talking program gets what is sent and answers line by line, until it is closed", async () => {
     await using programs = openPrograms({ environment: process.env, clock: graces(PLENTY_MS, PLENTY_MS) });
     const program = await programs.talk(shell("cat; echo bye; exit 3"));
     for (const line of ["one", "", "grüße 🍳", "{}"]) {
@@ -245,7 +245,7 @@ suite("Talking programs: our own end", () => {
   const program =
     "setsid bash -c 'trap \"\" TERM; echo ready; while :; do sleep 0.2; done' & trap '' TERM; cat; sleep 300";
 
-  test("killed while it talks, our process leaves nothing behind", async () => {
+  test("our process leaves nothing behind when it is killed while it talks", async () => {
     const judge = new ProcessJudge();
     const victim = ours(judge, `for await (const line of program.lines) console.log(line);`, program);
     const [said] = await Promise.race([once(victim.stdout, "data"), once(victim, "exit")]);

@@ -143,7 +143,7 @@ suite("how agents of files ask their model", () => {
   const said = { temperature: 0.2, effort: "high", providerOptions: { openai: { serviceTier: "flex" } } };
 
   for (const asChild of [true, false]) {
-    test(`their options reach it, ${asChild ? "as children" : "as roots"}`, async () => {
+    test(`the options of an agent file reach its model, ${asChild ? "as children" : "as roots"}`, async () => {
       assert.deepEqual(await askedOf("scout", ["grep", "look"], asChild), [{ ...said, toolChoice: { tool: "grep" } }]);
       assert.deepEqual(await askedOf("free", ["grep"], asChild), [{ toolChoice: { tool: "grep" } }]);
     });

@@ -79,7 +79,7 @@ class Bench implements AsyncDisposable {
 }
 
 suite("terminal: what people see while a command runs", () => {
-  test("its last whole line, without colours and secrets", async () => {
+  test("people see the last whole line of a command, without colours and secrets", async () => {
     const secret = "hush-hush-4711-secret";
     await using bench = await Bench.open({ ...process.env, DEPLOY_TOKEN: secret });
     // Until it was seen, or for long enough: a busy machine is slow.
@@ -91,7 +91,7 @@ suite("terminal: what people see while a command runs", () => {
     assert.ok(heard.includes("half a li"));
   });
 
-  test("nothing of a command in the background", async () => {
+  test("people see nothing of a command in the background", async () => {
     await using bench = await Bench.open();
     await bench.ask({ command: "echo up; sleep 1", background: true }, { command: "sleep 0.6" });
     assert.deepEqual(bench.progress, []);
@@ -107,7 +107,7 @@ suite("terminal: what people see while a command runs", () => {
 });
 
 suite("terminal: what the model reads", () => {
-  test("the output, the exit code in words, and that there was none", async () => {
+  test("the model reads the output, the exit code in words, and that there was none", async () => {
     await using bench = await Bench.open();
     const heard = await bench.ask(
       { command: "echo hello; echo oops >&2" },
@@ -135,7 +135,7 @@ suite("terminal: what the model reads", () => {
     assert.match(heard, new RegExp(`^The command was stopped after ${timeout} seconds, its time limit\\. .*\\nbegun`));
   });
 
-  test("head and tail of long output, and how much is missing, in at most 50 KB", async () => {
+  test("the model reads head and tail of long output, and how much is missing, in at most 50 KB", async () => {
     await using bench = await Bench.open();
     const [heard = ""] = await bench.ask({ command: "echo first; seq 1 200000; echo last" });
     assert.ok(Buffer.byteLength(heard) < 50_000);
@@ -151,7 +151,7 @@ suite("terminal: what the model reads", () => {
     assert.ok(Math.abs(whole - left - 48 * 1024) < 100);
   });
 
-  test("B3.1 B3.2: no control sequence and nothing hidden, also when a sequence never ends", async () => {
+  test("B3.1, B3.2: the model reads no control sequence and nothing hidden, also when a sequence never ends", async () => {
     await using bench = await Bench.open();
     const [heard = ""] = await bench.ask({
       command: String.raw`printf '\e[31mred\e[0m \e]52;c;ZXZpbA==\a\e]8;;http://x\e\\link\e]8;;\e\\ a\bb \xe2\x80\xaehid\xf3\xa0\x81\xa1den\r\n\e]0;never ends\nnext\n\xff\xfe'`,
@@ -159,7 +159,7 @@ suite("terminal: what the model reads", () => {
     assert.equal(heard, "red link ab hidden\n\nnext\n��");
   });
 
-  test("B3.3: no part of a secret that lies across a cut, or has codes in its middle", async () => {
+  test("B3.3: the model reads no part of a secret that lies across a cut, or has codes in its middle", async () => {
     const planted = "Zx9-planted-SECRET-value-for-this-test-0123456789";
     // It is not a known value, but it has the shape of a key.
     const shaped = `${"ghp"}_aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1eF3hJ5`;
@@ -230,7 +230,7 @@ suite("terminal: where it runs and with what", () => {
     assert.match(heard[4] ?? "", /No background command has the id "bg7"/);
   });
 
-  test("it asks first, and a call whose outcome is unknown is not made again", () => {
+  test("terminal asks first, and a call whose outcome is unknown is not made again", () => {
     const { name, tier, effect, category } = terminalTool({ programs: {} as Programs, timeoutMs: 1000 });
     assert.deepEqual([name, tier, effect, category], ["terminal", "confirm", "unsafe", "execute"]);
   });
@@ -255,7 +255,7 @@ suite("terminal: in the background", () => {
     assert.equal(existsSync(`/proc/${pid}/fd/0`), false);
   });
 
-  test("one that has ended says how, and makes room for the next when there are too many", async () => {
+  test("a command that has ended says how, and makes room for the next when there are too many", async () => {
     await using bench = await Bench.open();
     await bench.ask({ command: "exit 4", background: true });
     await untilHeard(bench, "bg1", "exit code 4");
@@ -297,7 +297,7 @@ suite("terminal: in the background", () => {
   });
 });
 
-test("sh stands in for bash, and without both there is a failure in words", async () => {
+test("terminal uses sh in place of bash, and without both it fails in words", async () => {
   await using tree = await temporaryTree();
   const missing = (...names: string[]): Programs => {
     const programs = openPrograms({ environment: process.env });

@@ -135,7 +135,7 @@ suite("a call that fails says a sentence that the table has for its tool", () =>
     ["fetch", { url: "http://127.0.0.1/" }],
   ];
   for (const [name, input] of rows) {
-    test(`${name} ${JSON.stringify(input)}`, async () => {
+    test(`${name} fails in a sentence of the table with ${JSON.stringify(input)}`, async () => {
       await using tree = await temporaryTree({
         ...FILES,
         "first-name": "",

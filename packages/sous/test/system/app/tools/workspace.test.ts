@@ -45,7 +45,7 @@ suite("B5.1: nothing outside the workspace is read", async () => {
     "the memory of this process": "/proc/self/environ",
   });
   for (const way of Object.keys(ways(""))) {
-    test(way, async () => {
+    test(`nothing outside is read by ${way}`, async () => {
       await using place = await besideCanaries();
       const path = ways(place.tree)[way] ?? "";
       assert.match(await answer("read_file", { path }, place.work), OUTSIDE);
@@ -53,7 +53,7 @@ suite("B5.1: nothing outside the workspace is read", async () => {
     });
   }
 
-  test("a folder behind a link, or above", async () => {
+  test("grep, glob and list_files do not look into a folder behind a link, or above", async () => {
     await using place = await besideCanaries();
     for (const path of ["folder-link", "..", "../outside", place.tree, "/"]) {
       assert.match(await answer("list_files", { path }, place.work), OUTSIDE);
@@ -69,7 +69,7 @@ suite("B5.1: nothing outside the workspace is read", async () => {
     assert.match(await answer("glob", { pattern: "../**" }, place.work), /^failed: .* is not a pattern inside/);
   });
 
-  test("a path that was checked and then led outside by a link in its last or an earlier place", async () => {
+  test("a path that was checked and then led outside by a link in its last or an earlier place is not read", async () => {
     await using place = await besideCanaries();
     const workspace = await openWorkspace(place.work);
     await mkdir(join(place.tree, "outside/below"));
@@ -81,7 +81,7 @@ suite("B5.1: nothing outside the workspace is read", async () => {
     }
   });
 
-  test("a link that takes the place of a file between check and open", async () => {
+  test("a link that takes the place of a file between check and open is not followed", async () => {
     await using place = await besideCanaries();
     const path = join(place.work, "swapped.txt");
     await assertNeverSings(200, "swapped.txt", place.work, async () => {
@@ -93,7 +93,7 @@ suite("B5.1: nothing outside the workspace is read", async () => {
     });
   });
 
-  test("a link that takes the place of a folder between check and open", async () => {
+  test("a link that takes the place of a folder between check and open is not followed", async () => {
     await using place = await besideCanaries();
     const path = join(place.work, "swapped");
     await mkdir(join(place.work, "kept"));

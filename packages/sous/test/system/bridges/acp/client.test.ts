@@ -15,7 +15,7 @@ const client = createAcpClient({
 after(() => client.dispose());
 
 suite("D4: the client of agent servers", () => {
-  test("D4: it knows its servers and the default one without starting any", async () => {
+  test("D4: the client knows its servers and the default one without starting any", async () => {
     assert.deepEqual(client.serverNames, ["SDK Agent", "missing"]);
     assert.equal(client.serverCount, 2);
     assert.equal(client.defaultServerName, "SDK Agent");

@@ -43,7 +43,7 @@ const isPending = (update: SessionUpdate) => "toolCallId" in update && update.st
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 suite("sous acp serve", () => {
-  test("answers a prompt with text, thoughts, calls, and children of any depth by their paths", async () => {
+  test("sous acp serve answers a prompt with text, thoughts, calls, and children of any depth by their paths", async () => {
     const cwd = await place.project("tree", {
       sous: [
         {
@@ -95,7 +95,7 @@ suite("sous acp serve", () => {
     ]);
   });
 
-  test("counts what each prompt took in the whole tree", async () => {
+  test("sous acp serve counts what each prompt took in the whole tree", async () => {
     const used = { usage: { input: 100, output: 20 } };
     const cwd = await place.project("bill", {
       sous: [
@@ -113,7 +113,7 @@ suite("sous acp serve", () => {
     }
   });
 
-  test("asks with the path and the exact action, and remembers always for the agent that asked", async () => {
+  test("sous acp serve asks with the path and the exact action, and remembers always for the agent that asked", async () => {
     const again = { calls: [write("a.txt")] };
     const cwd = await place.project("consent", {
       sous: [again, again, { calls: [write("b.txt")] }, { text: "Done." }],
@@ -142,7 +142,7 @@ suite("sous acp serve", () => {
     assert.equal(callsOf(zed.updates(sessionId)).get("write_file b.txt")?.status, "failed");
   });
 
-  test("takes an unknown option and a cancelled question for a no", async () => {
+  test("sous acp serve takes an unknown option and a cancelled question for a no", async () => {
     const cwd = await place.project("unclear", {
       sous: [{ calls: [write("a.txt")] }, { calls: [write("b.txt")] }, { text: "Done." }],
     });
@@ -221,7 +221,7 @@ suite("sous acp serve", () => {
     await assert.rejects(choose("openai/gpt-5"), /OPENAI_API_KEY/);
   });
 
-  test("answers cancelled: while the model works, while a question waits, at once, and twice", async () => {
+  test("sous acp serve answers cancelled: while the model works, while a question waits, at once, and twice", async () => {
     const cwd = await place.project("cancel", {
       sous: [
         { text: "Working", ending: "hangs" },
@@ -248,7 +248,7 @@ suite("sous acp serve", () => {
     assert.equal(existsSync(join(cwd, "a.txt")), false);
   });
 
-  test("refuses a second prompt while one is answered, and keeps two sessions apart", async () => {
+  test("sous acp serve refuses a second prompt while one is answered, and keeps two sessions apart", async () => {
     const [one, two] = await Promise.all([
       place.project("busy", { sous: [{ text: "slow", ending: "hangs" }] }),
       place.project("free", { sous: [{ text: "quick" }] }),
@@ -263,7 +263,7 @@ suite("sous acp serve", () => {
     await assert.rejects(say(zed, busy, "three"), /is not open/);
   });
 
-  test("reads text and resources, and refuses images, audio and binary resources in words", async () => {
+  test("sous acp serve reads text and resources, and refuses images, audio and binary resources in words", async () => {
     const cwd = await place.project("parts", { sous: [{ text: "ok" }] });
     const { sessionId } = await newSession(zed, cwd);
     const refused = [
@@ -295,7 +295,7 @@ suite("sous acp serve", () => {
     });
   });
 
-  test("refuses a folder that is not there, is relative, or has files that are not trusted, or no longer, and says what to do", async () => {
+  test("sous acp serve refuses a folder that is missing, relative, or not or no longer trusted, and says what to do", async () => {
     const cwd = await place.project("untrusted", { sous: [{ text: "ok" }] });
     await writeFile(join(cwd, "AGENTS.md"), "Obey me.\n");
     const refusal = await newSession(zed, cwd).catch(messageOf);
@@ -315,7 +315,7 @@ suite("sous acp serve", () => {
     );
   });
 
-  test("says what it ignores, and shows an error of the provider as one of the protocol", async () => {
+  test("sous acp serve says what it ignores, and shows an error of the provider as one of the protocol", async () => {
     const cwd = await place.project("trouble", {
       sous: [{ error: { kind: "invalid_request", message: "The script does not want to" } }, { text: "Now." }],
     });
@@ -330,7 +330,7 @@ suite("sous acp serve", () => {
     assert.equal((await say(zed, sessionId, "two")).stopReason, "end_turn");
   });
 
-  test("shows a mistake in the configuration as an error of the protocol, and continues when it is mended", async () => {
+  test("sous acp serve shows a mistake in the configuration as an error of the protocol, and continues when it is mended", async () => {
     const cwd = await place.project("settings", { sous: [{ text: "ok" }] });
     await writeFile(join(place.path, SETTINGS), "agent:\n  max_turns: many\n");
     await assert.rejects(newSession(zed, cwd), /max_turns/);
@@ -339,7 +339,7 @@ suite("sous acp serve", () => {
     assert.equal((await say(zed, sessionId, "hello")).stopReason, "end_turn");
   });
 
-  test("sends at most ten updates a second, with every piece of text and the last state of every call", async () => {
+  test("sous acp serve sends at most ten updates a second, with every piece of text and the last state of every call", async () => {
     const pieces = Array.from({ length: 300 }, (_, index) => `${index} `);
     const cwd = await place.project("many", { sous: [{ text: pieces }, { text: "Done." }] });
     const { sessionId } = await newSession(zed, cwd);
@@ -349,7 +349,7 @@ suite("sous acp serve", () => {
     assert.ok(updates.length <= 10, `${updates.length} updates`);
   });
 
-  test("writes nothing but the protocol to standard output, whatever comes in", async () => {
+  test("sous acp serve writes nothing but the protocol to standard output, whatever comes in", async () => {
     await zed.write("Welcome to the editor 1.0\n\n");
     await zed.write('{"jsonrpc":"2.0","id":"strange","method":"session/new","params":{"cwd":7}}\n[1,2]\n"text"\n');
     await zed.write(`"${"x".repeat(33 * 1024 * 1024)}"\n`);

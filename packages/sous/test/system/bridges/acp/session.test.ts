@@ -205,7 +205,7 @@ suite("B6.1: an agent that breaks the protocol", () => {
   });
 
   for (const method of ["initialize", "session/new", "session/prompt"] as const) {
-    test(`B6.1: silence, death, a wrong shape and an error at ${method} fail in time and in words`, async () => {
+    test(`B6.1: an agent fails in time and in words by silence, death, a wrong shape or an error at ${method}`, async () => {
       const short = {
         initialize: { startMs: 2000 },
         "session/new": { requestMs: 500 },

@@ -164,7 +164,7 @@ test("a long name with dots and slashes gets a short one, and its description be
   assert.equal((await callTool(opened)).output, `ran ${name} {}`);
 });
 
-test("when every tool was approved, nothing is started before the first call, also in another process", async () => {
+test("a server whose every tool was approved is started at the first call, also in another process", async () => {
   await using world = await hostileWorld();
   const server = world.server({});
   await callTool(await world.open(server));

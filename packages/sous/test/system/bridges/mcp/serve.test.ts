@@ -36,7 +36,7 @@ const DELEGATES = [
 const LOOKS = [{ wait_ms: 400, calls: [{ tool: "grep", input: { pattern: "retries" } }] }, { text: "In pay.ts." }];
 
 suite("sous mcp serve", () => {
-  test("offers the root and every agent that others may call, with schemas and honest annotations", async () => {
+  test("sous mcp serve offers the root and every agent that others may call, with schemas and honest annotations", async () => {
     const quiet = "---\ndescription: Not for others.\nmode: primary\n---\nWork.\n";
     const writer = "---\nname: writer\ndescription: Writes.\ntools: [read_file, write_file]\n---\nWork.\n";
     await using stage = await serveStage({}, { scout: SCOUT, "from-opencode/quiet": quiet, writer });
@@ -63,7 +63,7 @@ suite("sous mcp serve", () => {
     );
   });
 
-  test("refuses to start for an agent that does not exist, in one sentence", async () => {
+  test("sous mcp serve refuses to start for an agent that does not exist, in one sentence", async () => {
     await using stage = await serveStage({});
     const { code, stderr, stdout } = await sous(["mcp", "serve", "--agents", "scuot"], {
       cwd: stage.project,

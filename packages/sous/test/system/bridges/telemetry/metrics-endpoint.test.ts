@@ -33,7 +33,7 @@ async function raw(port: number, bytes: string): Promise<string> {
 const render = () => "up 1\n";
 
 suite("F4: the endpoint", () => {
-  test("F4: answers GET and HEAD of /metrics in the format of Prometheus", async () => {
+  test("F4: the endpoint answers GET and HEAD of /metrics in the format of Prometheus", async () => {
     await using endpoint = await serveMetrics({ port: 0, render });
     const type = "text/plain; version=0.0.4; charset=utf-8";
     assert.deepEqual(await ask(endpoint.port), { status: 200, type, body: "up 1\n" });
@@ -42,7 +42,7 @@ suite("F4: the endpoint", () => {
     assert.equal(endpoint.url, `http://127.0.0.1:${endpoint.port}/metrics`);
   });
 
-  test("F4: refuses other paths and methods", async () => {
+  test("F4: the endpoint refuses other paths and methods", async () => {
     await using endpoint = await serveMetrics({ port: 0, render });
     for (const path of ["/", "/metrics/", "/metrics/../x", "http://127.0.0.1/metrics"]) {
       assert.equal((await ask(endpoint.port, { path })).status, 404, path);
@@ -52,7 +52,7 @@ suite("F4: the endpoint", () => {
     }
   });
 
-  test("F4: refuses every name of this machine but its own, so a web page cannot read it", async () => {
+  test("F4: the endpoint refuses every name of this machine but its own, so a web page cannot read it", async () => {
     let renders = 0;
     await using endpoint = await serveMetrics({ port: 0, render: () => String(++renders) });
     const evil = ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example:9464", "evil.example#localhost"];
@@ -68,7 +68,7 @@ suite("F4: the endpoint", () => {
     }
   });
 
-  test("F4: answers 503 with the reason when there is nothing to show, and later answers again", async () => {
+  test("F4: the endpoint answers 503 with the reason when there is nothing to show, and later answers again", async () => {
     let isBroken = true;
     const renderLater = async () => {
       if (isBroken) throw new Error("The database is gone");
@@ -81,7 +81,7 @@ suite("F4: the endpoint", () => {
     assert.equal((await ask(endpoint.port)).status, 200);
   });
 
-  test("F4: says in words that its port is in use", async () => {
+  test("F4: the endpoint says in words that its port is in use", async () => {
     await using first = await serveMetrics({ port: 0, render });
     await assert.rejects(serveMetrics({ port: first.port, render }), (error) => {
       assert.ok(error instanceof UserError);
@@ -90,7 +90,7 @@ suite("F4: the endpoint", () => {
     });
   });
 
-  test("F4: is closed at once, with connections that are open and silent", async () => {
+  test("F4: the endpoint is closed at once, with connections that are open and silent", async () => {
     const endpoint = await serveMetrics({ port: 0, render });
     const socket = connect(endpoint.port, "127.0.0.1");
     await once(socket, "connect");
@@ -101,7 +101,7 @@ suite("F4: the endpoint", () => {
     await assert.rejects(ask(endpoint.port), { code: "ECONNREFUSED" });
   });
 
-  test("F4: does not keep its process alive, not even with a connection", async () => {
+  test("F4: the endpoint does not keep its process alive, not even with a connection", async () => {
     const code = `
       import { connect } from "node:net";
       import { serveMetrics } from ${JSON.stringify(join(sourceFolder, "bridges/telemetry/metrics-endpoint.ts"))};

@@ -55,7 +55,7 @@ test("F2: each signal is sent in the protocol that was asked for it", async () =
 
 suite("F3: metrics over OTLP", { concurrency: true }, () => {
   for (const protocol of ["http/json", "http/protobuf"]) {
-    test(`have the names, units, labels and buckets of the registry, as ${protocol}`, async () => {
+    test(`F3: metrics over OTLP have the names, units, labels and buckets of the registry, as ${protocol}`, async () => {
       await using receiver = await OtlpReceiver.start();
       const otlp = await openTo(receiver.url, { OTEL_EXPORTER_OTLP_PROTOCOL: protocol, OTEL_TRACES_EXPORTER: "none" });
       assert.ok(otlp.meter);
@@ -85,7 +85,7 @@ suite("F3: metrics over OTLP", { concurrency: true }, () => {
     });
   }
 
-  test("bound the values of labels as the registry does", async () => {
+  test("F3: metrics over OTLP bound the values of labels as the registry does", async () => {
     await using receiver = await OtlpReceiver.start();
     const otlp = await openTo(receiver.url, { OTEL_TRACES_EXPORTER: "none" });
     const registry = createRegistry();
@@ -178,7 +178,7 @@ suite("F2: a collector that fails is one sentence, and closing ends", { concurre
   // The exporter tries 429 again, and how long depends on its timeout.
   const answers = { 500: /HTTP 500 Internal Server Error/, 429: /retryable|in time/, hang: /in time|timed out/ };
   for (const [answer, reason] of Object.entries(answers)) {
-    test(`when it answers ${answer}`, async () => {
+    test(`a collector that answers ${answer} is one sentence`, async () => {
       await using receiver = await OtlpReceiver.start(answer);
       // A failure that is final is heard as soon as it comes, also on a busy machine.
       const sentence = await closed(receiver.url, answer === "500" ? 30_000 : undefined);

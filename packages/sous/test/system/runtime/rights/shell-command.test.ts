@@ -72,7 +72,7 @@ suite("B5.3: the grammar of commands", () => {
     Array.from({ length: 51 }, () => "a").join(";"),
   ];
   for (const text of not.filter((each) => each !== "a ")) {
-    test(`not understood: ${JSON.stringify(text.slice(0, 60))}`, () =>
+    test(`the grammar does not understand ${JSON.stringify(text.slice(0, 60))}`, () =>
       assert.notEqual(readShellCommand(text).problem, undefined));
   }
 

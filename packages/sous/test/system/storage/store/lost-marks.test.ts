@@ -175,7 +175,7 @@ suite("C2: a SQLite store that cannot be told of a loss", () => {
     assert.deepEqual(marksIn(place), ["runs.db-lost-stranger"]);
   });
 
-  test("marks nothing when it is only looked at", async () => {
+  test("a store marks nothing when it is only looked at", async () => {
     await using place = sqlitePlace();
     await (await begun(place))[Symbol.asyncDispose]();
     const store = await place.open({ readOnly: true });

@@ -137,7 +137,7 @@ suite("H1: the statements of a step", () => {
 });
 
 suite("H1: the rows of processes in Postgres", () => {
-  test("a process that is killed: what its call could have cost is spent, what it kept is free", async () => {
+  test("a process that is killed has spent what its call could have cost, and what it kept is free", async () => {
     const schema = freshSchema();
     await using store = await open({ schema });
     const here = new PurseProcess(await store.sharedBudget("team", { tokens: 1000, executions: 3 }));
@@ -185,7 +185,7 @@ suite("H1: the rows of processes in Postgres", () => {
 
 suite("H1: a step whose answer is lost", () => {
   for (const where of ["before-commit", "during-commit", "after-commit"] as const) {
-    test(`cut ${where}: is done again, and counts once`, async () => {
+    test(`a step that is cut ${where} is done again, and counts once`, async () => {
       const schema = freshSchema();
       await using store = await openThroughProxy({ schema });
       await using other = await open({ schema });
@@ -256,7 +256,7 @@ suite("H1: news of a shared budget", () => {
     assert.deepEqual([own.count, theirs.count], [0, 0]);
   });
 
-  test("need one connection while anyone listens, and none some time after that", async () => {
+  test("listening for news needs one connection while anyone listens, and none some time after that", async () => {
     const schema = freshSchema();
     await using store = await open({ schema });
     const shared = opened(await store.sharedBudget("team", { tokens: 1000 }));

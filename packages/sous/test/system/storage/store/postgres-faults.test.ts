@@ -31,7 +31,7 @@ after(async () => {
 
 suite("G3: an append whose answer is lost is kept once, whatever became of it", () => {
   for (const where of ["before-commit", "during-commit", "after-commit"] as const) {
-    test(`cut ${where}: it rejects, and the same again succeeds`, async () => {
+    test(`an append that is cut ${where} rejects, and succeeds when it is repeated`, async () => {
       await using store = await openThroughProxy();
       const tree = startedTree();
       await store.append(tree.rootId, tree.events.slice(0, 1));
@@ -43,7 +43,7 @@ suite("G3: an append whose answer is lost is kept once, whatever became of it", 
       await checkKeptOnce(store, tree);
     });
 
-    test(`cut ${where}: the first events of a tree are begun once`, async () => {
+    test(`the first events of a tree are begun once when they are cut ${where}`, async () => {
       await using store = await openThroughProxy();
       const tree = startedTree();
       proxy.cut(where, 3);
@@ -52,7 +52,7 @@ suite("G3: an append whose answer is lost is kept once, whatever became of it", 
       await checkKeptOnce(store, tree);
     });
 
-    test(`cut ${where}: a journal notices nothing`, async () => {
+    test(`a journal does not notice when an append is cut ${where}`, async () => {
       await using store = await openThroughProxy();
       const who = { runId: "lead", agentId: "lead", parentId: null, path: "lead", depth: 0 };
       const timer = (_: number, callback: () => void) => {
@@ -101,7 +101,7 @@ suite("G3: an append whose answer is lost is kept once, whatever became of it", 
     assert.equal(error.message, "Tree lead already has event 1; its last is 3");
   });
 
-  test("kept is kept, also when another process has taken over before the repetition", async () => {
+  test("a kept append is kept, also when another process has taken over before the repetition", async () => {
     const schema = freshSchema();
     await using store = await openThroughProxy({ schema });
     await using other = await open({ schema });
@@ -139,7 +139,7 @@ suite("G3: a server that goes away and comes back", () => {
     await checkKeptOnce(store, tree);
   });
 
-  test("fails the appends in between when it stays away, and keeps those before and after", async () => {
+  test("a server that stays away fails the appends in between, and keeps those before and after", async () => {
     await using store = await open({ reconnectMs: 0 });
     const tree = startedTree();
     await store.append(tree.rootId, tree.events.slice(0, 1));
@@ -199,7 +199,7 @@ suite("G3: a server that goes away and comes back", () => {
   });
 });
 
-suite("whichever statement of it fails,", () => {
+suite("a statement that fails", () => {
   const long = "x".repeat(10_000);
   const acts: Record<string, (store: PostgresStore, tree: SampleTree) => Promise<unknown>> = {
     "reading a tree": async (store, tree) => store.read(tree.rootId),
@@ -213,7 +213,7 @@ suite("whichever statement of it fails,", () => {
     "pruning trees": async (store) => store.prune(Number.MAX_SAFE_INTEGER),
   };
   for (const [what, act] of Object.entries(acts)) {
-    test(`${what} fails with it, and does its work when it is repeated`, async () => {
+    test(`${what} fails with whichever of its statements fails, and does its work when it is repeated`, async () => {
       await using pool = failingPool();
       await using store = await openPostgresStore({ pool: pool.pool, schema: freshSchema() });
       for (let place = 1, isReached = true; isReached; place++) {
@@ -232,7 +232,7 @@ suite("whichever statement of it fails,", () => {
     });
   }
 
-  test("making the schema fails with it, and is done when it is repeated", async () => {
+  test("making the schema fails with whichever of its statements fails, and is done when it is repeated", async () => {
     const schema = freshSchema();
     await using pool = failingPool();
     for (let place = 1, isReached = true; isReached; place++) {
@@ -268,10 +268,10 @@ function failingPool() {
   };
 }
 
-suite("a store that cannot be opened says so in one sentence without its secrets", () => {
+suite("a store that cannot be opened", () => {
   const place = () => `Postgres at ${server.host}:${server.port}`;
 
-  test("a wrong password", async () => {
+  test("a store with a wrong password says so in one sentence without the password", async () => {
     const error = await rejection(open({ connectionString: server.connectionString({ password: "guessed" }) }));
     assert.equal(
       error.message,
@@ -281,7 +281,7 @@ suite("a store that cannot be opened says so in one sentence without its secrets
     assert.ok(!inWords(error).includes("guessed"));
   });
 
-  test("a database that is not there", async () => {
+  test("a store in a database that is not there says so in one sentence", async () => {
     const error = await rejection(open({ connectionString: server.connectionString({ database: "nowhere" }) }));
     assert.equal(
       error.message,
@@ -289,7 +289,7 @@ suite("a store that cannot be opened says so in one sentence without its secrets
     );
   });
 
-  test("no server at all", async () => {
+  test("a store without a server says so in one sentence", async () => {
     const error = await rejection(open({ connectionString: server.connectionString({ host: "localhost", port: 1 }) }));
     assert.match(
       error.message,
@@ -298,14 +298,14 @@ suite("a store that cannot be opened says so in one sentence without its secrets
     assert.ok(!inWords(error).includes(SECRET));
   });
 
-  test("a string that is not an address", async () => {
+  test("a store with a string that is not an address says so in one sentence", async () => {
     const error = await rejection(open({ connectionString: `postgres://sous:${SECRET}@[:5432/postgres` }));
     assert.ok(error instanceof UserError);
     assert.equal(error.message, "The connection string must look like postgres://user:password@host:5432/database");
     assert.ok(!inWords(error).includes(SECRET));
   });
 
-  test("a server that says nothing", () => {
+  test("a store on a server that says nothing says so in one sentence", () => {
     const { message } = toStoreError(new Error("Query read timeout"), "Postgres at far.test:5432/sous");
     assert.equal(
       message,
@@ -313,14 +313,14 @@ suite("a store that cannot be opened says so in one sentence without its secrets
     );
   });
 
-  test("a pool and a string", async () => {
+  test("a store that is given a pool and a string says so in one sentence", async () => {
     const pool = new Pool({ connectionString: server.connectionString() });
     const error = await rejection(open({ pool }));
     assert.equal(error.message, "The Postgres store takes a pool or a connection string, not both");
     await pool.end();
   });
 
-  test("a schema that cannot have such a name", async () => {
+  test("a store with a schema that cannot have such a name says so in one sentence", async () => {
     const error = await rejection(open({ schema: "" }));
     assert.equal(error.message, `"" cannot be the name of a Postgres schema: it must have 1 to 63 bytes`);
   });

@@ -8,7 +8,7 @@ import { PoolQueue } from "../../../../src/storage/store/postgres/queue.ts";
 import { type PostgresServer, startPostgresServer } from "../../../support/storage/store/postgres-server.ts";
 
 suite("the queue in front of a pool", () => {
-  test("lends as many as there are, then one after another in the order they came", async () => {
+  test("the queue lends as many connections as there are, then one after another in the order they came", async () => {
     const queue = new PoolQueue(2);
     const order: number[] = [];
     const first = await queue.take();
@@ -25,7 +25,7 @@ suite("the queue in front of a pool", () => {
     first[Symbol.dispose]();
   });
 
-  test("never gives the last one away for long", () => {
+  test("the queue never gives the last connection away for long", () => {
     const queue = new PoolQueue(3);
     const [one, two] = [queue.holdOne(), queue.holdOne()];
     assert.ok(one !== undefined && two !== undefined);
@@ -46,7 +46,7 @@ suite("a pool with a short connection timeout", () => {
 
   const slow = statement("select pg_sleep(0.3)");
 
-  test("serves twelve slow statements over two connections, also when several stores use it", async () => {
+  test("a pool with a short connection timeout serves twelve slow statements over two connections, also for several stores", async () => {
     for (const stores of [1, 3]) {
       const pool = hastyPool();
       const connections = Array.from({ length: stores }, () =>
@@ -60,7 +60,7 @@ suite("a pool with a short connection timeout", () => {
     }
   });
 
-  test("would not without the queue", async () => {
+  test("a pool with a short connection timeout would not serve them without the queue", async () => {
     const pool = hastyPool();
     const results = await Promise.allSettled(Array.from({ length: 12 }, () => pool.query(slow.text)));
     const reasons = results.flatMap((result) => (result.status === "rejected" ? [String(result.reason)] : []));

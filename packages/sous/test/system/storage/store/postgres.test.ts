@@ -51,7 +51,7 @@ for (const seed of [1, 2, 3]) {
 }
 
 suite("G2: two processes on one schema", () => {
-  test("one writes, the other reads and sees that it is at work", async () => {
+  test("one process writes, the other reads and sees that it is at work", async () => {
     const { store, other } = await openTwo();
     await begin(store, "lead");
     assert.equal((await other.run("lead"))?.status, "running");
@@ -177,7 +177,7 @@ suite("G2: two processes on one schema", () => {
 });
 
 suite("G2: the tables", () => {
-  test("ten that open a new schema at once make it once", async () => {
+  test("ten stores that open a new schema at once make it once", async () => {
     const schema = freshSchema();
     const stores = await Promise.all(Array.from({ length: 10 }, () => open({ schema, maxConnections: 1 })));
     assert.deepEqual((await pool.query(`select version from "${schema}".sous_version`)).rows, [{ version: 3 }]);
@@ -370,7 +370,7 @@ suite("G2: the totals in Postgres", () => {
 });
 
 suite("texts that Postgres cannot hold", () => {
-  test("come back as they were", () => {
+  test("texts that Postgres cannot hold come back as they were", () => {
     const text = fc.string({ unit: fc.constantFrom("a", "\0", "\\", "u0000", "\ud800", "\udc00", "😀") });
     fc.assert(
       fc.property(text, (given) => {

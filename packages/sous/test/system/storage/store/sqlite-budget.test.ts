@@ -42,7 +42,7 @@ suite("a shared budget in SQLite, when a process dies", () => {
     assert.deepEqual(await here.left(), { tokens: 100, executions: 2 });
   });
 
-  test("its row is taken out of the books", async () => {
+  test("the row of a process that dies is taken out of the books", async () => {
     await using place = budgetFile();
     const { here, there } = await place.twoProcesses(1000);
     await here.granted(call(need(400, 100), { grow: tokens(200) }));
@@ -141,7 +141,7 @@ suite("a shared budget in SQLite, when a clock jumps", () => {
 });
 
 suite("a shared budget in a file that fails", () => {
-  test("a locked one refuses with a reason, and is used again when it is free", async () => {
+  test("a locked file refuses with a reason, and is used again when it is free", async () => {
     await using place = budgetFile();
     const shared = await (await place.open({ busyTimeoutMs: 0 })).sharedBudget("team", { tokens: 1000 });
     const process = new PurseProcess(shared);
@@ -184,7 +184,7 @@ suite("a shared budget in a file that fails", () => {
     assert.deepEqual(await here.left(), { tokens: 999 });
   });
 
-  test("one that is gone, closed or only looked at gives nothing", async () => {
+  test("a file that is gone, closed or only looked at gives nothing", async () => {
     await using place = budgetFile();
     const { here } = await place.twoProcesses(1000);
     place.run("DELETE FROM purses");

@@ -109,7 +109,7 @@ suite("a copy of a SQLite store", () => {
     assert.equal((await store.list()).length, more + 1);
   });
 
-  test("replaces no file", async () => {
+  test("a copy replaces no file", async () => {
     await using place = sqlitePlace();
     const store = await place.open();
     const copy = join(place.folder, "copy.db");

@@ -72,8 +72,8 @@ suite("a new SQLite store", () => {
   });
 });
 
-suite("G3, B8.1: a SQLite store refuses, in one sentence, and leaves as it is", () => {
-  test("a value that is not a path", async () => {
+suite("G3, B8.1: what a SQLite store refuses", () => {
+  test("a SQLite store refuses a value that is not a path", async () => {
     for (const file of ["", ":memory:", "a\0b"])
       await assert.rejects(
         openSqliteStore(file),
@@ -81,7 +81,7 @@ suite("G3, B8.1: a SQLite store refuses, in one sentence, and leaves as it is", 
       );
   });
 
-  test("a directory, a named pipe, a socket, a device", async () => {
+  test("a SQLite store refuses a directory, a named pipe, a socket, a device", async () => {
     await using place = sqlitePlace();
     mkdirSync(place.file);
     await refuses(place, `${place.file} is a directory and not a database: give another file with --db-path`);
@@ -96,7 +96,7 @@ suite("G3, B8.1: a SQLite store refuses, in one sentence, and leaves as it is", 
     await assert.rejects(openSqliteStore("/dev/null"), /^UserError: \/dev\/null is a device and not a database: /);
   });
 
-  test("a symbolic link, to a database or to nothing, in place of any of its files", async () => {
+  test("a SQLite store refuses a symbolic link, to a database or to nothing, in place of any of its files", async () => {
     await using place = sqlitePlace();
     const target = join(place.folder, "target");
     for (const suffix of ["", "-wal", "-shm", "-journal"]) {
@@ -114,7 +114,7 @@ suite("G3, B8.1: a SQLite store refuses, in one sentence, and leaves as it is", 
     assert.deepEqual(readdirSync(place.folder), []);
   });
 
-  test("a file of another program, whether or not it is one of SQLite", async () => {
+  test("a SQLite store refuses a file of another program, whether or not it is one of SQLite", async () => {
     await using place = sqlitePlace();
     const message = `${place.file} is not a database of sous: give another file with --db-path`;
     for (const content of ["x", "not a database ".repeat(1_000), "SQLite format 3\0", Buffer.alloc(8192)]) {
@@ -132,14 +132,14 @@ suite("G3, B8.1: a SQLite store refuses, in one sentence, and leaves as it is", 
     }
   });
 
-  test("a database of another program that is open and has a log", async () => {
+  test("a SQLite store refuses a database of another program that is open and has a log", async () => {
     await using place = sqlitePlace();
     using database = new DatabaseSync(place.file);
     database.exec("PRAGMA journal_mode = WAL; CREATE TABLE runs (a); INSERT INTO runs VALUES (1)");
     await refuses(place, `${place.file} is not a database of sous: give another file with --db-path`);
   });
 
-  test("one of a newer version", async () => {
+  test("a SQLite store refuses a database of a newer version", async () => {
     await using place = sqlitePlace();
     await made(place);
     execute(place.file, "PRAGMA user_version = 7");
@@ -149,7 +149,7 @@ suite("G3, B8.1: a SQLite store refuses, in one sentence, and leaves as it is", 
     );
   });
 
-  test("one that is damaged", async () => {
+  test("a SQLite store refuses a database that is damaged", async () => {
     await using place = sqlitePlace();
     const good = await made(place);
     const damages: [what: string, bytes: Buffer][] = [
@@ -170,7 +170,7 @@ suite("G3, B8.1: a SQLite store refuses, in one sentence, and leaves as it is", 
     }
   });
 
-  test("one that another program has locked, after waiting for it", async () => {
+  test("a SQLite store refuses a database that another program has locked, after waiting for it", async () => {
     await using place = sqlitePlace();
     await made(place);
     using database = new DatabaseSync(place.file);
@@ -184,7 +184,7 @@ suite("G3, B8.1: a SQLite store refuses, in one sentence, and leaves as it is", 
     await place.open();
   });
 
-  test("a place where nothing can be made", async () => {
+  test("a SQLite store refuses a place where nothing can be made", async () => {
     await assert.rejects(
       openSqliteStore("/proc/sous/runs.db"),
       /^UserError: \/proc\/sous\/runs\.db cannot be created \(ENOENT[^\n]+$/,
@@ -195,7 +195,7 @@ suite("G3, B8.1: a SQLite store refuses, in one sentence, and leaves as it is", 
     );
   });
 
-  test("a file or a folder that may not be written", async () => {
+  test("a SQLite store refuses a file or a folder that may not be written", async () => {
     await using place = sqlitePlace();
     await made(place);
     chmodSync(place.folder, 0o755);
@@ -212,7 +212,7 @@ suite("G3, B8.1: a SQLite store refuses, in one sentence, and leaves as it is", 
     chmodSync(place.folder, 0o700);
   });
 
-  test("settings that mean nothing", async () => {
+  test("a SQLite store refuses settings that mean nothing", async () => {
     await using place = sqlitePlace();
     const synchronous = "off" as "full";
     await assert.rejects(
@@ -303,7 +303,7 @@ suite("a SQLite store that is open", () => {
     assert.deepEqual(place.query("PRAGMA integrity_check"), [{ integrity_check: "ok" }]);
   });
 
-  test("loads SQLite without a word on Node 22, and lets other warnings pass", async () => {
+  test("an open store loads SQLite without a word on Node 22, and lets other warnings pass", async () => {
     await using place = sqlitePlace();
     const script = `
       const store = await openSqliteStore(file);

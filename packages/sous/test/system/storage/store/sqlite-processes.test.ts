@@ -10,7 +10,7 @@ import { sqlitePlace } from "../../../support/storage/store/sqlite-place.ts";
 import { runScript, startScript } from "./run-node.ts";
 
 suite("G3: processes that share a SQLite file", () => {
-  test("write trees of their own at the same time", async () => {
+  test("two processes write trees of their own at the same time", async () => {
     await using place = sqlitePlace();
     const script = `
       const store = await openSqliteStore(file);
@@ -42,7 +42,7 @@ suite("G3: processes that share a SQLite file", () => {
     assert.deepEqual(place.query("PRAGMA integrity_check"), [{ integrity_check: "ok" }]);
   });
 
-  test("open a file that another one is just opening", async () => {
+  test("a process opens a file that another one is just opening", async () => {
     await using place = sqlitePlace();
     await (await place.open())[Symbol.asyncDispose]();
     // As it is between its first table and its first use of the log.
@@ -53,7 +53,7 @@ suite("G3: processes that share a SQLite file", () => {
     assert.deepEqual(place.query("PRAGMA journal_mode"), [{ journal_mode: "wal" }]);
   });
 
-  test("claim a tree that was left behind: one gets it, the others are told who", async () => {
+  test("one of the processes that claim a tree that was left behind gets it, and the others are told who", async () => {
     await using place = sqlitePlace();
     const began = `
       const store = await openSqliteStore(file);
@@ -82,7 +82,7 @@ suite("G3: processes that share a SQLite file", () => {
   });
 
   for (const seed of [1, 2, 3, Date.now() % 100_000]) {
-    test(`lose nothing that was kept when one is killed while it writes (seed ${seed})`, async () => {
+    test(`processes lose nothing that was kept when one is killed while it writes (seed ${seed})`, async () => {
       await using place = sqlitePlace();
       const random = seededRandom(seed);
       const script = `
@@ -118,7 +118,7 @@ suite("G3: processes that share a SQLite file", () => {
     });
   }
 
-  test("find a run waiting whose process was killed while it asked", async () => {
+  test("a process finds a run waiting whose process was killed while it asked", async () => {
     await using place = sqlitePlace();
     const script = `
       const store = await openSqliteStore(file);

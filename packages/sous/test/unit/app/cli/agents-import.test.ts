@@ -62,7 +62,7 @@ test("import replaces nothing with --yes, copies the same file once, and takes -
   assert.equal((await here.run("list", "--yes")).code, 2);
 });
 
-test("import without such folders says where it looked", async () => {
+test("sous agents import says where it looked when no such folders are there", async () => {
   await using here = await stage({});
   const { code, stdout } = await here.run("import", "--yes");
   assert.equal(code, 0);

@@ -61,7 +61,7 @@ suite("G6: a rerun of", () => {
     ],
   ];
   for (const [what, script, ...options] of cases) {
-    test(`G6: ${what}`, async () => {
+    test(`G6: a rerun is the same with ${what}`, async () => {
       await using here = await agentStage(FILES);
       await here.trust();
       assert.equal((await here.run(script, ...options)).result.status, "completed");

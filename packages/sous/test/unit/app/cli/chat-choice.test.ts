@@ -30,7 +30,7 @@ const isChosen = (stage: Stage, name: string): Promise<string> => stage.screen.u
 const noneIsChosen = (stage: Stage): Promise<string> => stage.screen.until((text) => !text.includes(HINT));
 
 suite("the children of a chat", () => {
-  test("are chosen from the last up and from the first down, and none is chosen beyond the ends", async () => {
+  test("the children of a chat are chosen from the last up and from the first down, and none is chosen beyond the ends", async () => {
     await using stage = await threeAtWork();
     for (const name of ["three", "two", "one"]) {
       stage.type(UP);
@@ -46,7 +46,7 @@ suite("the children of a chat", () => {
     await noneIsChosen(stage);
   });
 
-  test("can be left alone again: Escape chooses none, and any other text is text", async () => {
+  test("the children of a chat can be left alone again: Escape chooses none, and any other text is text", async () => {
     await using stage = await threeAtWork();
     stage.type(DOWN);
     await isChosen(stage, "one");
@@ -63,7 +63,7 @@ suite("the children of a chat", () => {
     assert.doesNotMatch(stage.screen.text(), /wraps up|is stopped|is told/);
   });
 
-  test("wrap up with w: the next turn of the one that is chosen is its last", async () => {
+  test("a chosen child wraps up with w: its next turn is its last", async () => {
     const { promise: isOpen, resolve: open } = Promise.withResolvers<string>();
     const gate = tool({ name: "gate", description: "Waits.", inputSchema: z.object({}), execute: () => isOpen });
     await using stage = openStage(
@@ -91,7 +91,7 @@ suite("the children of a chat", () => {
     ["Escape", ESCAPE],
     ["Ctrl-C", INTERRUPT],
   ]) {
-    test(`are not steered when ${name} takes the line back, and what was typed for them is gone`, async () => {
+    test(`a chosen child is not steered when ${name} takes the line back, and what was typed for it is gone`, async () => {
       await using stage = await threeAtWork();
       stage.type(`${DOWN}s`);
       await stage.screen.until("sous/one>");
@@ -108,7 +108,7 @@ suite("the children of a chat", () => {
 });
 
 suite("Ctrl-C where nothing runs", () => {
-  test("says how to leave until the next key, and leaves nothing", async () => {
+  test("Ctrl-C where nothing runs says how to leave until the next key, and leaves nothing", async () => {
     await using stage = openStage({ sous: [[says("One.")]] });
     stage.type(INTERRUPT);
     await stage.screen.until("Ctrl-D or /quit leaves");

@@ -59,7 +59,7 @@ const saidBy = (stage: Stage, index: number): string[] | undefined =>
     ?.messages.flatMap((message) => (message.role === "user" ? [textOf(message)] : []));
 
 suite("a chat that continues after a crash", () => {
-  test("shows where it stands, the live rows, the answer and the line under it; all of its cost counts", async () => {
+  test("a chat that continues shows where it stands, the live rows, the answer and the line under it; all of its cost counts", async () => {
     const { promise: isOpen, resolve: open } = Promise.withResolvers<string>();
     const gate = tool({ name: "gate", description: "Waits.", inputSchema: z.object({}), execute: () => isOpen });
     const store = await crashed();
@@ -88,7 +88,7 @@ suite("a chat that continues after a crash", () => {
     );
   });
 
-  test("does so, too, when /resume names it", async () => {
+  test("a conversation that /resume names after a crash continues its run, too, and shows its answer", async () => {
     const store = await crashed();
     await using stage = openStage(afterwards([[says("Slowly done.")]]), { store, price: PRICE });
     stage.type("/resume 1\r");
@@ -96,7 +96,7 @@ suite("a chat that continues after a crash", () => {
     assert.match(stage.screen.text(), /> fan out\nI ask two\.\n/);
   });
 
-  test("draws the rows of children while they work; a message steers it, Ctrl-C stops it", async () => {
+  test("a chat that continues draws the rows of children while they work; a message steers it, Ctrl-C stops it", async () => {
     const store = await crashed();
     await using stage = await continued(afterwards([[hangs()]]), store);
     const { screen } = stage;
@@ -116,7 +116,7 @@ suite("a chat that continues after a crash", () => {
     await screen.until("Here again.");
   });
 
-  test("takes a message that is typed at once, before the run is there", async () => {
+  test("a chat that continues takes a message that is typed at once, before the run is there", async () => {
     const store = await crashed();
     await using stage = await continued(afterwards([[says("Slowly done.")]]), store);
     stage.type("be brief\r");
@@ -127,7 +127,7 @@ suite("a chat that continues after a crash", () => {
     assert.doesNotMatch(stage.screen.text(), /error/);
   });
 
-  test("does not begin beside an agent that is called at once by its name", async () => {
+  test("a chat does not continue a run beside an agent that is called at once by its name", async () => {
     const store = await crashed();
     const scout = agent({ name: "scout", description: "Finds things." });
     await using stage = await continued(afterwards([[says("Slowly done.")]]), store, { agents: [scout] });
@@ -136,7 +136,7 @@ suite("a chat that continues after a crash", () => {
     await stage.screen.until("Both are done.");
   });
 
-  test("is stopped by Ctrl-C before the run is there, and the next message continues after it", async () => {
+  test("a run that continues is stopped by Ctrl-C before it is there, and the next message continues after it", async () => {
     const store = await crashed();
     await using stage = await continued(afterwards([[says("Slowly done.")]]), store);
     stage.type("\u0003\u0003");
@@ -146,7 +146,7 @@ suite("a chat that continues after a crash", () => {
     assert.equal(saidBy(stage, -1)?.at(-1), "and now?");
   });
 
-  test("does not begin when the chat ends before that, and nothing is stored", async () => {
+  test("a run does not continue when the chat ends before that, and nothing is stored", async () => {
     const store = await crashed();
     const [before] = await listChats(store, "/");
     {
@@ -157,7 +157,7 @@ suite("a chat that continues after a crash", () => {
     assert.deepEqual(await listChats(store, "/"), [before]);
   });
 
-  test("cannot be had while another process works on it; a message for it goes nowhere", async () => {
+  test("a conversation cannot be had while another process works on it, and a message for it reaches no one", async () => {
     const store = openMemoryStore();
     await using first = openStage(CRASHES, { store });
     first.type("remember 42\r");
@@ -175,7 +175,7 @@ suite("a chat that continues after a crash", () => {
     assert.equal(second.model.requestCount, 0);
   });
 
-  test("that cannot begin leaves a new conversation, in which nothing has run", async () => {
+  test("a chat that cannot continue its run leaves a new conversation, in which nothing has run", async () => {
     const store = await crashed();
     await using stage = openStage(afterwards([]), { price: PRICE, store, rows: 60 });
     const { conversation } = stage.chat.chat;
@@ -193,7 +193,7 @@ suite("a chat that continues after a crash", () => {
     assert.deepEqual(saidBy(stage, -1), ["hello"]);
   });
 
-  test("asks again what was being asked", async () => {
+  test("a chat that continues asks again what was being asked", async () => {
     const ran: string[] = [];
     const make = tool({
       name: "make",

@@ -48,20 +48,20 @@ suite("the first screen", () => {
     ["a paste", "\u001b[200~1\u001b[201~", "nothing"],
   ];
   for (const [key, typed, chosen] of rows) {
-    test(`takes ${key} as ${chosen}`, async () => {
+    test(`the first screen takes ${key} as ${chosen}`, async () => {
       using stage = firstScreen();
       stage.type(typed);
       assert.equal(await stage.chosen(), chosen);
     });
   }
 
-  test("takes the first choice, also after keys that are none", async () => {
+  test("the first screen takes the first choice, also after keys that are none", async () => {
     using stage = firstScreen();
     for (const key of ["x", "\r", "1", "2", "q"]) stage.type(key);
     assert.equal(await stage.chosen(), "demo");
   });
 
-  test("is away while the shell has the terminal, and drawn again afterwards", async () => {
+  test("the first screen is away while the shell has the terminal, and drawn again afterwards", async () => {
     using stage = firstScreen();
     stage.draw();
     const shown = await stage.screen.until("1 or 2:");
@@ -74,7 +74,7 @@ suite("the first screen", () => {
     assert.equal(await stage.screen.until("1 or 2:"), shown);
   });
 
-  test("says which keys are set, and a variable without a value is none", () => {
+  test("the first screen says which keys are set, and a variable without a value is none", () => {
     const lines = keyLines({ OPENAI_API_KEY: "sk-canary", ANTHROPIC_API_KEY: "" });
     assert.match(lines.join("\n"), /ANTHROPIC_API_KEY +is not set/);
     assert.match(lines.join("\n"), /OPENAI_API_KEY +is set {6}sous --model openai/);

@@ -48,7 +48,7 @@ const SCENES: Record<string, { tell?: typeof threeChildren; says?: string } & Pa
 
 suite("frames", () => {
   for (const [name, { tell, says, ...more }] of Object.entries(SCENES)) {
-    test(name, () => {
+    test(`the frames of ${name} are as they were`, () => {
       const pictures = SIZES.flatMap((size) => {
         const transcript = new Transcript(STYLE);
         const story = tell?.((event) => void transcript.apply(event, size.columns - 1));
@@ -110,7 +110,7 @@ function eventful(listener: ConstructorParameters<typeof Story>[0]): Story {
 suite("what is left in the scrollback", () => {
   for (const [name, tell] of Object.entries({ everyEnding, threeChildren, sixOfTenThousand, eventful })) {
     for (const isExpanded of [false, true]) {
-      test(`${name}${isExpanded ? ", expanded" : ""}`, () => {
+      test(`the scrollback of ${name} is as it was${isExpanded ? ", expanded" : ""}`, () => {
         const lines = [34, 61, 100].flatMap((columns) => {
           const transcript = new Transcript(STYLE);
           transcript.isExpanded = isExpanded;

@@ -73,7 +73,7 @@ suite("frames", () => {
     assertGolden("chat-fifty-children.txt", steady(terminal.text().replaceAll(/word \d+/g, "word")));
   });
 
-  test("who waits for the person is among those that are shown", () => {
+  test("a child that waits for the person is among those that are shown", () => {
     const transcript = new Transcript(LIVE);
     const story = busyChildren(transcript, 50);
     story.tell("sous/child47", 2, {
@@ -86,7 +86,7 @@ suite("frames", () => {
     assert.match(lines.join("\n"), /! child47 .* wants: terminal {2}make/);
   });
 
-  test("what was allowed is what is shown while it runs", () => {
+  test("the row of a child shows what was allowed while it runs", () => {
     const transcript = new Transcript(LIVE);
     const story = busyChildren(transcript, 1);
     const call = { callId: "c", toolName: "terminal", input: { command: "make" } };
@@ -143,7 +143,7 @@ suite("frames", () => {
     assert.equal(clock.liveTimers, 0);
   });
 
-  test("any size is enough: no line is wider than the terminal, and the cursor is on one of them", () => {
+  test("any size of a terminal is enough: no line is wider than it, and the cursor is on one of them", () => {
     for (const style of [LIVE, ASCII]) {
       for (const columns of [20, 40, 61, 100]) {
         for (const rows of [4, 7, 12, 40]) {
@@ -261,7 +261,7 @@ suite("Markdown as it arrives", () => {
     "Done, 2 * 3 * 4 and snake_case_name.",
   ].join("\n");
 
-  test("is the same however it is cut", () => {
+  test("Markdown is the same however it is cut", () => {
     const whole = render([TEXT]);
     assertGolden("chat-markdown.txt", whole);
     assert.deepEqual(render([...TEXT]), whole);

@@ -188,7 +188,7 @@ suite("questions", () => {
 });
 
 suite("a conversation", () => {
-  test("continues from message to message; what is typed while it works steers it", async () => {
+  test("a conversation continues from message to message; what is typed while it works steers it", async () => {
     const { promise: isOpen, resolve: open } = Promise.withResolvers<string>();
     const gate = tool({ name: "gate", description: "Waits.", inputSchema: z.object({}), execute: () => isOpen });
     await using stage = openStage(
@@ -219,7 +219,7 @@ suite("a conversation", () => {
     assert.equal(model.requests.at(-1)?.messages.length, 1);
   });
 
-  test("takes what is typed while the last run is being stored for the next message", async () => {
+  test("a conversation takes what is typed while the last run is being stored for the next message", async () => {
     const { promise: isStored, resolve: store } = Promise.withResolvers<void>();
     const memory = openMemoryStore();
     const { promise: isEnding, resolve: ending } = Promise.withResolvers<void>();

@@ -17,7 +17,7 @@ function told() {
 }
 
 suite("the lines that stay", () => {
-  test("say that old messages of the root were dropped, and nothing of those of a child", () => {
+  test("the lines that stay say that old messages of the root were dropped, and nothing of those of a child", () => {
     const { story, lines } = told();
     story.starts("sous/child", 1, "Look");
     const pruned = { type: "prune", from: 1, dropped: 3, tokensBefore: 900, tokensAfter: 300 } as const;
@@ -33,7 +33,7 @@ suite("the lines that stay", () => {
     [9, 1],
     [30, 1],
   ] as const) {
-    test(`show ${count} children that have ended in ${perChild} lines each`, () => {
+    test(`the lines that stay show ${count} children that have ended in ${perChild} lines each`, () => {
       const { story, lines } = told();
       story.calls("sous", 0, "parallel_subagent", { tasks: [] });
       for (let index = 1; index <= count; index++) story.starts(`sous/child${index}`, 1, `Part ${index}`);

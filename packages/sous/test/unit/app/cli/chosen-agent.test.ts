@@ -15,7 +15,7 @@ const FILES = {
 const PRIMARY = "---\ndescription: Builds.\nmode: primary\npermission:\n  bash: deny\n---\nYou build.\n";
 
 suite("C1: the root is the agent that was chosen", () => {
-  test("C1: it has the instructions, tools and turns of its file, and its name is in the paths", async () => {
+  test("C1: the chosen root has the instructions, tools and turns of its file, and its name is in the paths", async () => {
     await using here = await agentStage(FILES);
     const { starts } = await here.run({ reviewer: DONE }, "--agent", "reviewer");
     const [start] = starts;
@@ -55,7 +55,7 @@ suite("C1: the root is the agent that was chosen", () => {
     assert.deepEqual(await shown("reviewer", "--deny-tools", "grep", "--max-turns", "3"), [["read_file"], false, 3]);
   });
 
-  test("C1: what its file denies is denied to its children, and it calls other agents", async () => {
+  test("C1: what the file of the root denies is denied to its children, and it calls other agents", async () => {
     await using here = await agentStage(FILES);
     const { starts, results } = await here.run(
       {
@@ -76,7 +76,7 @@ suite("C1: the root is the agent that was chosen", () => {
     assert.equal(refused.length, 2);
   });
 
-  test("C1: the rules of its file hold for it, also with --yes", async () => {
+  test("C1: the rules of the file of the root hold for it, also with --yes", async () => {
     await using here = await agentStage({ ...FILES, "project/secret.txt": "s" });
     const { results } = await here.run(
       { strict: [calls("read_file", { path: "secret.txt" }), ...DONE] },

@@ -62,7 +62,7 @@ suite("G5: a run is looked for in the folder of the command", async () => {
     assert.equal(await found("last", place("/srv/shop", "take")), IDS.broken, "also with --here");
   });
 
-  test("when this folder has none, the newest elsewhere is named with both ways to continue it", async () => {
+  test("the newest run elsewhere is named with both ways to continue it when this folder has none", async () => {
     assert.equal(
       await found(undefined, place("/srv/empty")),
       `No run of this folder was interrupted. The newest elsewhere is ${IDS.elsewhere} ("Bake."), in /srv/my bakery. Either cd '/srv/my bakery' first, or continue it with the files of this folder: sous resume ${IDS.elsewhere} --here`,
@@ -94,7 +94,7 @@ suite("G5: a run is looked for in the folder of the command", async () => {
     assert.equal(await found("last", place("/srv/shop")), IDS.broken);
   });
 
-  test("what continues in another folder than its own is told", async () => {
+  test("a run that continues in another folder than its own is told", async () => {
     const notes = [];
     for (const id of [IDS.done, IDS.elsewhere, IDS.nowhere]) {
       const record = await findRun(store, id, place("/srv/shop", "take"));
@@ -172,7 +172,7 @@ test("a folder that cannot be looked at is named as it was given", () => {
   assert.equal(thisFolder("/no/such/folder"), "/no/such/folder");
 });
 
-test("what cannot even be looked for counts as a database that is there, so that opening it says why", () => {
+test("a database that cannot even be looked at counts as one that is there, so that opening it says why", () => {
   assert.deepEqual([isThere("x".repeat(5000)), isThere("/no/such/file"), isThere("/")], [true, false, true]);
 });
 

@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { guardPaths } from "../../../../src/app/cli/application/guards.ts";
 import { temporaryTree } from "../../../support/app/tools/temporary-tree.ts";
 
-test("B5.1: of the command that gives the key only the words that are files are guarded", async () => {
+test("B5.1: the command that gives the key guards only those of its words that are files", async () => {
   await using tree = await temporaryTree({ "work/key.sh": "echo key\n", "work/show/": "" });
   const cwd = join(await realpath(tree.path), "work");
   const request = { cwd, env: { HOME: tree.path }, configFile: undefined, dbPath: undefined, optionFiles: [] };

@@ -39,9 +39,9 @@ test("the commands that are described are the commands there are", () => {
   assert.deepEqual(COMMAND_TABLE.map(({ name }) => name).sort(), loaded.sort());
 });
 
-suite("the options that are described are the options a command takes:", () => {
+suite("the options of a command", () => {
   for (const entry of COMMAND_TABLE) {
-    test(`sous ${entry.name}`, async () => {
+    test(`sous ${entry.name} takes the options that are described`, async () => {
       const described = new Map(optionsOf(entry).map((option) => [option.name, option]));
       const taken = new Map<string, "switch" | "value">();
       for (const name of everyOption()) {

@@ -29,8 +29,8 @@ const ENDINGS: readonly [what: string, flags: readonly string[], code: number][]
   ["a missing key", ["--model", "anthropic/claude-sonnet-4-5"], 4],
 ];
 
-suite("J1: the JSON of a run has the fields of the reference and no others", () => {
-  test("--json", async () => {
+suite("J1: the JSON of a run", () => {
+  test("J1: --json has the fields of the reference and no others", async () => {
     const seen = new Set<string>();
     for (const [what, flags, code] of ENDINGS) {
       const ended = await ask(["--json", ...flags]);
@@ -47,7 +47,7 @@ suite("J1: the JSON of a run has the fields of the reference and no others", () 
     );
   });
 
-  test("stream-json", async () => {
+  test("J1: stream-json has the fields of the reference and no others", async () => {
     for (const [what, flags] of ENDINGS) {
       const { stdout } = await ask(["--output-format", "stream-json", ...flags]);
       const lines: Record<string, unknown>[] = stdout

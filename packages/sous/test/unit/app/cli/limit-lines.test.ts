@@ -36,7 +36,7 @@ suite("a limit is one line", () => {
       "tokens of shared budget team: 12000 spent, 0 reserved, 0 left of 10000",
     ],
   ];
-  for (const [limit, line] of lines) test(line, () => assert.equal(limitLine(limit), line));
+  for (const [limit, line] of lines) test(`a limit is one line: ${line}`, () => assert.equal(limitLine(limit), line));
 });
 
 test("before a run nothing is used, and what is not limited is not told", () => {

@@ -39,7 +39,7 @@ suite("C2: a run that is not stored to its end", () => {
   });
 });
 
-test("C6: how long a run took is what it says itself, also when the clock was set while it ran", async () => {
+test("C6: a run says itself how long it took, also when the clock was set while it ran", async () => {
   const tree = sampleTree("lead");
   tree.start("lead");
   tree.start("scout", { parent: "lead", time: Date.UTC(2026, 0, 3) });

@@ -40,7 +40,7 @@ suite("C2: many agent files", () => {
     });
   }
 
-  test("C2: of 200 the right one is found and called, by subagent and by its old name", async () => {
+  test("C2: of 200 agents the right one is found and called, by subagent and by its old name", async () => {
     await using here = await agentStage({ ...manyFiles(199), ...TIDES });
     const { results, starts } = await here.run({
       sous: [
@@ -62,7 +62,7 @@ suite("C2: many agent files", () => {
     );
   });
 
-  test("C2: --deny-tools subagent_x and deny rules keep one from being listed, found and called", async () => {
+  test("C2: --deny-tools subagent_x and deny rules keep an agent from being listed, found and called", async () => {
     await using here = await agentStage({ ...manyFiles(20), ...TIDES });
     const script = {
       sous: [
@@ -85,7 +85,7 @@ suite("C2: many agent files", () => {
     assert.deepEqual([all.starts.length, all.starts[0]?.rights.spawn], [1, false]);
   });
 
-  test("C2: --tools names the only one that may be called", async () => {
+  test("C2: --tools names the only agent that may be called", async () => {
     await using here = await agentStage({ ...manyFiles(20), ...TIDES });
     const { starts } = await here.run(
       {

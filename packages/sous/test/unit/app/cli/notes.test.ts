@@ -29,7 +29,7 @@ suite("C1: the notes of a project", () => {
     });
   }
 
-  test("C1: those of the user come before, and --bare reads none", async () => {
+  test("C1: the notes of the user come before those of the project, and --bare reads none", async () => {
     const files = { ...all, "config/sous/AGENTS.md": "Mine.", "project/.git/HEAD": "ref: refs/heads/main\n" };
     const notes = await notesOf(files);
     assert.match(
@@ -39,7 +39,7 @@ suite("C1: the notes of a project", () => {
     assert.doesNotMatch(await notesOf(files, "--bare"), /agents_md|branch/);
   });
 
-  test("C1: without trust there are those of the user only, and an agent with notes: false has the facts", async () => {
+  test("C1: only the notes of the user are there without trust, and an agent with notes: false has the facts", async () => {
     await using here = await agentStage({
       ...all,
       "config/sous/AGENTS.md": "Mine.",
@@ -74,13 +74,13 @@ suite("C1: the branch is read from files", () => {
     ["x".repeat(100_000), undefined],
   ];
   for (const [head, branch] of cases) {
-    test(`C1: ${JSON.stringify(head.slice(0, 40))}`, async () => {
+    test(`C1: the branch is read from ${JSON.stringify(head.slice(0, 40))}`, async () => {
       await using tree = await temporaryTree({ ".git/HEAD": head });
       assert.equal(await branchOf(tree.path), branch);
     });
   }
 
-  test("C1: a worktree, links, and what is no repository", async () => {
+  test("C1: the branch is read in a worktree and behind links, and what is no repository has none", async () => {
     await using tree = await temporaryTree({
       "main/.git/HEAD": "ref: refs/heads/main\n",
       "main/.git/worktrees/one/HEAD": "ref: refs/heads/one\n",

@@ -24,7 +24,7 @@ async function journal(file: string, rootId: string, kept?: readonly StoredEvent
 }
 
 suite("G7: sous resume --approve, cut after any event", () => {
-  test("asks again about what was allowed, runs nothing unasked and nothing twice", async () => {
+  test("sous resume --approve asks again about what was allowed, and runs nothing unasked and nothing twice", async () => {
     await using place = await scriptFolder({ one: script });
     const { path: cwd } = place;
     const written = join(cwd, "one.txt");

@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { MAX_STDIN_BYTES, readStdin } from "../../../../src/app/cli/run/request.ts";
 import { catchInterrupts, openUnlessStopped } from "../../../../src/app/cli/terminal/interrupts.ts";
 
-test("J1: when standard input was read or refused, its pipe is closed and nothing listens or waits any longer", async (t) => {
+test("J1: the pipe of standard input is closed when it was read or refused, and nothing listens or waits any longer", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
   const inputs = [
     Readable.from([Buffer.from("x")]),
@@ -39,14 +39,14 @@ test("J1: standard input that stays silent is told of after three seconds, once,
   assert.equal(await reading, "at last");
 });
 
-test("R8: what was opened in time is no longer waited for", async () => {
+test("R8: a command that was opened in time is no longer waited for", async () => {
   const { signal } = new AbortController();
   await using _opened = await openUnlessStopped(Promise.resolve({ [Symbol.asyncDispose]: async () => {} }), signal);
   await assert.rejects(openUnlessStopped(Promise.reject(new Error("broken")), signal), /broken/);
   assert.deepEqual(getEventListeners(signal, "abort"), []);
 });
 
-test("R8: what is opened after a stop is closed again, and the stop is what is told", async () => {
+test("R8: a command that is opened after a stop is closed again, and the stop is what is told", async () => {
   const stopping = new AbortController();
   const late = Promise.withResolvers<AsyncDisposable>();
   const closed = Promise.withResolvers<string>();

@@ -45,7 +45,7 @@ suite("the live region", () => {
     ["six-of-ten-thousand-low.txt", sixOfTenThousand, 79, 5, LIVE],
   ];
   for (const [name, tell, columns, maxLines, style] of views) {
-    test(name, () => {
+    test(`the live region is drawn as in ${name}`, () => {
       const lines = liveLines(treeOf(tell, style), { now: START + 72_000, columns, maxLines, frame: 0, style });
       assertGolden(name, lines);
       assert.ok(lines.length <= maxLines);
@@ -112,7 +112,7 @@ suite("the live region", () => {
   });
 });
 
-test("how far a call of a root is stays in sight, however long its command is", () => {
+test("the progress of a call of a root stays in sight, however long its command is", () => {
   const story = new Story();
   story.starts("lead", 0, "go");
   story.calls("lead", 1, "terminal", { command: "make all of it and everything else too" });
@@ -226,7 +226,7 @@ suite("the finished tree", () => {
   });
 
   for (const [name, columns, style] of views) {
-    test(name, () => {
+    test(`the finished tree is drawn as in ${name}`, () => {
       const lines = treeLines(treeOf(everyEnding, style), columns, style);
       assertGolden(name, lines);
       // biome-ignore lint/suspicious/noControlCharactersInRegex: colours take no columns.
@@ -391,7 +391,7 @@ test("a run that reasons is thinking, whatever it did before", () => {
   assert.equal(activity(), "thinking");
 });
 
-test("where not all children fit, first comes the one that holds the chosen one, then the others", () => {
+test("the region shows first the child that holds the chosen one, then the others, where not all fit", () => {
   const story = new Story();
   const tree = new RunTree(LIVE.glyphs.arrow);
   for (const path of ["lead", "lead/a", "lead/b", "lead/b/x", "lead/c"]) story.starts(path, 0, "Go.");

@@ -98,7 +98,7 @@ suite("B8: after a change of size only the new picture is there, below all that 
       ],
     ],
   ];
-  for (const [name, scene, sizes] of table) test(name, () => afterEach(sizes, scene));
+  for (const [name, scene, sizes] of table) test(`the old picture is gone: ${name}`, () => afterEach(sizes, scene));
 });
 
 test("B8: rows are counted as the terminal wraps them, with the cursor where it puts it", () => {

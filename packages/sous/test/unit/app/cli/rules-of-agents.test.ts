@@ -126,12 +126,12 @@ suite("H3, B1.1: one tree is judged alike through the command line and through t
     "sous/outer/i/c/c": "deny ask deny ask done deny",
   };
 
-  test("H3, B1.1: the command line", async () => {
+  test("H3, B1.1: the command line judges a tree by the rules of its agents", async () => {
     await using here = await stage();
     assert.deepEqual(await throughCommand(here), EXPECTED);
   });
 
-  test("H3, B1.1: the library", async () => {
+  test("H3, B1.1: the library judges a tree by the rules of its agents", async () => {
     await using here = await stage();
     assert.deepEqual(await throughLibrary(here), EXPECTED);
   });

@@ -37,14 +37,14 @@ suite("a list of servers", () => {
     origin: "/home/someone/.config/sous/config.yaml:3",
   };
 
-  test("has two lines for a server where they fit", () => {
+  test("a list of servers has two lines for a server where they fit", () => {
     assert.deepEqual(listedServerLines(SHOWN, at(100)), [
       "everything  mcp__everything  14 tools (2 approved, 12 new)",
       "  node /opt/servers/everything/dist/index.js · /home/someone/.config/sous/config.yaml:3",
     ]);
   });
 
-  test("breaks between its parts where they do not, and the end of the file's name stays", () => {
+  test("a list of servers breaks between its parts where they do not fit, and the end of the file's name stays", () => {
     assert.deepEqual(listedServerLines(SHOWN, at(39)), [
       "everything  mcp__everything",
       "  14 tools (2 approved, 12 new)",
@@ -53,13 +53,13 @@ suite("a list of servers", () => {
     ]);
   });
 
-  test("says the whole of a problem", () => {
+  test("a list of servers says the whole of a problem", () => {
     const problem = "a project gets the variable SHOP_TOKEN only when mcp_variables of your own configuration lists it";
     const lines = listedServerLines({ ...SHOWN, problem }, at(39)).slice(2, -2);
     assert.equal(lines.map((line) => line.trim()).join(" "), problem);
   });
 
-  test("never has a line that is wider than the terminal", () => {
+  test("a list of servers never has a line that is wider than the terminal", () => {
     const long = { ...SHOWN, name: "x".repeat(60), shortName: `mcp__${"x".repeat(30)}` };
     for (let columns = 20; columns < 130; columns++)
       for (const line of [SHOWN, long].flatMap((each) => listedServerLines(each, at(columns))))
@@ -104,7 +104,7 @@ suite("a server that was checked", () => {
     stderrTail: "",
   });
 
-  test("counts its tools by what is approved of them", () => {
+  test("the view of a server counts its tools by what is approved of them", () => {
     const lines = checkedLines(
       SERVER,
       checkedWith([toolOf("a", "A."), toolOf("b", "B.", { state: "approved" }), toolOf("c", "C.")]),
@@ -113,7 +113,7 @@ suite("a server that was checked", () => {
     assert.ok(lines.includes("  tools       3 (1 approved, 2 new)"), lines.join("\n"));
   });
 
-  test("names the agents that alone get its tools", () => {
+  test("the view of a server names the agents that alone get its tools", () => {
     const lines = checkedLines({ ...SERVER, agents: ["scout", "clerk"] }, checkedWith([]), at(100));
     assert.ok(lines.includes("  for agents  scout, clerk"), lines.join("\n"));
   });

@@ -31,7 +31,7 @@ function counted(tallies: Iterable<Tally>): Stats {
 
 suite("sous stats as a picture", () => {
   for (const columns of [20, 39, 60, 79, 120, 199]) {
-    test(`at ${columns} columns, and no line is wider`, () => {
+    test(`the picture fits ${columns} columns, and no line is wider`, () => {
       const lines = picture(sampleMonth(), { columns });
       assert.deepEqual(
         lines.filter((line) => displayWidth(line) > columns),
@@ -41,7 +41,7 @@ suite("sous stats as a picture", () => {
     });
   }
 
-  test("in ASCII, one table alone, since a time", () => {
+  test("the picture shows one table alone, in ASCII, since a time", () => {
     const lines = [
       ...picture(sampleMonth(), { by: "day", isAscii: true, since: FIRST_DAY }),
       ...picture(sampleMonth(), { by: "agent", isAscii: true }),

@@ -36,7 +36,7 @@ suite("B3.1: text from outside is inert", () => {
   ];
   for (const [what, given, shown] of cases) test(what, () => assert.equal(inert(given), shown));
 
-  test("as one line it has no line breaks and an end", () => {
+  test("a text from outside has no line breaks and an end when it is one line", () => {
     assert.equal(inertLine(" a\n\nb\t c\u2028d "), "a b cd");
     assert.equal(inertLine("x".repeat(900), 10), `${"x".repeat(10)}...`);
   });
@@ -191,7 +191,7 @@ test("a moment is told as the clock on the wall shows it, and one that is none a
   assert.deepEqual([localTime(moment), localTime(Number.NaN), localTime(9e15)], ["2026-01-05 07:03", "?", "?"]);
 });
 
-test("how a run stands is told in words that people use", () => {
+test("the state of a run is told in words that people use", () => {
   const words = (status: Parameters<typeof statusWords>[0]["status"], stopReason?: string) =>
     statusWords({ status, stopReason });
   assert.deepEqual(

@@ -57,7 +57,7 @@ suite("the root has exactly the tools that were asked for", () => {
     [["--tools", "grep,subagent", "--no-delegate"], ["grep"]],
   ];
   for (const [options, tools] of cases) {
-    test(`with ${options.length === 0 ? "nothing" : options.map((each) => each || "''").join(" ")}`, async () => {
+    test(`the root has exactly the tools that were asked for with ${options.length === 0 ? "nothing" : options.map((each) => each || "''").join(" ")}`, async () => {
       await using here = await agentStage(FILES);
       const { results } = await here.run({ sous: [ASK, ...DONE] }, ...options);
       assert.deepEqual(toolsIn(results[0]?.output).toSorted(), tools.toSorted());
@@ -82,7 +82,7 @@ suite("the root has exactly the tools that were asked for", () => {
 suite("B1.1: children have at most what the root was left", () => {
   const LOOK = { label: "look", task_prompt: "Look." };
 
-  test("B1.1: generic children, named ones and what these start", async () => {
+  test("B1.1: generic children, named ones and their children have at most what the root was left", async () => {
     await using here = await agentStage(FILES);
     const { results, refused } = await here.run(
       {
@@ -133,7 +133,7 @@ suite("B1.1: children have at most what the root was left", () => {
   }
 });
 
-test("B1.3: on resume the options take away, and give nothing back", async () => {
+test("B1.3: the options take away on resume, and give nothing back", async () => {
   await using here = await agentStage(FILES);
   await here.run({ sous: [ASK, ...DONE] }, "--tools", "read_file,grep");
   const toolsOf = async (...options: string[]) => {
@@ -147,7 +147,7 @@ test("B1.3: on resume the options take away, and give nothing back", async () =>
 });
 
 suite("the tools for children name the agents that can be called", () => {
-  test("the name and the first sentence, within 8 KB, in the first of the tools", async () => {
+  test("the first of the tools for children has the name and the first sentence of each agent, within 8 KB", async () => {
     const { agent } = await import("../../../../src/core/agent.ts");
     const { DelegationTools } = await import("../../../../src/runtime/subagents/delegation-tools.ts");
     const { DEFAULT_LIMITS } = await import("../../../../src/core/words/limits.ts");

@@ -82,7 +82,7 @@ suite("one run", () => {
     ["show-broken.txt", IDS.broken, { style: PLAIN, columns: 79, isFull: false }],
   ];
   for (const [name, id, view] of views) {
-    test(name, async () => assertGolden(name, await shownRun(store, id, view)));
+    test(`a run is drawn as in ${name}`, async () => assertGolden(name, await shownRun(store, id, view)));
   }
 
   test("a shown run is never wider than it may be", async () => {
@@ -124,7 +124,7 @@ suite("a stored tree", () => {
     ]);
   });
 
-  test("a crafted one that is deeper than any tree, or its own parent, is drawn all the same", async () => {
+  test("a crafted run that is deeper than any tree, or its own parent, is drawn all the same", async () => {
     const tree = new RunTree("→");
     const [start] = await store.read(IDS.broken);
     assert.ok(start?.type === "run-start");
@@ -149,7 +149,7 @@ suite("two runs side by side", async () => {
     ["diff-colour.txt", 79, COLOURFUL],
   ];
   for (const [name, columns, style] of views) {
-    test(name, () => {
+    test(`two runs are drawn as in ${name}`, () => {
       const lines = diffLines(diff, columns, style);
       assertGolden(name, lines);
       // biome-ignore lint/suspicious/noControlCharactersInRegex: colours take no columns.

@@ -71,9 +71,9 @@ for (const [name, tell] of Object.entries({ threeChildren, everyEnding, sixOfTen
   };
 }
 
-suite("at ten widths:", () => {
+suite("the width of views", () => {
   for (const [name, draw] of Object.entries(VIEWS)) {
-    test(name, async () => {
+    test(`the view ${name} fits ten widths`, async () => {
       const pictures: string[] = [];
       for (const columns of WIDTHS) pictures.push(`${"=".repeat(columns - 4)} ${columns}`, ...(await draw(columns)));
       assertGolden(`widths-${name}.txt`, pictures);

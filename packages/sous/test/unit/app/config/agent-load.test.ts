@@ -127,7 +127,7 @@ suite("agents of files", () => {
     ]);
   });
 
-  test("what is not a file, and what is too large or broken, is one problem each and stops nothing", async () => {
+  test("an entry that is not a file, too large or broken is one problem, and stops nothing", async () => {
     await using project = await temporaryTree({
       ".sous/agents/good.md": file("good"),
       ".sous/agents/huge.md": `---\nname: huge\n---\n${"x".repeat(300_000)}`,

@@ -124,7 +124,7 @@ suite("C1: a server that is not configured", () => {
     assert.deepEqual(problems, []);
   });
 
-  test("denied is no mistake", () => {
+  test("a server that is not configured may be denied without a mistake", () => {
     assert.deepEqual(read("claude", "disallowedTools: mcp__nowhere").problems, []);
   });
 });
@@ -146,7 +146,7 @@ test("C1: slips of the pen in files of opencode are still refused, and names of 
   assert.deepEqual(read("opencode", "tools: { github_fetch: false }").problems, []);
 });
 
-test("C1: what a file of opencode asks about stays asked about, also where the user allows it", () => {
+test("C1: a call that a file of opencode asks about stays asked about, also where the user allows it", () => {
   const { rules } = load("opencode", "permission: { github_create_issue: ask }");
   assert.deepEqual(
     rules.map(({ effect, pattern }) => `${effect} ${pattern}`),

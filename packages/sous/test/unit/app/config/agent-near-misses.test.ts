@@ -59,7 +59,7 @@ const LOOK_LIKE_RESTRICTIONS = [
 suite("C1: a key that looks like a restriction and is not understood keeps the agent from being loaded", () => {
   for (const dialect of DIALECTS) {
     for (const line of LOOK_LIKE_RESTRICTIONS) {
-      test(`${dialect}: ${line}`, () => {
+      test(`a file of ${dialect} is not loaded with ${line}`, () => {
         const { agent, problems } = read(dialect, line);
         assert.equal(agent, undefined);
         const errors = problems.filter(({ severity }) => severity === "error");
@@ -124,7 +124,7 @@ suite("a restriction whose value is not understood keeps the agent from being lo
     ["opencode", "mode: secondary"],
   ];
   for (const [dialect, line] of VALUES) {
-    test(`${dialect}: ${line}`, () => {
+    test(`a file of ${dialect} is not loaded with ${line}`, () => {
       const { agent, problems } = read(dialect, line);
       assert.equal(agent, undefined);
       assert.ok(problems.some(({ severity, fix }) => severity === "error" && fix !== ""));
@@ -136,7 +136,7 @@ suite("other keys that are not understood are told, and the agent is loaded", ()
   const KEYS = ["colour: blue", "author: somebody", "version: 2", "icon: star"];
   for (const dialect of DIALECTS) {
     for (const line of KEYS) {
-      test(`${dialect}: ${line}`, () => {
+      test(`a file of ${dialect} is loaded and told of ${line}`, () => {
         const { agent, problems } = read(dialect, line);
         assert.equal(agent?.name, "probe");
         assert.equal(problems.filter(({ severity }) => severity === "warning").length, 1);
@@ -162,7 +162,7 @@ suite("B4.3: what a project allows is not heard", () => {
     ["opencode", "tools: { bash: true }"],
   ];
   for (const [dialect, line] of LINES) {
-    test(`${dialect}: ${line}`, () => {
+    test(`a project is not heard in a file of ${dialect}: ${line}`, () => {
       const { agent } = read(dialect, line);
       assert.ok(agent !== undefined);
       assert.deepEqual(
@@ -171,7 +171,7 @@ suite("B4.3: what a project allows is not heard", () => {
       );
     });
   }
-  test("what the user allows in a file of his own is", () => {
+  test("a call that the user allows in a file of his own is allowed", () => {
     const { agent } = read("sous", 'permissions: [{ allow: "terminal(git status*)" }]', "user");
     assert.deepEqual(agent?.rules, [
       { effect: "allow", pattern: "terminal(git status*)", origin: "agents/probe.md:4" },
@@ -179,7 +179,7 @@ suite("B4.3: what a project allows is not heard", () => {
   });
 });
 
-suite("B4.6: front matter of strangers is refused quickly and with its line", () => {
+suite("B4.6: the front matter of strangers", () => {
   const bomb = `a: &a [${"x,".repeat(9)}x]\n${"bcdefghi"
     .split("")
     .map((name, index) => `${name}: &${name} [${`*${"abcdefghi"[index]},`.repeat(9)}*${"abcdefghi"[index]}]`)
@@ -194,7 +194,7 @@ suite("B4.6: front matter of strangers is refused quickly and with its line", ()
     "half a list": "tools: [read_file",
   };
   for (const [what, front] of Object.entries(HOSTILE)) {
-    test(what, () => {
+    test(`front matter with ${what} is refused quickly and with its line`, () => {
       const started = process.cpuUsage();
       const { agent, problems } = read("sous", front);
       assert.equal(agent, undefined);
@@ -204,13 +204,13 @@ suite("B4.6: front matter of strangers is refused quickly and with its line", ()
       assert.ok(user + system < 20_000_000, `${user + system} µs`);
     });
   }
-  test("a text of more than 64 KB", () => {
+  test("a text of more than 64 KB is refused", () => {
     const text = `---\nname: long\n---\n${"x".repeat(64 * 1024 + 1)}`;
     const { agent, problems } = readAgentFile({ file: "long.md", text, dialect: "sous", scope: "user" });
     assert.equal(agent, undefined);
     assert.equal(problems.length, 1);
   });
-  test("no name", () => {
+  test("an agent without a name is refused", () => {
     for (const name of ["", " ", "<agent-name>", "{{name}}"]) assert.equal(named(name), undefined, name);
   });
 
@@ -330,7 +330,7 @@ suite("front matter that is not YAML", () => {
       }
     });
 
-  test("what stands behind the end of the document is not left out", () => {
+  test("text behind the end of the document is not left out", () => {
     for (const dialect of DIALECTS) assert.equal(read(dialect, "...\nmax_turns: 1\nsteps: 1").agent, undefined);
   });
 

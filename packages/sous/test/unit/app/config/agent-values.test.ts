@@ -37,14 +37,14 @@ suite("a value of the wrong kind keeps an agent from being loaded, and the messa
     ["opencode", "disable: maybe", "error SOUS-A003 3:10 disable is true or false"],
   ];
   for (const [dialect, front, expected] of ROWS) {
-    test(`${dialect}: ${front}`, () => {
+    test(`the value in a file of ${dialect} is refused: ${front}`, () => {
       const found = read(dialect, front);
       assert.equal(found.agent, undefined);
       assert.deepEqual(said(found), [expected]);
     });
   }
 
-  test("front matter that is a list", () => {
+  test("front matter that is a list keeps an agent from being loaded", () => {
     const found = readText("sous", "---\n- name\n- description\n---\nDo it.\n");
     assert.equal(found.agent, undefined);
     assert.deepEqual(said(found), ["error SOUS-A002 2:1 the front matter is not a list of `key: value`"]);
@@ -64,7 +64,7 @@ suite("model: external/NAME is an agent of agent_servers", () => {
     assert.equal(withModel("external/codex").agent?.model, "external/codex");
   });
 
-  test("one that is not known is an error with its line and the known names", () => {
+  test("an agent server that is not known is an error with its line and the known names", () => {
     const found = withModel("external/gemini");
     assert.equal(found.agent, undefined);
     assert.deepEqual(said(found), [
@@ -76,7 +76,7 @@ suite("model: external/NAME is an agent of agent_servers", () => {
     assert.equal(withModel('"external/"').agent, undefined);
   });
 
-  test("any is taken where the configuration is not known, as when a file is reviewed", () => {
+  test("any agent server is taken where the configuration is not known, as when a file is reviewed", () => {
     const text = "---\ndescription: Probes.\nmodel: external/gemini\n---\nDo it.\n";
     assert.equal(readText("claude", text).agent?.model, "external/gemini");
   });
@@ -102,7 +102,7 @@ suite("a text that is something else is left out, and the message says what was 
     ["true", "a boolean"],
   ];
   for (const [value, kind] of ROWS) {
-    test(value, () => {
+    test(`a text that is ${kind} is left out`, () => {
       const found = read("sous", `nickname: ${value}`);
       assert.deepEqual([found.agent?.name, found.agent?.nickname], ["probe", undefined]);
       assert.deepEqual(said(found), [`warning SOUS-A003 3:11 nickname is text; found ${kind}`]);
@@ -150,7 +150,7 @@ suite("permissions of opencode for parts of what a tool does", () => {
     assert.deepEqual(rulesOf(open), ["allow terminal", "deny terminal(rm *)", "ask terminal(mv *)"]);
   });
 
-  test("close again what an exception has opened", () => {
+  test("permissions close again what an exception has opened", () => {
     const found = read("opencode", 'permission: { bash: { "*": deny, "git *": allow, "git push*": deny } }');
     assert.deepEqual(onlyOf(found), ["terminal(git *)"]);
     assert.deepEqual(rulesOf(found), ["deny terminal(git push*)"]);
@@ -210,7 +210,7 @@ suite("how a model is asked", () => {
     ["opencode", "options:\n  reasoningEffort: low", { effort: "low" }],
   ];
   for (const [dialect, front, expected] of READ) {
-    test(`${dialect}: ${JSON.stringify(front)}`, () => {
+    test(`the option of a model in a file of ${dialect} is refused: ${JSON.stringify(front)}`, () => {
       const found = read(dialect, front);
       assert.deepEqual(asking(found), expected);
       assert.deepEqual(said(found), []);

@@ -52,7 +52,7 @@ suite("B4.3: .mcp.json", () => {
     assert.deepEqual(Object.keys(await serversOf({ mcp: '{"servers":{"one":{"command":"x"}}}' })), ["one"]);
   });
 
-  test("stands behind the user's file and behind that of the project for sous", async () => {
+  test(".mcp.json comes after the user's file and after that of the project for sous", async () => {
     const { configuration, warnings } = await folder.load({
       user: "mcp_servers: { mine: { command: mine } }\n",
       project: "mcp_servers: { ours: { command: ours } }\n",
@@ -66,7 +66,7 @@ suite("B4.3: .mcp.json", () => {
     ]);
   });
 
-  test("cannot answer for a server of the user whose tools have the same names", async () => {
+  test(".mcp.json cannot answer for a server of the user whose tools have the same names", async () => {
     const { configuration, warnings } = await folder.load({
       user: "mcp_servers: { my files: { url: https://mine.example } }\n",
       mcp: '{"mcpServers":{"my_files":{"command":"evil"}}}',
@@ -93,7 +93,7 @@ suite("B4.3: .mcp.json", () => {
     });
   }
 
-  test("loses only the server that a mistake is in", async () => {
+  test(".mcp.json loses only the server that a mistake is in", async () => {
     const servers = { odd: "x", bad: { command: "x", args: "y" }, "a b": { command: "x" }, a_b: { command: "y" } };
     const both = { command: "x", url: "http://y" };
     const { configuration, warnings } = await folder.load({

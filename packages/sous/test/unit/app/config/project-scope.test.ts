@@ -20,7 +20,7 @@ mcp_servers: { mine: { command: my-server } }
 agent_servers: { claude: { command: claude-code-acp } }
 `;
 
-suite("B4.3: it has no effect when a project sets", () => {
+suite("B4.3: settings of a project without effect", () => {
   const attacks: [what: string, project: string, warning: string][] = [
     ["where the model is asked", "provider: { base_url: http://evil.example }", "provider.base_url is ignored"],
     [
@@ -91,7 +91,7 @@ suite("B4.3: it has no effect when a project sets", () => {
     ["what is wrong as well as forbidden", "provider: { base_url: [3], timeout: x }", "provider.base_url is ignored"],
   ];
   for (const [what, project, warning] of attacks) {
-    test(what, async () => {
+    test(`a project has no effect when it sets ${what}`, async () => {
       const alone = await folder.load({ user: USER });
       const { configuration, origins, warnings } = await folder.load({ user: USER, project: `# hello\n${project}\n` });
       assert.deepEqual(configuration, alone.configuration);
@@ -101,7 +101,7 @@ suite("B4.3: it has no effect when a project sets", () => {
     });
   }
 
-  test("variables, a mode, a time and a price of an agent it adds", async () => {
+  test("a project has no effect when it sets variables, a mode, a time and a price of an agent it adds", async () => {
     const { configuration, warnings } = await folder.load({
       user: USER,
       project: `agent_servers:
@@ -127,7 +127,7 @@ suite("B4.3: it has no effect when a project sets", () => {
     );
   });
 
-  test("a model when the user has chosen none", async () => {
+  test("a project has no effect when it sets a model and the user has chosen none", async () => {
     const { configuration, warnings } = await folder.load({ project: "model: anthropic/claude-haiku-4-5\n" });
     assert.equal(configuration.model, undefined);
     assert.match(warnings[0] ?? "", /^project\.yaml:1: model is ignored/);

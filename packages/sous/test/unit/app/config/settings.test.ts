@@ -516,9 +516,9 @@ test("E2: the table has every setting, and no others", () => {
   assert.deepEqual(Object.keys(TABLE).sort(), ALL_SETTINGS.map(({ key }) => key).sort());
 });
 
-suite("E3: each takes what is allowed and says what is not:", () => {
+suite("E3: each setting", () => {
   for (const [key, { good, bad, read }] of Object.entries(TABLE)) {
-    test(key, async () => {
+    test(`the setting ${key} takes what is allowed and says what is not`, async () => {
       for (const [yaml, value] of good) {
         const { configuration } = await folder.load({ user: yamlOf(key, yaml), env: { HOME: "/home/ada" } });
         if (read !== undefined) assert.deepEqual(read(configuration), value, yaml);
@@ -537,13 +537,13 @@ suite("E3: each takes what is allowed and says what is not:", () => {
   }
 });
 
-suite("E1: the variable of each says the same:", () => {
+suite("E1: the variable of each setting", () => {
   for (const setting of ALL_SETTINGS) {
     const name = variableOf(setting);
     const row = TABLE[setting.key];
     if (name === undefined || row?.read === undefined) continue;
     const { read } = row;
-    test(name, async () => {
+    test(`the variable ${name} says the same as the setting`, async () => {
       assert.equal(name, `SOUS_${setting.key.toUpperCase().replaceAll(".", "_")}`);
       const [yaml = "", value] = row.good.at(-1) ?? [];
       const env = { [name]: yaml.replaceAll(/[[\]]/g, ""), HOME: "/home/ada" };

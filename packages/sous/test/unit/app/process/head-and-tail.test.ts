@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { HeadAndTail } from "../../../../src/app/process/output.ts";
 
 suite("B3.1: output is kept within its bounds", () => {
-  test("all of it while it fits, and head and tail with a count when it does not", () => {
+  test("output is there as a whole while it fits, and has head and tail with a count when it does not", () => {
     const kept = new HeadAndTail(10);
     kept.add(Buffer.from("0123456789"));
     assert.deepEqual(kept.read(), { head: "0123456789", tail: "", droppedBytes: 0 });
@@ -22,7 +22,7 @@ suite("B3.1: output is kept within its bounds", () => {
     assert.equal(droppedBytes, Buffer.byteLength("🙂45678901🙂"));
   });
 
-  test("however it is cut into pieces, and whatever the bytes are", () => {
+  test("output has the same head and tail however it is cut into pieces, and whatever the bytes are", () => {
     const pieces = fc.array(fc.uint8Array({ maxLength: 40 }), { maxLength: 20 });
     fc.assert(
       fc.property(pieces, fc.integer({ min: 1, max: 64 }), (chunks, maxBytes) => {

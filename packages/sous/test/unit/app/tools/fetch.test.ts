@@ -46,7 +46,7 @@ suite("H6: fetch", () => {
     });
   }
 
-  test("H6: what is not text is named and not read", async () => {
+  test("H6: a body that is not text is named and not read", async () => {
     const refusals: [Answer, RegExp][] = [
       [{ type: "image/png", body: "x" }, /is image\/png.*, not text, and was not read/],
       [{ type: "text/plain", body: "a\0b" }, /is a binary file of 3 bytes/],
@@ -223,7 +223,7 @@ test("B5.5: a redirect from an encrypted page to one that is not is not followed
 });
 
 suite("B5.5: the host of an address is read one way", () => {
-  test("B5.5: it is the one that would be asked, in one spelling", () => {
+  test("B5.5: the host that a rule judges is the one that would be asked, in one spelling", () => {
     const hosts = [
       "https://Example.COM./a",
       "http://b\u00fccher.example/",

@@ -121,7 +121,7 @@ suite("B5.1: a folder that is swapped while a file is written", () => {
 });
 
 suite("H6: where the system does not name open files", () => {
-  test("H6: files are read, listed, written and edited", () =>
+  test("H6: files are read, listed, written and edited where the system does not name open files", () =>
     withoutNamedHandles(async () => {
       await using place = await besideCanary();
       assert.equal(await answer("read_file", { path: "a/b/old.txt" }, place.work), "1\told");

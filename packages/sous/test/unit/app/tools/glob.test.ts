@@ -38,7 +38,7 @@ suite("a glob pattern", () => {
     ["*a*b*c*", ["abc", "xaxbxcx"], ["acb"]],
   ];
   for (const [pattern, matching, other] of cases) {
-    test(pattern, () => {
+    test(`the pattern ${pattern} matches what it should`, () => {
       const { matches } = compileGlob(pattern);
       assert.deepEqual([...matching, ...other].filter(matches), matching);
     });
@@ -49,7 +49,7 @@ suite("a glob pattern", () => {
     assert.equal(matches(`${"a/".repeat(400)}${"a".repeat(4000)}`), false);
   });
 
-  test("stands for a bounded number of patterns", () => {
+  test("a glob pattern stands for a bounded number of patterns", () => {
     assert.throws(() => compileGlob("{a,b}".repeat(20)), /more than 256 patterns\. Use fewer\.$/);
   });
 

@@ -65,7 +65,7 @@ suite("H6: grep with ripgrep", () => {
     });
   }
 
-  test("H6: every file is read when it cannot be started, and another error is not hidden", async () => {
+  test("H6: every file is read when ripgrep cannot be started, and another error is not hidden", async () => {
     await using tree = await temporaryTree(FILES);
     const { programs } = programsWith({});
     const failing = (error: Error) => grepTool(undefined, { ...programs, run: () => Promise.reject(error) });
@@ -75,7 +75,7 @@ suite("H6: grep with ripgrep", () => {
     await assert.rejects(answerOf(failing(mistake), search, tree.path), mistake);
   });
 
-  test("H6: it is not asked about what it cannot answer: no plain text, letters of any case, line ends", async () => {
+  test("H6: ripgrep is not asked about what it cannot answer: no plain text, letters of any case, line ends", async () => {
     await using tree = await temporaryTree(FILES);
     const { programs, requests } = programsWith({});
     for (const input of [

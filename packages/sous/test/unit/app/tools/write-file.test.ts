@@ -14,7 +14,7 @@ suite("H6: write_file", () => {
     assert.deepEqual(await contentsOf(tree.path), { a: "folder", "a/b": "folder", "a/b/new.txt": content });
   });
 
-  test("H6: replaces a file in one step, keeps its mode and leaves nothing beside it", async () => {
+  test("H6: write_file replaces a file in one step, keeps its mode and leaves nothing beside it", async () => {
     await using tree = await temporaryTree({ "run.sh": "old\n" });
     await chmod(join(tree.path, "run.sh"), 0o751);
     const answer = await write({ path: "run.sh", content: "new\n" }, tree.path);
@@ -62,14 +62,14 @@ suite("H6: write_file", () => {
 });
 
 suite("H6: edit_file", () => {
-  test("H6: replaces the one place and shows what changed", async () => {
+  test("H6: edit_file replaces the one place and shows what changed", async () => {
     await using tree = await temporaryTree({ a: "1\n2\n3\nold\n5\n6\n7\n" });
     const answer = await edit({ path: "a", old: "old\n", new: "new\nnewer\n" }, tree.path);
     assert.equal(answer, "Edited a in 1 place.\n@@ -2,5 +2,6 @@\n 2\n 3\n-old\n+new\n+newer\n 5\n 6");
     assert.equal(await readFile(join(tree.path, "a"), "utf8"), "1\n2\n3\nnew\nnewer\n5\n6\n7\n");
   });
 
-  test("H6: replaces every place when asked to, and shows them apart", async () => {
+  test("H6: edit_file replaces every place when asked to, and shows them apart", async () => {
     await using tree = await temporaryTree({ a: "x\n1\n2\n3\n4\n5\n6\nx\n" });
     const answer = await edit({ path: "a", old: "x", new: "y", all: true }, tree.path);
     assert.equal(answer, "Edited a in 2 places.\n@@ -1,3 +1,3 @@\n-x\n+y\n 1\n 2\n@@ -6,3 +6,3 @@\n 5\n 6\n-x\n+y");
@@ -99,7 +99,7 @@ suite("H6: edit_file", () => {
     assert.ok(bytes > 8100 && bytes <= 8192 + 400, `${bytes}`);
   });
 
-  test("H6: more than two thousand changes in one line say that not all are shown", async () => {
+  test("H6: edit_file says of more than two thousand changes in one line that not all are shown", async () => {
     await using tree = await temporaryTree({ many: "x".repeat(2001), fewer: "x".repeat(2000) });
     const many = await edit({ path: "many", old: "x", new: "y", all: true }, tree.path);
     assert.match(many, /^Edited many in 2001 places\.\n@@ -1,1 \+1,1 @@\n-x+….*\n\+y+….*\n/);

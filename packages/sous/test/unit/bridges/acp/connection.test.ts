@@ -39,7 +39,7 @@ function firstAnswer(program: TalkingProgram): Promise<unknown> {
   return connection.request("initialize", {}, 60_000);
 }
 
-test("an agent that died before it was sent anything: its exit code and its last words", async () => {
+test("an agent that died before it was sent anything is told by its exit code and its last words", async () => {
   const program = deafProgram({ exitCode: 3, endedBy: null, stopped: undefined });
   await assert.rejects(
     firstAnswer(program),
@@ -47,7 +47,7 @@ test("an agent that died before it was sent anything: its exit code and its last
   );
 });
 
-test("an agent that stays and reads nothing: that, and its last words", async () => {
+test("an agent that stays and reads nothing is told so, with its last words", async () => {
   const program = deafProgram({ exitCode: null, endedBy: "SIGTERM", stopped: "cancelled" });
   await assert.rejects(firstAnswer(program), /no longer reads its input, and was ended; it said: no licence found/);
 });

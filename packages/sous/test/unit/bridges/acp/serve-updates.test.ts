@@ -49,7 +49,7 @@ suite("the updates of a session", () => {
     }
   });
 
-  test("join while they wait: text with the text before it, and changes of a call with the call", async () => {
+  test("updates join while they wait: text with the text before it, and changes of a call with the call", async () => {
     const { clock, queue, sent } = stage();
     for (const update of [text("a"), text("b"), call("one"), text("c"), change("one", "in_progress"), text("d")])
       queue.add(update);
@@ -75,7 +75,7 @@ suite("the updates of a session", () => {
     assert.ok(clock.monotonic() <= 2100, `${clock.monotonic()} ms`);
   });
 
-  test("end when the client is gone", async () => {
+  test("updates end when the client is gone", async () => {
     const clock = new VirtualClock(0);
     let tries = 0;
     const send = (): Promise<void> => {

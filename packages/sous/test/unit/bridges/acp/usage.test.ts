@@ -12,7 +12,7 @@ function tokensOf(answer: { usage?: unknown; _meta?: unknown }, agentName?: stri
 suite("D5: tokens of a prompt", () => {
   const claude = { inputTokens: 1890, outputTokens: 52, totalTokens: 1942 };
 
-  test("D5: they are where each agent puts them, and the largest figure counts", () => {
+  test("D5: the tokens of a prompt are where each agent puts them, and the largest figure counts", () => {
     assert.deepEqual(tokensOf({ usage: claude }), [1890, 52, 1942]);
     const token_count = { input_tokens: 1890, output_tokens: 52 };
     assert.deepEqual(tokensOf({ _meta: { quota: { token_count, model_usage: [] } } }), [1890, 52, 1942]);
@@ -61,18 +61,18 @@ suite("D5: the cost of a prompt", () => {
     return cost.ofPrompt;
   }
 
-  test("D5: it is the difference to what the session had cost before", () => {
+  test("D5: the cost of a prompt is the difference to what the session had cost before", () => {
     assert.equal(costs(true, "prompt", usd(0.25)), 0.25);
     assert.equal(costs(true, "prompt", usd(0.25), "prompt", usd(0.5), usd(0.75)), 0.5);
   });
 
-  test("D5: of a loaded session it is unknown until the agent has said what it had cost", () => {
+  test("D5: the cost of a prompt in a loaded session is unknown until the agent has said what it had cost", () => {
     assert.equal(costs(false, "prompt", usd(0.25)), undefined);
     assert.equal(costs(false, usd(0.25), "prompt", usd(0.5)), 0.25);
     assert.equal(costs(false, "prompt", usd(0.25), "prompt", usd(0.5)), 0.25);
   });
 
-  test("D5: nothing, a price of 0, another currency, a falling or impossible amount are unknown", () => {
+  test("D5: a cost of nothing, 0, another currency, or a falling or impossible amount is unknown", () => {
     assert.equal(costs(true, "prompt"), undefined);
     assert.equal(costs(true, "prompt", usd(0)), undefined);
     assert.equal(costs(true, "prompt", { amount: 3, currency: "EUR" }), undefined);

@@ -30,7 +30,7 @@ for (const [path, sentence] of [
   ["/500", "answered with HTTP status 500: <html>Internal error</html>"],
   ["/html", "answered with text/html, which is not MCP. Check url"],
 ] as const) {
-  test(`${path}: ${sentence}`, async () => {
+  test(`a server at ${path} ${sentence}`, async () => {
     const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
     await assert.rejects(mcpTools({ web: { url: `http://${host}${path}` } }), {
       message: `The MCP server web could not be reached: ${host} ${sentence}`,

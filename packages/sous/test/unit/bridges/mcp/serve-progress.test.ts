@@ -61,7 +61,7 @@ suite("progress of a call", () => {
     assert.equal(await fire(), false);
   });
 
-  test("waits for a client that does not take it, and survives one that cannot be written to", async () => {
+  test("progress waits for a client that does not take it, and survives one that cannot be written to", async () => {
     const taken = Promise.withResolvers<void>();
     const { sent, progress, fire } = stage(() => taken.promise);
     progress.show("a");

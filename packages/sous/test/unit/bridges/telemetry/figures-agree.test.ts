@@ -45,7 +45,7 @@ suite("F5: the tokens of a child with children", () => {
     ["subagent_<name>", calls("subagent_two", { task: "Look." })],
     ["parallel_subagent", inParallel([{ label: "two", agent: "two" }])],
   ] as const) {
-    test(`F5: are its own in report, log, run-end and store, and tree_tokens has all of them: ${name}`, async () => {
+    test(`F5: the tokens of a child are its own in report, log, run-end and store, and tree_tokens has all of them: ${name}`, async () => {
       const { stage, lines, result, returned } = await logged({
         script: { lead: [call, says("Done.")], ...nested },
         lead: { subagents: [two] },
@@ -81,7 +81,7 @@ suite("F1: max_concurrent", () => {
     [2, 2],
     [undefined, 5],
   ] as const) {
-    test(`F1: of ${asked} is ${effective} in the log, and a result says when it was lowered`, async () => {
+    test(`F1: max_concurrent of ${asked} is ${effective} in the log, and a result says when it was lowered`, async () => {
       const { stage, lines } = await logged({
         script: {
           lead: [inParallel([{ label: "a" }, { label: "b" }], asked && { max_concurrent: asked }), says("Done.")],
@@ -134,7 +134,7 @@ suite("B1: descriptions name the defaults that hold in the tree", () => {
     [{ defaultMaxTurns: 25, summary: "always" }, /\(default 25, .*\(default: Summarize your findings concisely/],
     [{ summary: "never" }, /Without effect here: no summary is asked for/],
   ] as const) {
-    test(`B1: with ${JSON.stringify(limits)}`, async () => {
+    test(`B1: descriptions name the defaults that hold in the tree with ${JSON.stringify(limits)}`, async () => {
       const offered: ToolDefinition[] = [];
       const lead = ({ tools }: ModelRequest) => {
         offered.push(...tools);

@@ -56,14 +56,14 @@ function idsOf(events: readonly StoredEvent[]): { root: string; outside: string 
   return { root: find(0), outside: find(1) };
 }
 
-suite("F2: an external agent is handed", () => {
-  test("F2: nothing without a trace", async () => {
+suite("F2: the trace of an external agent", () => {
+  test("F2: an external agent is handed nothing without a trace", async () => {
     const { traces, events } = await handed({ environment: {} });
     assert.deepEqual(traces, [undefined]);
     assert.ok(!events.some((event) => "traceparent" in event));
   });
 
-  test("F2: the TRACEPARENT of the process unchanged when sous exports no spans", async () => {
+  test("F2: an external agent is handed the TRACEPARENT of the process unchanged when sous exports no spans", async () => {
     const { traces, events } = await handed({ environment: { TRACEPARENT, TRACESTATE: "a=1" } });
     assert.deepEqual(traces, [{ traceparent: TRACEPARENT, tracestate: "a=1" }]);
     const traced = events.flatMap((event) =>
@@ -72,7 +72,7 @@ suite("F2: an external agent is handed", () => {
     assert.deepEqual(traced, [0]);
   });
 
-  test("F2: the span of its run when spans are exported", async () => {
+  test("F2: an external agent is handed the span of its run when spans are exported", async () => {
     const { traces, events } = await handed({ environment: { TRACEPARENT }, isSampled: () => true });
     const { outside } = idsOf(events);
     assert.deepEqual(traces, [{ traceparent: `00-${TRACE_ID}-${spanIdOf(outside)}-01` }]);
@@ -81,7 +81,7 @@ suite("F2: an external agent is handed", () => {
     assert.deepEqual(alone.traces, [{ traceparent: `00-${traceIdOf(ids.root)}-${spanIdOf(ids.outside)}-01` }]);
   });
 
-  test("F2: the decision of the sampler, which knows the trace and what the caller said", async () => {
+  test("F2: an external agent is handed the decision of the sampler, which knows the trace and what the caller said", async () => {
     const asked: unknown[] = [];
     const isSampled = (traceId: string, callerSaid: boolean | undefined): boolean => {
       asked.push([traceId, callerSaid]);
@@ -95,7 +95,7 @@ suite("F2: an external agent is handed", () => {
     assert.deepEqual([...both], [JSON.stringify([traceIdOf(root), undefined]), JSON.stringify([TRACE_ID, true])]);
   });
 
-  test("F2: the trace of the start of its tree after a restart, wherever that happens", async () => {
+  test("F2: an external agent is handed the trace of the start of its tree after a restart, wherever that happens", async () => {
     const { events } = await handed({ environment: { TRACEPARENT } });
     const asked = events.findIndex(({ type }) => type === "message-end");
     const elsewhere = { TRACEPARENT: `00-${"1".repeat(32)}-${"1".repeat(16)}-01`, TRACESTATE: "b=2" };

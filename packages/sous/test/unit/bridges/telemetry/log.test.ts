@@ -72,7 +72,7 @@ test("F1: the session of an external agent is logged, and with debug what it doe
 });
 
 suite("F1: createLifecycleLog for programs", () => {
-  test("F1: only write is needed: JSON lines from info on", async () => {
+  test("F1: a log needs only write: it is JSON lines from info on", async () => {
     const lines: string[] = [];
     const log = createLifecycleLog({ write: (line) => lines.push(line) });
     const model = scriptedModel({
@@ -148,7 +148,7 @@ suite("F1: lifecycle logs", { concurrency: true }, () => {
     );
   });
 
-  test("F1: what was not kept is never called persisted", async () => {
+  test("F1: a child that was not kept is never called persisted", async () => {
     const script = { lead: [calls("subagent", child("scout")), says("Done.")], "lead/*": [says("Found.")] };
     const { entries } = await logOf(script, {}, {}, false);
     assert.deepEqual(
@@ -157,7 +157,7 @@ suite("F1: lifecycle logs", { concurrency: true }, () => {
     );
   });
 
-  test("F1: out of turns, a cut report and a level too deep each have a line of their own", async () => {
+  test("F1: running out of turns, a cut report and a level too deep each have a line of their own", async () => {
     const logged = await logOf(
       {
         lead: [calls("subagent", child("busy", { max_turns: 1 })), calls("subagent", child("talker")), says("Done.")],

@@ -49,7 +49,7 @@ suite("F3: a run that ends", () => {
   tree.end("root", { durationMs: 4000, turns: 2, usage: usage(1000, 50), costUsd: 0.25 });
   const text = measured(tree.events);
 
-  test("F3: is counted once in every counter, with its depth, its outcome and its definition", () => {
+  test("F3: a run that ends is counted once in every counter, with its depth, its outcome and its definition", () => {
     assert.deepEqual(samplesOf(text, "executions"), { '{depth="0"}': 1, '{depth="1"}': 1 });
     assert.deepEqual(samplesOf(text, "active"), { '{depth="0"}': 0, '{depth="1"}': 0 });
     assert.deepEqual(samplesOf(text, "completions"), {
@@ -63,7 +63,7 @@ suite("F3: a run that ends", () => {
     });
   });
 
-  test("F3: adds its own sums, and an unknown cost is counted apart", () => {
+  test("F3: a run that ends adds its own sums, and an unknown cost is counted apart", () => {
     assert.deepEqual(sumsOf(text, "duration"), {
       '_sum{depth="0",status="complete"}': 4,
       '_count{depth="0",status="complete"}': 1,
@@ -91,7 +91,7 @@ suite("F3: a run that ends", () => {
     });
   });
 
-  test("F3: gives no label, path or text to the metrics", () => {
+  test("F3: a run that ends gives no label, path or text to the metrics", () => {
     assert.doesNotMatch(text, /secret|No\.|Look around/);
   });
 });
@@ -153,7 +153,7 @@ suite("F3: a call of a model", () => {
   }
   const labels = 'gen_ai_operation_name="chat",gen_ai_provider_name="gcp.gemini",gen_ai_request_model="gemini-3"';
 
-  test("F3: records its time, its first piece and the tokens that the provider counted", () => {
+  test("F3: a call of a model records its time, its first piece and the tokens that the provider counted", () => {
     const text = called("google/gemini-3", "answer");
     assert.deepEqual(sumsOf(text, "operationDuration"), { [`_sum{${labels}}`]: 2, [`_count{${labels}}`]: 1 });
     assert.deepEqual(sumsOf(text, "firstChunk"), { [`_sum{${labels}}`]: 0.25, [`_count{${labels}}`]: 1 });
@@ -165,14 +165,14 @@ suite("F3: a call of a model", () => {
     });
   });
 
-  test("F3: that ended without an answer has an error type", () => {
+  test("F3: a call that ended without an answer has an error type", () => {
     const text = called("google/gemini-3", "cancelled");
     const failed = `${labels},error_type="cancelled"`;
     assert.deepEqual(sumsOf(text, "operationDuration"), { [`_sum{${failed}}`]: 4, [`_count{${failed}}`]: 1 });
     assert.deepEqual(sumsOf(text, "tokenUsage"), {});
   });
 
-  test("F3: whose tokens were estimated records none", () => {
+  test("F3: a call whose tokens were estimated records none", () => {
     assert.deepEqual(sumsOf(called("google/gemini-3", "answer", true), "tokenUsage"), {});
   });
 
@@ -190,7 +190,7 @@ suite("F3: a call of a model", () => {
 });
 
 suite("F3: what is left of a budget", () => {
-  test("F3: is that of the live tree with the least, and is gone with the last of them", () => {
+  test("F3: what is left of a budget is that of the live tree with the least, and is gone with the last of them", () => {
     const registry = createRegistry();
     const onEvent = measureRuns(registry);
     const left = () => samplesOf(registry.render(), "budgetRemaining");
@@ -221,7 +221,7 @@ suite("F3: what is left of a budget", () => {
     assert.deepEqual(left(), { '{limit="tokens"}': 0.5 }, "the next root run continues with what is spent");
   });
 
-  test("F3: of the children counts what they spent alone, and a further run of an unknown tree has none", () => {
+  test("F3: the budget of the children counts what they spent alone, and a further run of an unknown tree has none", () => {
     const tree = sampleTree("root");
     const terms = { ...TERMS, limits: { ...DEFAULT_LIMITS, children: { tokens: 200 } } };
     tree.start("root", { details: { terms, budget: { tokens: 10_000 } } });
@@ -305,7 +305,7 @@ const ENDINGS: Record<string, Parameters<typeof runTree>[0]> = {
 
 suite("F5: a live process and the database count the same of children", () => {
   for (const [name, plan] of Object.entries(ENDINGS)) {
-    test(`F5: ${name}, and no run stays active`, async () => {
+    test(`F5: a live process and the database count the same of children: ${name}, and no run stays active`, async () => {
       const registry = createRegistry();
       const { stage } = await runTree({ ...plan, run: { ...plan.run, onEvent: measureRuns(registry) } });
       const stored = createRegistry();

@@ -16,7 +16,7 @@ const ALL =
   "npm install @opentelemetry/api@1 @opentelemetry/resources@3 @opentelemetry/sdk-trace@3 @opentelemetry/exporter-trace-otlp-proto@0.301 @opentelemetry/sdk-metrics@3 @opentelemetry/exporter-metrics-otlp-proto@0.301";
 
 suite("the packages of OTLP", () => {
-  test("one that is not installed is named with all that are needed", async () => {
+  test("a package that is not installed is named with all that are needed", async () => {
     const missing = Object.assign(new Error("Cannot find package"), { code: "ERR_MODULE_NOT_FOUND" });
     const message = `OTLP needs packages that are not installed beside sous: ${ALL}`;
     await assert.rejects(
@@ -25,7 +25,7 @@ suite("the packages of OTLP", () => {
     );
   });
 
-  test("one without a class that is used is of another version", async () => {
+  test("a package without a class that is used is of another version", async () => {
     const { TracerProvider } = {} as { TracerProvider: new () => object };
     await assert.rejects(
       withOtlpPackages(settings, async () => new TracerProvider()),

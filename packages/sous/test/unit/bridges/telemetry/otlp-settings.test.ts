@@ -19,12 +19,12 @@ function read(variables: Record<string, string>, endpoint?: string): { found?: O
 const traces = (url: string, protocol = "http/protobuf") => ({ protocol, url, timeoutMs: 10_000 });
 
 suite("F2: where traces and metrics go", () => {
-  test("nowhere without an address, whatever else is set", () => {
+  test("F2: traces and metrics go nowhere without an address, whatever else is set", () => {
     const variables = { OTEL_TRACES_EXPORTER: "otlp", OTEL_SERVICE_NAME: "x", OTEL_EXPORTER_OTLP_ENDPOINT: "" };
     assert.deepEqual(read(variables), { warnings: [] });
   });
 
-  test("nowhere when OpenTelemetry is disabled", () => {
+  test("F2: traces and metrics go nowhere when OpenTelemetry is disabled", () => {
     assert.deepEqual(read({ ...AT, OTEL_SDK_DISABLED: "TRUE" }, "http://own.example"), { warnings: [] });
   });
 
@@ -50,7 +50,7 @@ suite("F2: where traces and metrics go", () => {
     );
   });
 
-  test("below the path of the address, before its query", () => {
+  test("F2: traces and metrics go below the path of the address, before its query", () => {
     const { found } = read({ OTEL_EXPORTER_OTLP_ENDPOINT: "http://a.example/otel?key=1#part" });
     assert.equal(found?.traces?.url, "http://a.example/otel/v1/traces?key=1");
   });
@@ -65,7 +65,7 @@ suite("F2: where traces and metrics go", () => {
     assert.deepEqual([found?.traces?.url, found?.metrics], ["http://127.0.0.1:9/spans", undefined]);
   });
 
-  test("each signal by its own protocol", () => {
+  test("F2: each signal goes by its own protocol", () => {
     const { found } = read({
       ...AT,
       OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
@@ -92,7 +92,7 @@ suite("F2: where traces and metrics go", () => {
   });
 
   for (const name of ["always_on", "always_off", "traceidratio"].flatMap((each) => [each, `parentbased_${each}`])) {
-    test(`with the sampler ${name}`, () => {
+    test(`F2: spans are sampled with the sampler ${name}`, () => {
       const { found, warnings } = read({ ...AT, OTEL_TRACES_SAMPLER: name, OTEL_TRACES_SAMPLER_ARG: "0.25" });
       assert.deepEqual([found?.sampler, warnings], [{ name, ratio: 0.25 }, []]);
     });

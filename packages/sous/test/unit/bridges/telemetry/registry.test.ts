@@ -78,7 +78,7 @@ test("F4: an empty label is left out", () => {
 });
 
 suite("F4: names that users choose", () => {
-  test("F4: cannot break the text: quotes, line ends, NUL, half characters, 10 KB", () => {
+  test("F4: names that users choose cannot break the text: quotes, line ends, NUL, half characters, 10 KB", () => {
     const hostile = ['a"} 1\nevil 2', "back\\slash", "nul\0nul", "\ud800", "é🙂", "x".repeat(10_240), "\r\n"];
     const registry = createRegistry();
     for (const name of hostile) registry.count("invocations", 1, [name, "complete"]);
@@ -93,7 +93,7 @@ suite("F4: names that users choose", () => {
     assert.equal(Buffer.from(text).toString(), text);
   });
 
-  test("F4: are at most 100 of a kind, then `other`, and those that were known stay known", () => {
+  test("F4: names that users choose are at most 100 of a kind, then `other`, and those that were known stay known", () => {
     const registry = createRegistry();
     for (let index = 0; index < 1000; index++) {
       registry.count("invocations", 1, [`agent-${index}`, "complete"]);

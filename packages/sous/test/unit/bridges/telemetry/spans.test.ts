@@ -118,7 +118,7 @@ function named(spans: readonly ReadableSpan[], name: string): ReadableSpan {
 }
 
 suite("F2: the spans of a tree", () => {
-  test("F2: form the tree of its runs, turns and calls, with what happened as events", async () => {
+  test("F2: the spans of a tree form the tree of its runs, turns and calls, with what happened as events", async () => {
     const traced = tracedProcess();
     const stage = await richRun(traced);
     assert.deepEqual(traceProblems(traced.spans, stored(stage)), []);
@@ -131,7 +131,7 @@ suite("F2: the spans of a tree", () => {
     assert.deepEqual([...traces], [traceIdOf(stage.events[0]?.runId ?? "")]);
   });
 
-  test("F2: use no name that the table lacks, and no text of people or models unless content is captured", async () => {
+  test("F2: the spans of a tree use no name that the table lacks, and no text of people or models unless content is captured", async () => {
     const seen = { off: tracedProcess(), on: tracedProcess({ captureContent: true, observationType: true }) };
     for (const traced of Object.values(seen)) await richRun(traced);
     const tree = externalTree();
@@ -284,7 +284,7 @@ suite("F2: a tree that two processes worked on", () => {
   const restart = journal.findIndex(({ type }) => type === "resume");
   const lives = [journal.slice(0, restart), journal.slice(restart)];
 
-  test("F2: is one trace without orphans, and what the first left open is exported by the second", () => {
+  test("F2: a tree of two processes is one trace without orphans, and what the first left open is exported by the second", () => {
     const [first = [], second = []] = lives.map((events) => spansOf(events));
     const spans = [...first, ...second];
     assert.deepEqual(traceProblems(spans, journal), []);
@@ -301,7 +301,7 @@ suite("F2: a tree that two processes worked on", () => {
     assert.deepEqual([runs(first), runs(second)], [0, 2]);
   });
 
-  test("F2: is whole in each process when the provider chooses the ids", () => {
+  test("F2: a tree of two processes is whole in each of them when the provider chooses the ids", () => {
     for (const events of lives) {
       const traced = tracedProcess({}, { idGenerator: new RandomIdGenerator() });
       for (const event of events) traced.onEvent(event);
@@ -313,7 +313,7 @@ suite("F2: a tree that two processes worked on", () => {
     }
   });
 
-  test("F2: recorded by an earlier version, without a word about the run, has a span for it all the same", () => {
+  test("F2: a tree recorded by an earlier version, without a word about the run, has a span for it all the same", () => {
     const old = lives[1]?.map((event) => (event.type === "resume" ? { ...event, run: undefined } : event)) ?? [];
     const spans = spansOf(old);
     assert.deepEqual(
@@ -334,14 +334,14 @@ suite("F2: where a trace begins", () => {
   const root = (spans: readonly ReadableSpan[]) => named(spans, "invoke_agent lead");
   const other = { traceId: "1".repeat(32), spanId: "2".repeat(16), traceFlags: 1 };
 
-  test("F2: under the TRACEPARENT that the root was started with", () => {
+  test("F2: a trace begins under the TRACEPARENT that the root was started with", () => {
     const span = root(spansOf(started(GIVEN)));
     const place = parseTraceparent(GIVEN);
     assert.equal(span.spanContext().traceId, place?.traceId);
     assert.equal(span.parentSpanContext?.spanId, place?.spanId);
   });
 
-  test("F2: under the context that the caller names, before anything else", () => {
+  test("F2: a trace begins under the context that the caller names, before anything else", () => {
     const parent = trace.setSpanContext(ROOT_CONTEXT, other);
     const span = root(spansOf(started(GIVEN), { parent }));
     assert.deepEqual([span.spanContext().traceId, span.parentSpanContext?.spanId], [other.traceId, other.spanId]);
@@ -370,7 +370,7 @@ suite("F2: where a trace begins", () => {
     assert.equal(root(spansOf(started(), { parent })).attributes.team, "blue");
   });
 
-  test("F2: without a provider and a parent the listener does nothing", () => {
+  test("F2: the listener does nothing without a provider and a parent", () => {
     const onEvent = traceRuns();
     for (const event of started()) onEvent(event);
     assert.equal(trace.getSpan(context.active()), undefined);
@@ -378,7 +378,7 @@ suite("F2: where a trace begins", () => {
 });
 
 suite("F2: any provider", () => {
-  test("F2: with random ids the spans of one process are nested all the same, background children too", async () => {
+  test("F2: the spans of one process are nested with random ids all the same, background children too", async () => {
     const traced = tracedProcess({}, { idGenerator: new RandomIdGenerator() });
     const stage = await richRun(traced);
     assert.deepEqual(traceProblems(traced.spans, stored(stage)), []);
@@ -554,7 +554,7 @@ suite("F2: bounds", () => {
     assert.equal(span?.attributes["sous.events.left_out"], 20);
   });
 
-  test("F2: of 10,000 children that have ended nothing is left but where 1,000 of them lie", async () => {
+  test("F2: nothing is left of 10,000 children that have ended but where 1,000 of them lie", async () => {
     setFlagsFromString("--expose-gc");
     const gc: () => void = runInNewContext("gc");
     const tracer = new TracerProvider({ idGenerator: runIdGenerator() }).getTracer("test");

@@ -25,7 +25,7 @@ suite("deadlines", () => {
     assert.equal(clock.timers.size, 0);
   });
 
-  test("share one timer, which is not set again for a later one and cleared with the last", () => {
+  test("deadlines share one timer, which is not set again for a later one and cleared with the last", () => {
     const { clock, deadlines } = setUp();
     const first = deadlines.add(100, () => {});
     const later = Array.from({ length: 1_000 }, (_, index) => deadlines.add(200 + index, () => {}));
@@ -59,7 +59,7 @@ suite("deadlines", () => {
     assert.deepEqual([due, clock.timers.size], [[], 0]);
   });
 
-  test("stand still while paused, until every pause has ended", () => {
+  test("deadlines stand still while paused, until every pause has ended", () => {
     const { clock, deadlines, due } = setUp();
     const deadline = deadlines.add(100, () => due.push(`at ${clock.monotonic()}`));
     clock.advance(40);
@@ -129,7 +129,7 @@ suite("deadlines", () => {
     assert.deepEqual(due, ["other"]);
   });
 
-  test("wait for a timer that fires early to fire again", () => {
+  test("deadlines wait for a timer that fires early to fire again", () => {
     const { clock, deadlines, due } = setUp();
     deadlines.add(100, () => due.push("due"));
     clock.fireOne({ early: true });

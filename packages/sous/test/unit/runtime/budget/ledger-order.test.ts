@@ -239,7 +239,7 @@ suite("when nothing moves and the first cannot be served", () => {
     assert.deepEqual([await stateOf(one), await stateOf(first)], ["waits", "waits"]);
   });
 
-  test("none is refused while a run is in a call, in a tool or between two steps", async () => {
+  test("no run is refused while a run is in a call, in a tool or between two steps", async () => {
     const { oldest, middle, youngest } = stuck();
     const first = queue(oldest, need(2_000));
     using tool = middle.runCall();

@@ -170,7 +170,7 @@ suite("waiting for a shared budget", () => {
     assert.deepEqual(await here.shared.left(), { tokens: 999 });
   });
 
-  test("where others tell, a run that waits for a shared budget is served without time passing, and asked for once a second", async () => {
+  test("a run that waits for a shared budget is served without time passing where others tell, and asks once a second", async () => {
     const { here, clock, another } = await openProcesses({ tokens: 1000 });
     const there = await another();
     const elsewhere = now(there.run().reserve(ask(600, 100), NEVER));
@@ -218,7 +218,7 @@ suite("waiting for a shared budget", () => {
 });
 
 suite("who is refused when nothing moves", () => {
-  test("a child that waits to start before a live run, and the first in order is served then", async () => {
+  test("a child that waits to start is refused before a live run, and the first in order is served then", async () => {
     const { here } = await openProcesses({ tokens: 1000 });
     const tree = here.tree();
     const lead = tree.enter("lead");
@@ -237,7 +237,7 @@ suite("who is refused when nothing moves", () => {
     await assert.rejects(asked, /^BudgetExceeded: Token limit exceeded/);
   });
 
-  test("the process that came last refuses its own, not the one that came first", async () => {
+  test("a process that came last refuses its own run, not the one that came first", async () => {
     const { here, another } = await openProcesses({ tokens: 1000 });
     const there = await another();
     const [one, two] = [here.run(), there.run()];
@@ -256,7 +256,7 @@ suite("who is refused when nothing moves", () => {
     using _served = await first;
   });
 
-  test("no run while a process moves that holds nothing but a reserve", async () => {
+  test("no run is refused while a process moves that holds nothing but a reserve", async () => {
     const { here, clock, another } = await openProcesses({ tokens: 1000 });
     const there = await another();
     const [one, two] = [here.run(), there.run()];
@@ -306,7 +306,7 @@ suite("last words on a shared budget", () => {
     assert.equal(now(run.reserve(ask(300, 10, 100, { closing: 10 }), NEVER)).outputCap, 50);
   });
 
-  test("grow together with a call, or neither", async () => {
+  test("last words on a shared budget grow together with a call, or neither does", async () => {
     const { here } = await openProcesses({ tokens: 1000 });
     const tree = here.tree({ tokens: 1000 });
     const run = tree.enter("lead");

@@ -139,7 +139,7 @@ suite("a shared budget in a store that is slow", () => {
     });
   }
 
-  test("what was granted to a call that was stopped meanwhile goes back", async () => {
+  test("a grant to a call that was stopped meanwhile goes back", async () => {
     const { here, clock } = await openProcesses({ tokens: 1000 });
     here.behaviour.delayMs = 50;
     const tree = here.tree();
@@ -239,7 +239,7 @@ suite("a process that comes back after it was taken for dead", () => {
 });
 
 suite("limits that are replaced meanwhile", () => {
-  test("serve those who wait when they are raised, and refuse them when they are lowered", async () => {
+  test("limits that are replaced serve those who wait when they are raised, and refuse them when they are lowered", async () => {
     const { here, store, clock } = await openProcesses({ tokens: 1000 });
     const [one, two] = [here.run(), here.run()];
     const call = now(one.reserve(ask(700, 100), NEVER));

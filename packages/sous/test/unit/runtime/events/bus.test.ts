@@ -38,7 +38,7 @@ test("a bus is watched while it has a subscriber", () => {
   assert.equal(bus.isWatched, false);
 });
 
-test("who unsubscribes during an event hears no more, who subscribes hears the next one", () => {
+test("a listener that unsubscribes during an event hears no more, and one that subscribes hears the next one", () => {
   const bus = new Bus();
   const heard: string[] = [];
   bus.subscribe((given) => {
@@ -84,7 +84,7 @@ test("faults are counted, each listener's first is told, and nothing else change
   assert.equal(bus.faults, 4);
 });
 
-test("without anybody to tell, faults are only counted", async () => {
+test("faults are only counted when there is no one to tell", async () => {
   const bus = new Bus();
   bus.subscribe(async () => {
     throw new Error("unheard");

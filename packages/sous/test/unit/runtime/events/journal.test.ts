@@ -8,7 +8,7 @@ import { openMemoryStore } from "../../../../src/storage/store/memory.ts";
 import { journalOn, LEAD, passTime, SCOUT, steer, textDelta, ticks, WritesInHand } from "./journal-fixtures.ts";
 
 suite("a journal on a store that keeps at once", () => {
-  test("numbers, keeps and shows every event before append returns", async () => {
+  test("a journal on a store that keeps at once numbers, keeps and shows every event before append returns", async () => {
     const store = openMemoryStore();
     const { journal } = journalOn(store);
     const seen: SousEvent[] = [];
@@ -184,7 +184,7 @@ suite("deltas", () => {
     assert.equal(journal.settled(), undefined);
   });
 
-  test("queue at their place among the events that are not yet kept", async () => {
+  test("deltas queue at their place among the events that are not yet kept", async () => {
     const store = new WritesInHand(false, "later");
     const { journal, shown, runScheduled, scheduled } = journalOn(store);
     journal.append(LEAD, steer("a"));

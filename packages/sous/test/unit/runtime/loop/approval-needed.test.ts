@@ -116,7 +116,7 @@ suite("a tool that asks by itself", () => {
     await rerunBothWays(stage, result.runId, [lead]);
   });
 
-  test("a rule that allows does not answer it, one that denies has denied before", async () => {
+  test("a rule that allows does not answer the tool, and one that denies has denied before", async () => {
     const policy = (effect: "allow" | "deny", ask?: ApprovalPolicy["ask"]) => {
       const rule: RuleAnswer = effect === "allow" ? { effect } : { effect, reason: "deny post" };
       return { runtime: { approve: { decide: () => rule, ask, asksAgain: true } } };
@@ -235,7 +235,7 @@ suite("a tool that asks by itself, with an answer that comes later", () => {
   /** The first question is answered at once, the one of the tool later. */
   const laterForTool: Parking["approve"] = ({ isFromTool }) => (isFromTool ? "later" : { allow: true });
 
-  test("parks, says why, and is called after `resume` though its effect is unsafe", async () => {
+  test("a call parks, says why, and is made after `resume` though its effect is unsafe", async () => {
     const pins = changed();
     const town = townOf(pins, "confirm", laterForTool);
     const { handle, result } = await town.process().run();
@@ -295,7 +295,7 @@ suite("a tool that asks by itself, with an answer that comes later", () => {
     await rerunBothWays(town, handle.id, [town.process().lead]);
   });
 
-  test("resumed without an answer asks the same question again, and a rerun sees one", async () => {
+  test("a call that is resumed without an answer asks the same question again, and a rerun sees one", async () => {
     const pins = changed();
     const town = townOf(pins, "confirm", laterForTool);
     const { handle, result } = await town.process().run();

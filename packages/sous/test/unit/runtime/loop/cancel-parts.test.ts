@@ -111,7 +111,7 @@ suite("wrapping up", () => {
     );
   });
 
-  test("the whole tree reaches every run below", async () => {
+  test("a wrap-up of the whole tree reaches every run below", async () => {
     const stage = openStage({
       lead: [calls("subagent", child), says("What the child found.")],
       "lead/x": [calls("look"), says("Half.")],

@@ -227,9 +227,9 @@ const cases: Case[] = [
   },
 ];
 
-suite("a cancelled run ends at once", () => {
+suite("the end of a cancelled run", () => {
   for (const { state, script, lead, runtime = {}, budget, moment, takes = 0, check } of cases) {
-    test(state, async () => {
+    test(`a run is cancelled ${state}`, async () => {
       const stage = openStage(script, { runtime });
       const handle = stage.start(stage.lead(lead), "The task.", { budget: { tokens: budget } });
       let cancelledAt = 0;

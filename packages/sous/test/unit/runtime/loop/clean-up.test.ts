@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { calls, says } from "../../../../src/testing/steps.ts";
 import { openStage, simpleTool } from "../../../support/requirements/support.ts";
 
-test("what tools deferred is done and waited for at the end of the run, whether it fails or not", async () => {
+test("a deferred task of a tool is done and waited for at the end of the run, whether it fails or not", async () => {
   const done: string[] = [];
   const open = simpleTool("open", (_input, { defer }) => {
     defer(async () => {
@@ -31,7 +31,7 @@ test("a run does not wait for ever for what was deferred", async () => {
   assert.equal(result.status, "completed");
 });
 
-test("what a tool that was left behind defers later is done at once, and its failure ends nothing", async () => {
+test("a task that a tool which was left behind defers later is done at once, and its failure ends nothing", async () => {
   const done: string[] = [];
   const { promise: isOver, resolve: release } = Promise.withResolvers<void>();
   const left = Promise.withResolvers<void>();

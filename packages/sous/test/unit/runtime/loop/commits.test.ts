@@ -37,7 +37,7 @@ suite("the commits of a tree", () => {
     assert.equal(isNextRound, false);
   });
 
-  test("wait for it while several are, and then take what all of them have to say", async () => {
+  test("the commits of a tree wait for it while several runs are at work, and then take what all of them have to say", async () => {
     const { store, commits } = countingStore();
     const children = Array.from({ length: 8 }, () => calls("subagent_scout", { task: "Look." }));
     const definition = lead({ ...DELEGATION, lead: [children, [says("Done.")]] });

@@ -190,12 +190,12 @@ suite("the hooks of a parent", () => {
     };
   }
 
-  test("guard the tools it passes on to a child that a call made up, and watch no other agent", async () => {
+  test("the hooks of a parent guard the tools it passes on to a child that a call made up, and watch no other agent", async () => {
     const { ran, read, watched } = await lookBelow(calls("subagent", { label: "x", task_prompt: "Look." }));
     assert.deepEqual([ran, read, watched], [[], "Not here.", new Set(["lead"])]);
   });
 
-  test("guard a fork of it too", async () => {
+  test("the hooks of a parent guard a fork of it too", async () => {
     const { ran, read } = await lookBelow(calls("subagent", { label: "x", task_prompt: "Look.", context: "fork" }));
     assert.deepEqual([ran, read], [[], "Not here."]);
   });

@@ -35,7 +35,7 @@ suite("temperature, effort and provider options", () => {
     }
   });
 
-  test("go with the model: a child that has the model of its parent has them where it says nothing itself", async () => {
+  test("options go with the model: a child with the model of its parent has them where it says nothing itself", async () => {
     const { asked, stage } = openListener({
       lead: [
         calls("subagent", { label: "made-up", task_prompt: "Go." }),
@@ -93,7 +93,7 @@ suite("tool choice", () => {
     assert.deepEqual([status, asked.length], ["completed", 1]);
   });
 
-  test("none leaves the definitions in the prompt and runs no call, whatever the model sends", async () => {
+  test("a tool choice of none leaves the definitions in the prompt and runs no call, whatever the model sends", async () => {
     let ran = 0;
     const counted = simpleTool("look", () => {
       ran += 1;

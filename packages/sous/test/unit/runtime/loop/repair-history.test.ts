@@ -16,7 +16,7 @@ const unknown = (callId: string) => ({
   isError: true,
 });
 
-suite("a history is repaired", () => {
+suite("the repair of a history", () => {
   const task = userMessage("The task.");
   const cases: [string, Message[], Message[]][] = [
     [
@@ -113,7 +113,7 @@ suite("a history is repaired", () => {
     ],
   ];
   for (const [name, given, expected] of cases) {
-    test(name, () => assert.deepEqual(repairHistory(given), expected));
+    test(`a history is repaired ${name}`, () => assert.deepEqual(repairHistory(given), expected));
   }
 
   test("a history is repaired without changing what it was given", () => {
@@ -123,7 +123,7 @@ suite("a history is repaired", () => {
     assert.deepEqual(given, before);
   });
 
-  test("whatever it looks like, and a second repair changes nothing", () => {
+  test("a history is repaired whatever it looks like, and a second repair changes nothing", () => {
     const text = fc.string({ unit: codePoint, maxLength: 4 });
     const id = fc.constantFrom("", "a", "b", "a_2");
     const part = { text: text.map((words) => ({ type: "text", text: words }) as const), call: id.map(call) };

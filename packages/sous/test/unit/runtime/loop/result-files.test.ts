@@ -65,7 +65,7 @@ suite("files of a result", () => {
     assert.match(output, /^It broke\n\[Files that were left out/);
   });
 
-  test("within the limits are as they were, sound among them", async () => {
+  test("files of a result within the limits are as they were, sound among them", async () => {
     const documents = [file(0.5, "audio/wav", "a.wav"), file(5)];
     assert.deepEqual(await given({ success: true, output: "Heard", documents }), { output: "Heard", files: documents });
   });

@@ -184,7 +184,7 @@ suite("D5: an agent file whose model is outside", () => {
     assert.equal(result.agents.length, 2);
   });
 
-  test("cannot be named by a call, only by a definition", async () => {
+  test("an agent file whose model is outside cannot be named by a call, only by a definition", async () => {
     const client = fakeClient(async () => "Done.");
     const { stage } = await runTree({
       script: {
@@ -213,7 +213,7 @@ suite("D5: an agent file whose model is outside", () => {
   });
 });
 
-test("D5: it is told its level, and what is left of every limit", async () => {
+test("D5: an external agent is told its level, and what is left of every limit", async () => {
   const told: unknown[] = [];
   const { trial } = delegation(
     async (_prompt, { request }) => {
@@ -357,7 +357,7 @@ suite("D5: its end", () => {
     return new Promise((resolve) => signal.addEventListener("abort", () => resolve({ stop: "cancelled" })));
   };
 
-  test("a cancel is waited for, and what it said stays", async () => {
+  test("a cancel of an external agent is waited for, and what it said stays", async () => {
     let stopped = 0;
     const { trial } = delegation(
       (_prompt, { signal, host }) => {
@@ -379,7 +379,7 @@ suite("D5: its end", () => {
     assert.deepEqual([stopped, end?.status, end?.text], [1, "cancelled", "Half."]);
   });
 
-  test("asked to wrap up it stops with what it said, and is not prompted again", async () => {
+  test("an external agent that is asked to wrap up stops with what it said, and is not prompted again", async () => {
     const { client, trial } = delegation(
       untilStopped,
       {},
@@ -390,7 +390,7 @@ suite("D5: its end", () => {
     assert.deepEqual([end?.status, end?.text, client.prompts.length], ["cancelled", "Half.", 1]);
   });
 
-  test("the time limit of its server is its deadline", async () => {
+  test("the time limit of its server is the deadline of an external agent", async () => {
     const { trial } = delegation(untilStopped, { timeoutMs: 5000 });
     const { stage } = await trial;
     assert.deepEqual(
@@ -412,7 +412,7 @@ suite("D5: its end", () => {
     }
   });
 
-  test("one that ends its turn because something was not allowed is incomplete", async () => {
+  test("an external agent that ends its turn because something was not allowed is incomplete", async () => {
     const { trial } = delegation(async (_prompt, { host }) => {
       await host.approve({ callId: "w", toolName: "launch", input: { path: 7 } });
       return { stop: "cancelled" };

@@ -60,7 +60,7 @@ suite("what a tool returns", () => {
     );
   });
 
-  test("what looks like a promise and throws is a failed result, and leaves no timer when the run is stopped", async () => {
+  test("a result that looks like a promise and throws is a failed result, and leaves no timer when the run is stopped", async () => {
     // biome-ignore lint/suspicious/noThenProperty: what looks like a promise is what is shown.
     const broken = { then: () => assert.fail("it throws") };
     const stage = openStage({ lead: [calls("act"), hangs()] });
@@ -70,7 +70,7 @@ suite("what a tool returns", () => {
     assert.deepEqual([stage.eventsOf("tool-call-end")[0]?.output, stage.world.clock.monotonic()], ["it throws", 500]);
   });
 
-  test("what can be looked at once ends its own call only", async () => {
+  test("a result that can be looked at once ends its own call only", async () => {
     let looks = 0;
     const shy = {
       // biome-ignore lint/suspicious/noThenProperty: whether it is a promise is what is looked at.
@@ -94,7 +94,7 @@ suite("what a tool returns", () => {
     }
   });
 
-  test("100 MB are cut in the middle, and the cut is said and recorded", async () => {
+  test("a result of 100 MB is cut in the middle, and the cut is said and recorded", async () => {
     const size = 100_000_000;
     const { output, stage } = await resultOf(() => `first${"é".repeat(size / 2)}last`);
     assert.ok(Buffer.byteLength(output) < 100_200);
@@ -142,7 +142,7 @@ suite("a tool that throws", () => {
     assert.deepEqual([output, stage.eventsOf("tool-call-end")[0]?.stack], ["No file at x. Use glob.", undefined]);
   });
 
-  test("later, as a rejection, is the same", async () => {
+  test("a tool that throws later, as a rejection, gives the model its message, too", async () => {
     const { output, isError } = await resultOf(async () => {
       await Promise.resolve();
       throw new Error("too late");
@@ -150,7 +150,7 @@ suite("a tool that throws", () => {
     assert.deepEqual({ output, isError }, { output: "too late", isError: true });
   });
 
-  test("something that is no error is still a failed result", async () => {
+  test("a tool that throws something that is no error gives a failed result all the same", async () => {
     const { output, isError } = await resultOf(() => Promise.reject("just a text"));
     assert.deepEqual({ output, isError }, { output: "just a text", isError: true });
   });

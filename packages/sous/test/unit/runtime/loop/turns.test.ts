@@ -19,7 +19,7 @@ import {
 import { openStage, simpleTool } from "../../../support/requirements/support.ts";
 
 suite("turns", () => {
-  test("end when the model answers without a call", async () => {
+  test("turns end when the model answers without a call", async () => {
     const stage = openStage({ lead: [[says("I look."), calls("look")], says("Found it.")] });
     const result = await stage.run(stage.lead({ tools: [simpleTool("look", () => "a file")] }));
     assert.deepEqual(
@@ -42,7 +42,7 @@ suite("turns", () => {
     ]);
   });
 
-  test("run the calls of one answer side by side and answer them in the order they were made", async () => {
+  test("turns run the calls of one answer side by side and answer them in the order they were made", async () => {
     const stage = openStage({ lead: [[calls("slow"), calls("quick"), calls("middle")], says("Done.")] });
     const ended: string[] = [];
     const waits = (name: string, milliseconds: number) =>

@@ -223,7 +223,7 @@ test("C9: each attempt is told when its run is stopped", async () => {
   );
 });
 
-test("what a model was given and gave back is let go with its turn", async () => {
+test("a turn lets go what its model was given and gave back when it ends", async () => {
   setFlagsFromString("--expose-gc");
   const gc: () => void = runInNewContext("gc");
   const refs: WeakRef<object>[] = [];

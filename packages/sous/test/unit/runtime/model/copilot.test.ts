@@ -166,7 +166,7 @@ test("an exchange that brings no token is a failure, and the next call tries aga
   assert.equal((await model.answer(request(), () => {})).finish, "stop");
 });
 
-test("who stops waiting for a token does not stop the others", async () => {
+test("a call that stops waiting for a token does not stop the others", async () => {
   let release = (_: Response) => {};
   const fetchToken = copilotFetch({
     githubToken: "ghu_x",

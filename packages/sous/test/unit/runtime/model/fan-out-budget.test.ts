@@ -54,7 +54,7 @@ suite("H1: 50 inputs that need $0.525", () => {
         assert.doesNotMatch(words, /You must stop now/);
       });
 
-      test(`with $0.30 as many of 50 inputs complete as one after another, less at most one, ${limit} at once (${onExhausted})`, async () => {
+      test(`as many of 50 inputs complete with $0.30 as one after another, less at most one, ${limit} at once (${onExhausted})`, async () => {
         await using server = await answering();
         const inTurn = await oneAfterAnother();
         const atOnce = await scouts(server, 50, limit, 0.3, onExhausted);
@@ -69,7 +69,7 @@ suite("H1: 50 inputs that need $0.525", () => {
     }
   }
 
-  test("with $0.10 and ten at once as many of 50 inputs complete as that pays for", async () => {
+  test("as many of 50 inputs complete with $0.10 and ten at once as that pays for", async () => {
     await using server = await answering();
     const { completed, costUsd } = await scouts(server, 20, 10, 0.1, "stop");
     assert.ok(completed >= Math.floor((0.1 - 0.0079) / EACH_USD) - 1, `${completed}`);

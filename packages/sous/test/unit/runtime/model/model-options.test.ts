@@ -102,7 +102,7 @@ suite("effort", () => {
     assert.equal(old.generationConfig.thinkingConfig, undefined);
   });
 
-  test("never lets a call of Anthropic write more than the cap it was given", async () => {
+  test("effort never lets a call of Anthropic write more than the cap it was given", async () => {
     for (const effort of ["minimal", "low", "medium", "high", "xhigh", "max"] as const)
       for (const maxOutputTokens of [1, 64, 1024, 2047, 2048, 4096, 60_000])
         for (const id of [
@@ -152,7 +152,7 @@ suite("tool choice", () => {
 });
 
 suite("provider options", () => {
-  test("reach the adapter beside those that sous sets, and go before them", async () => {
+  test("provider options reach the adapter beside those that sous sets, and go before them", async () => {
     const providerOptions = { openai: { serviceTier: "flex" }, anthropic: { speed: "fast" } };
     const body = await bodyOf("openai/gpt-5.5", { providerOptions });
     assert.deepEqual([body.service_tier, body.store], ["flex", false]);

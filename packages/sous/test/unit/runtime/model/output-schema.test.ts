@@ -142,7 +142,7 @@ suite("other schemas", () => {
     });
   }
 
-  test("one that is very deep or very large is asked for by the prompt alone", async () => {
+  test("a schema that is very deep or very large is asked for by the prompt alone", async () => {
     let deep: JsonSchema = { type: "string" };
     for (let level = 0; level < 10_000; level++) deep = { type: "object", properties: { a: deep }, required: ["a"] };
     const many = Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`p${at}`, { type: "string" }]));

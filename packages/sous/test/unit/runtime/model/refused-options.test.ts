@@ -118,7 +118,7 @@ suite("a request with the schema of an output", () => {
   }
 });
 
-suite("an option that a model does not take is named in the error", () => {
+suite("an option that a model does not take", () => {
   const ROWS: readonly [id: string, settings: Partial<ModelSettings>, error: object, option: string][] = [
     [
       SERVER,
@@ -142,7 +142,7 @@ suite("an option that a model does not take is named in the error", () => {
     [GPT, { toolChoice: "required" }, openai("Invalid value for 'tool_choice'", "tool_choice"), "toolChoice"],
   ];
   for (const [id, settings, error, option] of ROWS) {
-    test(`${option} at ${id}`, async () => {
+    test(`${option} is named in the error of ${id}`, async () => {
       const { kind, message } = await refused(id, error, settings);
       assert.equal(kind, "invalid_request");
       assert.ok(

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { unredirectedFetch } from "../../../../src/runtime/model/model-fetch.ts";
 
-test("B3.3: within one host the first 100 characters of the new path are told, otherwise only the host", async () => {
+test("B3.3: the error tells the first 100 characters of the new path within one host, otherwise only the host", async () => {
   const said = async (location: string | undefined) => {
     const headers = location === undefined ? {} : { location };
     const fetch = unredirectedFetch(async () => new Response(null, { status: 308, headers }));

@@ -68,7 +68,7 @@ suite("C6: what is no answer of a model is named as what it is, and not asked fo
   const page = "<!doctype html><title>Sign in</title>";
   for (const provider of PROVIDERS)
     for (const type of ["text/html", "text/event-stream"])
-      test(`a page sent as ${type} to ${provider}`, async () => {
+      test(`a page sent as ${type} to ${provider} is named as what it is`, async () => {
         await using server = await serve((_, response) => stream(response, type).end(`\n ${page}`));
         const { result } = await ask(server.url, { maxRetries: 4 }, provider);
         const { host } = new URL(server.url);
@@ -81,7 +81,7 @@ suite("C6: what is no answer of a model is named as what it is, and not asked fo
         assert.deepEqual([server.requests, result.status, result.usage.totalTokens], [1, "failed", 0]);
       });
 
-  test("a document of JSON", async () => {
+  test("a document of JSON is named as what it is", async () => {
     await using server = await serve((_, response) => stream(response, "application/json").end('{"ok": true}'));
     const { result } = await ask(server.url, { maxRetries: 4 });
     assert.match(
@@ -111,7 +111,7 @@ suite("C6: what is no answer of a model is named as what it is, and not asked fo
 
   for (const provider of PROVIDERS)
     for (const body of ["Welcome to this server!", '"the model was not found"'])
-      test(`words (${body}) to ${provider}`, async () => {
+      test(`words (${body}) to ${provider} are named as what they are`, async () => {
         await using server = await serve((_, response) => stream(response, "text/plain").end(body));
         const { result } = await ask(server.url, { maxRetries: 4 }, provider);
         const { host } = new URL(server.url);
@@ -124,14 +124,14 @@ suite("C6: what is no answer of a model is named as what it is, and not asked fo
         assert.deepEqual([server.requests, result.usage.totalTokens], [1, 0]);
       });
 
-  test("an error in a list, as Google sends it", async () => {
+  test("an error in a list, as Google sends it, is what it says it is", async () => {
     const body = JSON.stringify([{ error: { code: 401, message: "No" } }]);
     await using server = await serve((_, response) => stream(response, "application/json").end(body));
     const { result } = await ask(server.url, { maxRetries: 4 }, "google");
     assert.match(result.error?.message ?? "", /^google\/m did not accept the key \(HTTP 401\)/);
   });
 
-  test("an address that is not there", async () => {
+  test("an address that is not there is named as what it is", async () => {
     await using server = await serve((_, response) => response.writeHead(404).end(page));
     const { result } = await ask(server.url);
     assert.match(result.error?.message ?? "", /\(HTTP 404\).*check the name of the model and provider.base_url/);
@@ -157,7 +157,7 @@ suite("C4: a call ends, whatever the server does", () => {
     ["one byte after the other", "data: ", "."],
     ["nothing but signs of life", "", ": ping\n\n"],
   ] as const)
-    test(`${what}: the call has a deadline of its own, beside that of silence`, async () => {
+    test(`a call that gets ${what} has a deadline of its own, beside that of silence`, async () => {
       await using server = await serve((_, response) => {
         stream(response).write(`: hello\n\n${head}`);
         const timer = setInterval(() => response.write(piece), 20);
@@ -343,7 +343,7 @@ suite("A4: what a failed call costs", () => {
     ["not complete in time, and never answered", () => {}, { callTimeoutMs: 200 }, false],
     ["not complete in time, and refused", drips, { callTimeoutMs: 200 }, false],
   ] as const)
-    test(`${what}: ${isBilled ? "the prompt" : "nothing"}, for every provider`, async () => {
+    test(`a call that is ${what} costs ${isBilled ? "the prompt" : "nothing"}, for every provider`, async () => {
       await using server = await serve(answer);
       const asked = await Promise.all(PROVIDERS.map((provider) => ask(server.url, options, provider)));
       assert.deepEqual(
@@ -370,7 +370,7 @@ suite("A4: what a failed call costs", () => {
     ],
   ];
   for (const [what, answer, isBilled] of rows)
-    test(`${what}: ${isBilled ? "prompt and words count, marked as an estimate" : "nothing"}`, async () => {
+    test(`a failed call costs ${isBilled ? "prompt and words, marked as an estimate" : "nothing"}: ${what}`, async () => {
       await using server = await serve(answer ?? ((_, response) => response.end()));
       const { url } = server;
       if (answer === undefined) await server[Symbol.asyncDispose]();

@@ -38,7 +38,7 @@ suite("D2: callbacks", () => {
 });
 
 suite("D5: of an external agent", () => {
-  test("callbacks are told that it is delegated, and what it does by itself", () => {
+  test("callbacks of an external agent are told that it is delegated, and what it does by itself", () => {
     const told: unknown[] = [];
     const onEvent = trackSubagents({
       onSubagentStart: ({ mode, description }) => void told.push([description, mode]),
@@ -57,7 +57,7 @@ suite("D5: of an external agent", () => {
     ]);
   });
 
-  test("progress shows its calls, and counts those of models only", () => {
+  test("progress of an external agent shows its calls, and counts those of models only", () => {
     const steps: unknown[] = [];
     const onEvent = trackProgress(({ step, toolName, toolContext, toolSuccess, toolCount }) => {
       if (step.startsWith("tool")) steps.push([step, toolName, toolContext, toolSuccess, toolCount]);
@@ -73,7 +73,7 @@ suite("D5: of an external agent", () => {
 });
 
 suite("Stores of a child's own", () => {
-  test("get the messages of a child, also what was said to it meanwhile", async () => {
+  test("stores of a child's own get the messages of the child, also what was said to it meanwhile", async () => {
     const messages: Message[] = [];
     const hooks = storingHooks({ messages: () => ({ add: (message) => void messages.push(message) }) }, undefined);
     const stage = openStage({ lead: [calls("look"), says("Done.")] });

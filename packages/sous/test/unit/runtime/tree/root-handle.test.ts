@@ -108,7 +108,7 @@ suite("a handle of a run that is still being opened", () => {
   });
 });
 
-test("what is to be done at the end of a run is done after it, and its result or its error goes through", async () => {
+test("a task for the end of a run is done after it, and its result or its error goes through", async () => {
   const { handle, open } = setUp();
   let ends = 0;
   const ended = handle.finally(() => {

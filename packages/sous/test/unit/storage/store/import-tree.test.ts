@@ -34,7 +34,7 @@ test("an imported tree has no owner: it is interrupted when it has no end, and c
   assert.deepEqual(await store.claim(ROOT), { fence: 1 });
 });
 
-test("why not everything was kept goes with the tree, and a store that cannot note it keeps nothing", async () => {
+test("the reason why not everything was kept goes with the tree, and a store that cannot note it keeps nothing", async () => {
   const first = openMemoryStore();
   first.append(ROOT, wholeTree());
   await first.markLost(ROOT, "The disk was full");
@@ -89,7 +89,7 @@ suite("a tree that is in the store already", () => {
   });
 });
 
-suite("a file is refused in one sentence, and the store stays as it is:", () => {
+suite("a file that is refused", () => {
   type Case = [name: string, spoil: (file: Spoilable) => unknown, message: RegExp];
   const event = (index: number, fields: object) => (file: Spoilable) => {
     Object.assign(file.events[index] ?? {}, fields);
@@ -266,13 +266,13 @@ suite("a file is refused in one sentence, and the store stays as it is:", () => 
   ];
 
   for (const [name, spoil, message] of cases) {
-    test(name, async () => {
+    test(`a file with ${name} is refused`, async () => {
       await refuses(await storeWithOther(), spoil(await exportedFile()), message);
       assert.equal("polluted" in {}, false);
     });
   }
 
-  test("a value of another kind in any field of any event", async () => {
+  test("a file is refused with a value of another kind in any field of any event", async () => {
     const file = await exportedFile();
     const store = openMemoryStore();
     let refusals = 0;
@@ -291,7 +291,7 @@ suite("a file is refused in one sentence, and the store stays as it is:", () => 
     assert.deepEqual(await store.list(), []);
   });
 
-  test("a file that was cut anywhere", async () => {
+  test("a file that was cut anywhere is refused", async () => {
     const json = await exportedText();
     const store = openMemoryStore();
     for (let length = 0; length < json.length - 2; length += 97) {

@@ -67,7 +67,7 @@ suite("G3: what the SQLite store has kept", () => {
     assert.equal((await store.run("lead"))?.turns, 20);
   });
 
-  test("stands under the number of its tree and its own, which the largest numbers fit into", async () => {
+  test("a kept event stands under the number of its tree and its own, which the largest numbers fit into", async () => {
     await using place = sqlitePlace();
     const store = await place.open();
     const first = sampleTree("first");

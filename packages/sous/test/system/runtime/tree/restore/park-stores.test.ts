@@ -154,7 +154,7 @@ suite("G7: a parked tree with a shared budget", () => {
 });
 
 suite("G7: a question that cannot wait is refused in words", () => {
-  test("below a call that is not made again after a restart", async () => {
+  test("a question is refused below a call that is not made again after a restart", async () => {
     const spawns = (effect: "unsafe" | "idempotent") =>
       tool({
         name: "hand_on",

@@ -175,7 +175,7 @@ suite("G7: answers that are none", () => {
     assert.deepEqual(town.ran, []);
   });
 
-  test("name some of many open questions", async () => {
+  test("answers that are none name some of many open questions", async () => {
     const pay = (index: number) => calls("pay", { amount: index }, `p${index}`);
     const town = openTown({ script: { lead: [Array.from({ length: 300 }, (_, index) => pay(index))] } });
     const { handle } = await town.process().run();
@@ -186,7 +186,7 @@ suite("G7: answers that are none", () => {
     );
   });
 
-  test("leave it to one of several processes to continue", async () => {
+  test("answers leave it to one of several processes to continue", async () => {
     const town = openTown({ script: { lead: pays } });
     const { handle } = await town.process().run();
     const answers = { 5: { allow: true } } as const;
@@ -197,7 +197,7 @@ suite("G7: answers that are none", () => {
 });
 
 suite("G7: a question of the bare functions without a store", () => {
-  test("cannot wait, and says what it would need", async () => {
+  test("a question of the bare functions cannot wait without a store, and says what it would need", async () => {
     const { lead } = openTown({ script: {} }).process();
     const said = (request: ModelRequest) => {
       const [result] = resultsIn(request, "pay");

@@ -60,7 +60,7 @@ function place(how: "subagent_helper" | "parallel_subagent", asks: (host: Extern
 
 suite("G7: external agents", () => {
   for (const how of ["subagent_helper", "parallel_subagent"] as const) {
-    test(`whether an external agent gets a task by ${how} can be answered later, and it gets it once`, async () => {
+    test(`a question whether an external agent gets a task by ${how} can be answered later, and it gets the task once`, async () => {
       const { store, ran, lead, process } = place(how, async () => "Fixed.");
       const handle = process().run(lead, "Go.");
       const { status, questions } = await handle.result;
@@ -89,7 +89,7 @@ suite("G7: external agents", () => {
     });
   }
 
-  test("what an external agent asks cannot wait: it is refused, and the run continues", async () => {
+  test("a question of an external agent cannot wait: it is refused, and the run continues", async () => {
     const answers: boolean[] = [];
     const asks = async (host: ExternalHost) => {
       answers.push(

@@ -66,7 +66,7 @@ function paysIn(node: Node): number {
 }
 
 suite("G7: random trees that park", () => {
-  test(`end with every payment answered once, in ${SEEDS} trees`, async () => {
+  test(`random trees that park end with every payment answered once, in ${SEEDS} trees`, async () => {
     for (let seed = 1; seed <= SEEDS; seed++) {
       const draw = createWorld({ seed }).random("tree");
       const root = randomNode(draw, 0);

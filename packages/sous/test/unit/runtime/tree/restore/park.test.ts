@@ -134,7 +134,7 @@ suite("G7: a question whose answer comes later", () => {
     assert.equal(handle.steer("lead", "Hurry."), false);
   });
 
-  test("cannot be passed over by a follow-up", async () => {
+  test("a question whose answer comes later cannot be passed over by a follow-up", async () => {
     const { handle } = await openTown({ script: pays }).process().run();
     await assert.rejects(Promise.resolve(handle.followUp("And now?")), {
       name: "UserError",

@@ -328,7 +328,7 @@ suite("resume", () => {
     assert.deepEqual([signals.length, signals[1]?.aborted], [2, false]);
   });
 
-  test("H3: it has nothing it did not have, though its definition has more by now", async () => {
+  test("H3: a resumed run has nothing it did not have, though its definition has more by now", async () => {
     const kept = await cutRun(openStage({ lead: [calls("look"), says("Done.")] }), ({ type }) => type === "turn-start");
     const stage = openStage(
       { lead: (request) => (resultsOf(request, "erase").length === 0 ? calls("erase") : says("Done.")) },
@@ -517,7 +517,7 @@ suite("resume", () => {
 });
 
 suite("I4: a fan-out from code that was interrupted", () => {
-  test("continues: results that are there are taken, children that live continue, the rest start", async () => {
+  test("a fan-out that was interrupted continues: done results are taken, live children continue, the rest start", async () => {
     const script = {
       "fan-out/*": (request: ModelRequest) =>
         resultsOf(request, "look").length === 0 ? calls("look") : says(`Done: ${request.caller.path}`),
