@@ -7,6 +7,7 @@ import { checkOptions, type OptionNames } from "./core/options.ts";
 import type { RunHandle, RunResult } from "./core/runtime.ts";
 import type { CancelMode } from "./core/spawn.ts";
 import { fromStored, fromStoredLimits } from "./core/units.ts";
+import { BUDGET_UNITS } from "./core/words/limits.ts";
 import { systemHost } from "./machine/host.ts";
 import { ledgerOf, type RerunOptions, type Stage, stageFor } from "./rerun/stage.ts";
 import { runFanOut } from "./runtime/tree/fan-out.ts";
@@ -159,7 +160,7 @@ async function continued(
 
 function budgetAdded(before: Budget, after: Budget): Budget | undefined {
   const added: Budget = {};
-  for (const unit of ["tokens", "costUsd", "durationMs", "executions"] as const) {
+  for (const unit of BUDGET_UNITS) {
     const more = (after[unit] ?? 0) - (before[unit] ?? 0);
     if (more > 0) added[unit] = more;
   }

@@ -38,12 +38,11 @@ export function visibleText(text: string): string {
 /** JSON with the same characters as escapes: it parses to the same value. */
 export function visibleJson(json: string): string {
   return json.replace(HIDDEN, (character) =>
-    Array.from({ length: character.length }, (_, unit) => escapeUnit(character.charCodeAt(unit))).join(""),
+    character
+      .split("")
+      .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+      .join(""),
   );
-}
-
-function escapeUnit(unit: number): string {
-  return `\\u${unit.toString(16).padStart(4, "0")}`;
 }
 
 // Control characters but the tab and the line break; direction marks and overrides; invisible characters; tag characters.

@@ -2,7 +2,7 @@
 
 import { checkWhole, UserError } from "./errors.ts";
 import type { AssistantMessage, Message, ToolMessage, UserMessage } from "./message.ts";
-import { checkOptions, type OptionNames } from "./options.ts";
+import { checkOptions } from "./options.ts";
 import { utf8Length } from "./usage.ts";
 
 /** The limits of a conversation, beyond which its oldest parts are pruned. */
@@ -19,15 +19,9 @@ export const DEFAULT_CONVERSATION: ConversationLimits = Object.freeze({
   pruneThreshold: 0.8,
 });
 
-const CONVERSATION_OPTIONS: OptionNames<ConversationLimits> = {
-  maxTokens: true,
-  minRetainTurns: true,
-  pruneThreshold: true,
-};
-
 /** Refuses limits that would prune everything, or never come to an end of pruning. */
 export function checkConversation(limits: ConversationLimits): ConversationLimits {
-  checkOptions("conversation", limits, CONVERSATION_OPTIONS);
+  checkOptions("conversation", limits, DEFAULT_CONVERSATION);
   const { maxTokens, minRetainTurns, pruneThreshold } = limits;
   if (!(typeof maxTokens === "number" && maxTokens > 0))
     throw new UserError(`conversation.maxTokens must be greater than 0; found ${maxTokens}`);

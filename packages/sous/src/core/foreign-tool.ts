@@ -3,15 +3,7 @@
 import { foundWords, ToolFailure, UserError } from "./errors.ts";
 import type { FilePart } from "./message.ts";
 import { isPlainRecord, isRecord } from "./schema.ts";
-import {
-  type ForeignTool,
-  type ProviderTool,
-  type Tool,
-  type ToolContext,
-  type ToolList,
-  type ToolResult,
-  tool,
-} from "./tool.ts";
+import { type ForeignTool, type ProviderTool, type Tool, type ToolList, type ToolResult, tool } from "./tool.ts";
 
 /** The tools of a list or a record, all ours. Throws a `UserError` for what is no tool, has no name or cannot run; `whose` begins it. */
 export function toTools(list: ToolList | undefined, whose = "tools"): Tool[] {
@@ -65,7 +57,9 @@ function fromForeignTool(name: string, foreign: ForeignTool): Tool {
     tier: needsApproval === undefined || needsApproval === false ? "observe" : "confirm",
     inputSchema: inputSchema as Tool["inputSchema"],
     async execute(input, context) {
-      const output = await lastOf(execute(input, callOptions(context)));
+      // The second argument that the AI SDK passes. The history stays with the agent that has it.
+      const options = { toolCallId: context.callId, messages: [], abortSignal: context.signal };
+      const output = await lastOf(execute(input, options));
       if (typeof toModelOutput !== "function") return output;
       return fromModelOutput(await toModelOutput({ toolCallId: context.callId, input, output }), output);
     },
@@ -116,11 +110,6 @@ function providerTool(name: string, provider: ProviderTool, needsApproval: unkno
     },
   });
   return Object.freeze({ ...made, provider }) as Tool;
-}
-
-/** The second argument that the AI SDK passes. The history stays with the agent that has it. */
-function callOptions(context: ToolContext): object {
-  return { toolCallId: context.callId, messages: [], abortSignal: context.signal };
 }
 
 /** A tool may stream preliminary results; the last one counts. */

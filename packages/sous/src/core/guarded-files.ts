@@ -27,7 +27,9 @@ const MAX_PATH = 8192;
 /** Undefined for a file that is as any other. `path` is absolute and normal; `isThere` looks without following links. */
 export function guardOf(path: string, paths: GuardPaths, isThere: (path: string) => boolean): FileGuard | undefined {
   if (path.length > MAX_PATH) return { effect: "refuse", reason: "its path is too long" };
-  const verdicts = [partsOf(path), partsOf(path, plainPart)].map((parts) => guardOfParts(path, parts, paths, isThere));
+  const verdicts = [partsOf(path), partsOf(path, (part) => part.toLowerCase())].map((parts) =>
+    guardOfParts(path, parts, paths, isThere),
+  );
   // Folding must not hide what the plain name is.
   return verdicts.find((guard) => guard?.effect === "refuse") ?? verdicts.find((guard) => guard !== undefined);
 }
@@ -194,9 +196,4 @@ function foldedPart(part: string): string {
   const plain = part.normalize("NFKC").replace(/\p{Default_Ignorable_Code_Point}/gu, "");
   const [name = ""] = plain.split(":", 1);
   return trimEndOf(name, ". ").toLowerCase();
-}
-
-/** As it is written, but for its case. */
-function plainPart(part: string): string {
-  return part.toLowerCase();
 }

@@ -62,7 +62,7 @@ export function stageFor(playback: Playback, options: RerunOptions, stop: AbortC
     playback,
     stop,
     recorded,
-    leader: given?.leader ?? agent({ name: nameOf(leaderOf(playback)) }),
+    leader: given?.leader ?? agent({ name: leaderOf(playback).start.agent }),
     parts: {
       options: {
         agents: given?.others ?? [],
@@ -93,7 +93,7 @@ export function stageFor(playback: Playback, options: RerunOptions, stop: AbortC
 /** The definitions that were given, with tools that play back or are live. */
 function givenAgents(playback: Playback, { agents, liveTools }: RerunOptions) {
   if (agents === undefined) return undefined;
-  const name = nameOf(leaderOf(playback));
+  const name = leaderOf(playback).start.agent;
   const leader = agents.find((each) => each.name === name);
   if (leader === undefined) {
     const known = agents.length === 0 ? "there are none" : agents.map((each) => each.name).join(", ");
@@ -110,10 +110,6 @@ function givenAgents(playback: Playback, { agents, liveTools }: RerunOptions) {
 /** A fan-out asks no model itself: its first child says who does. */
 function leaderOf({ root }: Playback): RunRecording {
   return root.start.terms?.fanOut === undefined ? root : (root.children[0] ?? root);
-}
-
-function nameOf({ start }: RunRecording): string {
-  return start.agent;
 }
 
 /** The tool in the place of a recorded one. Throws a `UserError` for a live one that was not given. */

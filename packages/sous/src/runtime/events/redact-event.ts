@@ -136,7 +136,7 @@ type ToolCallEnd = Extract<StoredBody, { type: "tool-call-end" }>;
 function redactResult(body: ToolCallEnd, redactor: Redactor): ToolCallEnd {
   const toolName = redactor.text(body.toolName);
   const output = redactor.text(body.output);
-  const stack = optional(body.stack, redactor);
+  const stack = body.stack === undefined ? undefined : redactor.text(body.stack);
   const metadata = body.metadata === undefined ? undefined : redactor.value(body.metadata);
   const files = body.files === undefined ? undefined : mapped(body.files, redactor, redactFile);
   const isSame =
@@ -174,10 +174,6 @@ function redactResultPart(part: ToolResultPart, redactor: Redactor): ToolResultP
 
 function redactFile(file: FilePart, redactor: Redactor): FilePart {
   return redactor.file(file);
-}
-
-function optional(text: string | undefined, redactor: Redactor): string | undefined {
-  return text === undefined ? undefined : redactor.text(text);
 }
 
 /** The list itself when nothing in it changes. */

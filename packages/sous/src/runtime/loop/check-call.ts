@@ -24,7 +24,9 @@ export async function checkCall(call: ToolCallPart, run: Run, approved?: Approve
   const { tool, schema } = findTool(call, run);
   // An input that arrives as text did not parse as JSON: no schema takes it, however generous.
   if (typeof call.input === "string") return invalidInput(["The input is not valid JSON. Make the call again."]);
-  const parsed = await orAborted(schema.parse(forTool(call.input, tool), run.work), run);
+  // A copy of the input, because a tool may change it and the message must stay. Subagent tools only read.
+  const given = tool.category === "subagent" ? call.input : copyJson(call.input);
+  const parsed = await orAborted(schema.parse(given, run.work), run);
   if (!parsed.ok) return invalidInput(parsed.problems);
   const input = parsed.value;
   const hook = run.profile.hooks?.beforeToolCall;
@@ -104,11 +106,6 @@ function isUsable({ tool }: ReadyTool, { profile, who, tree }: Run): boolean {
 
 function nameOf({ tool }: ReadyTool): string {
   return tool.name;
-}
-
-/** A copy of the input, because a tool may change it and the message must stay. Subagent tools only read. */
-function forTool(input: unknown, { category }: Tool): unknown {
-  return category === "subagent" ? input : copyJson(input);
 }
 
 /** True for a call without an outside effect. A child that it starts is stored together with the call, before the child acts. */

@@ -44,7 +44,8 @@ function callsIn(parts: readonly ProviderPart[], turn: number): ExternalCall[] {
 function pairOf(part: ProviderPart, result: ProviderPart | undefined): ExternalCall[] {
   const { callId, toolName: name } = part;
   const input = part.kind === "call" ? part.value : null;
-  const start = { callId, name, kind: KIND, title: titleOf(input, name), input };
+  const title = isRecord(input) && typeof input.query === "string" ? input.query : name;
+  const start = { callId, name, kind: KIND, title, input };
   const output = result === undefined ? "(no result with this answer)" : resultText(result.value);
   return halvesOf(start, output, result?.isError === true);
 }
@@ -64,10 +65,6 @@ function halvesOf(call: Omit<ExternalCall, "phase">, output: string, isError: bo
     { ...call, phase: "start" },
     { ...call, phase: "end", output, isError },
   ];
-}
-
-function titleOf(input: unknown, name: string): string {
-  return isRecord(input) && typeof input.query === "string" ? input.query : name;
 }
 
 /** Only the provider can read what is encrypted. */

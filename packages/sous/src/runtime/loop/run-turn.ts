@@ -2,7 +2,6 @@
 
 import { ModelError } from "../../core/errors.ts";
 import { textOf } from "../../core/message.ts";
-import type { FinishReason } from "../../core/model.ts";
 import type { AskOptions, BilledAnswer, Run } from "../../core/run.ts";
 import { cleanAnswer } from "./clean-answer.ts";
 import { recordActivity } from "./provider-activity.ts";
@@ -31,7 +30,9 @@ export async function runTurn(run: Run, options: AskOptions): Promise<BilledAnsw
     }
   }
   const { finish, usage, costUsd, providerCalls } = answer;
-  const message = cleanAnswer(answer.message, mayCall && mayCallAfter(finish), run.callIds);
+  // The input of a call may have been cut together with the answer.
+  const isWhole = finish !== "length" && finish !== "content-filter";
+  const message = cleanAnswer(answer.message, mayCall && isWhole, run.callIds);
   run.text = textOf(message);
   run.hasAnswered = true;
   run.bill(usage, costUsd);
@@ -40,11 +41,6 @@ export async function runTurn(run: Run, options: AskOptions): Promise<BilledAnsw
   run.emit({ type: "message-end", turn: run.turns, message, finish, ...billed });
   recordActivity(message, run);
   return { message, finish, usage, costUsd };
-}
-
-/** The input of a call may have been cut together with the answer. */
-function mayCallAfter(finish: FinishReason): boolean {
-  return finish !== "length" && finish !== "content-filter";
 }
 
 /** Asks once more with a shorter prompt, after one that was too long for the model. */

@@ -71,8 +71,7 @@ class GatheredAnswer {
   readonly #id: string;
   readonly #onDelta: OnDelta;
   readonly #parts: Part[] = [];
-  readonly #text = new Map<string, Block>();
-  readonly #reasoning = new Map<string, Block>();
+  readonly #blocks = { text: new Map<string, Block>(), reasoning: new Map<string, Block>() };
   /** The calls whose input comes in pieces. */
   readonly #inputs = new Set<string>();
   readonly #asked: AskedModel;
@@ -89,10 +88,10 @@ class GatheredAnswer {
     this.#grow(sizeOf(part));
     switch (part.type) {
       case "text-delta":
-        this.#append("text", this.#text.get(part.id) ?? this.#open("text", part.id), part);
+        this.#append("text", part);
         return;
       case "reasoning-delta":
-        this.#append("reasoning", this.#reasoning.get(part.id) ?? this.#open("reasoning", part.id), part);
+        this.#append("reasoning", part);
         return;
       case "text-start":
         keepProviderData(this.#open("text", part.id), part.providerMetadata);
@@ -101,10 +100,10 @@ class GatheredAnswer {
         keepProviderData(this.#open("reasoning", part.id), part.providerMetadata);
         return;
       case "text-end":
-        keepProviderData(this.#text.get(part.id), part.providerMetadata);
+        keepProviderData(this.#blocks.text.get(part.id), part.providerMetadata);
         return;
       case "reasoning-end":
-        keepProviderData(this.#reasoning.get(part.id), part.providerMetadata);
+        keepProviderData(this.#blocks.reasoning.get(part.id), part.providerMetadata);
         return;
       case "tool-input-start":
         this.hasOutput = true;
@@ -193,11 +192,8 @@ class GatheredAnswer {
     }
   }
 
-  #append(
-    kind: Block["type"],
-    block: Block,
-    part: { delta: string; providerMetadata?: SharedV4ProviderMetadata },
-  ): void {
+  #append(kind: Block["type"], part: Extract<LanguageModelV4StreamPart, { delta: string }>): void {
+    const block = this.#blocks[kind].get(part.id) ?? this.#open(kind, part.id);
     if (part.providerMetadata !== undefined) keepProviderData(block, part.providerMetadata);
     if (part.delta === "") return;
     this.hasOutput = true;
@@ -212,7 +208,7 @@ class GatheredAnswer {
 
   #open(type: Block["type"], blockId: string): Block {
     const block: Block = { type, text: "" };
-    (type === "text" ? this.#text : this.#reasoning).set(blockId, block);
+    this.#blocks[type].set(blockId, block);
     this.#parts.push(block);
     return block;
   }

@@ -77,16 +77,12 @@ type SchemaFacts = {
   readonly optional: number;
 };
 
-const known = new WeakMap<JsonSchema, SchemaFacts | { readonly isTooLarge: true }>();
+const known = new WeakMap<JsonSchema, SchemaFacts | undefined>();
 
 /** Once for each schema. Undefined for one that is too large to be taken by any provider. */
 function factsOf(schema: JsonSchema): SchemaFacts | undefined {
-  let facts = known.get(schema);
-  if (facts === undefined) {
-    facts = readFacts(schema);
-    known.set(schema, facts);
-  }
-  return "isTooLarge" in facts ? undefined : facts;
+  if (!known.has(schema)) known.set(schema, readFacts(schema));
+  return known.get(schema);
 }
 
 const MAX_NODES = 5000;
@@ -107,10 +103,10 @@ const STRICT_FORMATS: ReadonlySet<unknown> = new Set([
   ...["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"],
 ]);
 
-function readFacts(schema: JsonSchema): SchemaFacts | { readonly isTooLarge: true } {
+function readFacts(schema: JsonSchema): SchemaFacts | undefined {
   const reader = new FactsReader();
   const closed = reader.read(schema, 0);
-  if (reader.isTooLarge) return { isTooLarge: true };
+  if (reader.isTooLarge) return undefined;
   const isNamedUnion = ["anyOf", "oneOf", "allOf", "$ref", "enum", "not"].some((word) => Object.hasOwn(schema, word));
   const { isStrict, hasOpenObject, hasReference, hasAny, optional } = reader;
   return { schema, closed: isStrict ? closed : undefined, isNamedUnion, hasOpenObject, hasReference, hasAny, optional };

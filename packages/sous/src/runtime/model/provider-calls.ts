@@ -73,7 +73,7 @@ export function countCalls(
   const queries = searchQueries(finish?.providerMetadata).length;
   const grounding = searchTool(asked)?.provider?.id;
   // Google bills queries since Gemini 3, and before that prompts that were grounded.
-  if (queries > 0 && grounding !== undefined) counts[grounding] = isBilledByQuery(asked.modelId) ? queries : 1;
+  if (queries > 0 && grounding !== undefined) counts[grounding] = /gemini-[3-9]/.test(asked.modelId) ? queries : 1;
   const used = Object.entries(counts).filter(([, count]) => count > 0);
   return used.length === 0 ? undefined : Object.fromEntries(used);
 }
@@ -106,10 +106,6 @@ function searchQueries(metadata: SharedV4ProviderMetadata | undefined): string[]
       return grounding.webSearchQueries.filter((query) => typeof query === "string").slice(0, MAX_SOURCES);
   }
   return [];
-}
-
-function isBilledByQuery(modelId: string): boolean {
-  return /gemini-[3-9]/.test(modelId);
 }
 
 /**

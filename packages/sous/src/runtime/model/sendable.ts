@@ -1,6 +1,6 @@
 /** The parts of a history that a provider can be sent: it refuses a whole request for one that it does not take. */
 
-import type { AssistantMessage, FilePart, Message, ProviderPart } from "../../core/message.ts";
+import type { AssistantMessage, FilePart, Message } from "../../core/message.ts";
 
 type Sending = { readonly provider: string; readonly sentCalls: Set<string> };
 
@@ -13,8 +13,9 @@ export function sendable(
   next: Message | undefined,
   { provider, sentCalls }: Sending,
 ): AssistantMessage {
-  if (message.content.every(({ type }) => type !== "provider")) return message;
-  const results = new Set(message.content.flatMap((part) => (isThere(part, "result") ? [part.callId] : [])));
+  const parts = message.content.filter((part) => part.type === "provider");
+  if (parts.length === 0) return message;
+  const results = new Set(parts.filter(({ kind }) => kind === "result").map(({ callId }) => callId));
   // The result comes in the next answer when the provider has paused, or waits for a tool of ours that it called itself.
   const mayBeOpen = next === undefined || next.role === "assistant" || next.role === "tool";
   const content = message.content.filter((part) => {
@@ -26,10 +27,6 @@ export function sendable(
     return isSent;
   });
   return { ...message, content };
-}
-
-function isThere(part: AssistantMessage["content"][number], kind: ProviderPart["kind"]): part is ProviderPart {
-  return part.type === "provider" && part.kind === kind;
 }
 
 /** Pictures that no provider takes, or only some. */

@@ -10,7 +10,6 @@ import type {
   LanguageModelV4Message,
   LanguageModelV4Prompt,
   LanguageModelV4ProviderTool,
-  LanguageModelV4ReasoningPart,
   LanguageModelV4TextPart,
   LanguageModelV4ToolCallPart,
   LanguageModelV4ToolResultPart,
@@ -23,7 +22,6 @@ import type {
   Message,
   ProviderData,
   ProviderPart,
-  ReasoningPart,
   TextPart,
   ToolCallPart,
   ToolMessage,
@@ -185,7 +183,8 @@ function fromAssistant(message: AssistantMessage): LanguageModelV4Message | unde
 function toAssistantPart(part: AssistantMessage["content"][number]) {
   if (part.type === "tool-call") return toCall(part);
   if (part.type === "provider") return toProviderPart(part);
-  return part.type === "reasoning" ? toReasoning(part) : toContent(part);
+  if (part.type === "reasoning") return withOptions({ type: "reasoning", text: part.text } as const, part.provider);
+  return toContent(part);
 }
 
 /** The files of the results as a message of their own, each named after the call it belongs to. */
@@ -204,10 +203,6 @@ type ContentPart = LanguageModelV4TextPart | LanguageModelV4FilePart;
 function toContent(part: TextPart | FilePart): ContentPart {
   if (part.type === "text") return isPlain(part) ? part : withOptions({ type: "text", text: part.text }, part.provider);
   return toFile(part);
-}
-
-function toReasoning({ text, provider }: ReasoningPart): LanguageModelV4ReasoningPart {
-  return withOptions({ type: "reasoning", text }, provider);
 }
 
 function toCall({ callId, toolName, input, provider }: ToolCallPart): LanguageModelV4ToolCallPart {
@@ -261,7 +256,7 @@ function toInput(input: unknown): object {
 function toFile(file: FilePart): ContentPart {
   const { mediaType, filename } = file;
   const data = toData(file);
-  if (data.type === "data" && isText(mediaType)) {
+  if (data.type === "data" && TEXT_TYPES.test(mediaType)) {
     const text = Buffer.from(data.data, "base64").toString("utf8");
     return { type: "text", text: filename === undefined ? text : `${filename}:\n${text}` };
   }
@@ -276,10 +271,6 @@ function toTaken(file: FilePart, provider: string): ContentPart {
 }
 
 const TEXT_TYPES = /^(text\/|application\/(json|xml|yaml|toml|javascript|x-sh)\b)/;
-
-function isText(mediaType: string): boolean {
-  return TEXT_TYPES.test(mediaType);
-}
 
 type FileData = { type: "data"; data: string } | { type: "url"; url: URL };
 

@@ -79,7 +79,7 @@ export function readAction({ toolName, input, cwd }: ApprovalRequest, options: A
     }
     case "agents": {
       const names = agentNames(toolName, fields);
-      return { ...whole, kind: "agents", names, exact: canonicalNames(names) };
+      return { ...whole, kind: "agents", names, exact: [...new Set(names)].sort().join(",") };
     }
     case "server": {
       // An agent that is named without its server may be of any of them.
@@ -134,8 +134,9 @@ function readCommand(given: Fields, whole: Whole, { home, variables, toPath }: C
     return { ...whole, kind: "follow-up" };
   }
   if (typeof command !== "string") return { ...whole, kind: "unknown" };
-  const settings = others.filter(([name, value]) => !isTop(name, value, toPath) && value !== false);
   const folder = typeof given.cwd === "string" ? toPath(given.cwd) : ".";
+  const isTop = typeof given.cwd === "string" && folder === ".";
+  const settings = others.filter(([name, value]) => !(name === "cwd" && isTop) && value !== false);
   const reading = readCommandLine(command, { home, variables, folder: folder === "." ? undefined : folder });
   const unknown = settings.find(([name]) => name !== "background" && name !== "cwd")?.[0];
   const text = reading.canonical ?? command;
@@ -148,10 +149,6 @@ function readCommand(given: Fields, whole: Whole, { home, variables, toPath }: C
       unknown === undefined ? reading : { ...reading, problem: `it has a setting that is not known: ${unknown}` },
     exact: isText ? text : canonicalJson({ ...Object.fromEntries(settings), command: text }),
   };
-}
-
-function isTop(name: string, value: unknown, toPath: (path: string) => string): boolean {
-  return name === "cwd" && typeof value === "string" && toPath(value) === ".";
 }
 
 /** A file that the shell opens; not `isSure` when another program of the line could change what it is. */
@@ -238,10 +235,6 @@ function agentNames(toolName: string, fields: Fields): string[] {
     const name = typeof task === "object" && task !== null && "agent" in task ? task.agent : undefined;
     return typeof name === "string" ? name : "";
   });
-}
-
-function canonicalNames(names: readonly string[]): string {
-  return [...new Set(names)].sort().join(",");
 }
 
 /** The same text for the same value: the order of keys does not matter. */

@@ -96,10 +96,8 @@ function mayStart(expected: readonly ShellWord[], view: View | undefined): boole
   if (program === undefined || expected.length === 0 || STARTS_NOTHING.has(programName(program.text))) return false;
   return rest.some((word, index) => {
     if (word.isOpen) return mayBecome(word.text, expected[0]?.text ?? "");
-    const parts = word.text
-      .split(/[\s=,;:]+/)
-      .flatMap(part)
-      .slice(0, MAX_PARTS);
+    const texts = word.text.split(/[\s=,;:]+/).filter((text) => text !== "");
+    const parts = texts.slice(0, MAX_PARTS).map(closedWord);
     return mayBegin(expected, rest, index) || parts.some((_, at) => mayBegin(expected, parts, at));
   });
 }
@@ -113,10 +111,6 @@ function mayBecome(open: string, wanted: string): boolean {
 
 /** Max parts of one argument. */
 const MAX_PARTS = 50;
-
-function part(text: string): ShellWord[] {
-  return text === "" ? [] : [closedWord(text)];
-}
 
 /** Programs of daily work that start none of their arguments; those with options that do are in `programs-table.ts`. */
 const STARTS_NOTHING = new Set(

@@ -47,7 +47,9 @@ export function compilePattern(text: string, home?: string): RulePattern | strin
     ? exactPattern(exactText(toolName, argument.slice(1), home))
     : compileInner(kindOf(toolName), argument.trim(), home);
   if (typeof inner === "string") return `In ${shortened(written, MAX_SHOWN)}: ${inner}`;
-  const isMeant = toolTest(toolName, argument);
+  // `subagent(scout)` is about the agent, whichever tool calls it.
+  const isForAgents = toolName === "subagent" && !argument.startsWith("=");
+  const isMeant = (action: Action): boolean => (isForAgents ? action.kind === "agents" : action.toolName === toolName);
   const mayBeMeant = (action: Action): boolean => isMeant(action) || mayMeanMcpTool(toolName, action.toolName);
   return {
     scope: inner.scope,
@@ -91,12 +93,6 @@ function toolPattern(toolName: string): RulePattern {
       mayMeanMcpTool(toolName, action.toolName) ||
       (action.kind === "agents" && action.names.some((name) => isForAgent(name))),
   };
-}
-
-function toolTest(toolName: string, argument: string): (action: Action) => boolean {
-  // `subagent(scout)` is about the agent, whichever tool calls it.
-  if (toolName === "subagent" && !argument.startsWith("=")) return (action) => action.kind === "agents";
-  return (action) => action.toolName === toolName;
 }
 
 /** A command has one spelling here, as in `Action.exact`. */

@@ -77,8 +77,10 @@ const TOKEN = /[ \t]{0,4}([\w.~+/-]{20,8000}={0,2})/y;
 
 /** `Authorization: Bearer …`, in a header, in code or in a command. */
 function bearerToken(text: string, index: number): Span | undefined {
-  const span = tokenBehind(text, index + "Bearer".length, "bearer token");
-  return span !== undefined && isRandom(text.slice(span.start, span.end)) ? span : undefined;
+  TOKEN.lastIndex = index + "Bearer".length;
+  const token = TOKEN.exec(text)?.[1];
+  if (token === undefined || !isRandom(token)) return undefined;
+  return { start: TOKEN.lastIndex - token.length, end: TOKEN.lastIndex, name: "bearer token" };
 }
 
 const BASE64 = /[ \t]{0,4}([A-Za-z0-9+/]{8,4000}={0,2})/y;
@@ -97,12 +99,6 @@ function isUserAndPassword(encoded: string): boolean {
   } catch {
     return false;
   }
-}
-
-function tokenBehind(text: string, index: number, name: string): Span | undefined {
-  TOKEN.lastIndex = index;
-  const token = TOKEN.exec(text)?.[1];
-  return token === undefined ? undefined : { start: TOKEN.lastIndex - token.length, end: TOKEN.lastIndex, name };
 }
 
 const MAX_USERINFO = 512;

@@ -158,9 +158,6 @@ function isVaried(token: string): boolean {
 
 /** Letters and digits mixed in one long piece, as no name or sentence has them. */
 export function isRandom(token: string): boolean {
-  return isVaried(token) && token.split(/[^A-Za-z0-9]/).some(isRandomPiece);
-}
-
-function isRandomPiece(piece: string): boolean {
-  return piece.length >= 12 && /\d/.test(piece) && /[A-Za-z]/.test(piece);
+  const pieces = token.split(/[^A-Za-z0-9]/);
+  return isVaried(token) && pieces.some((piece) => piece.length >= 12 && /\d/.test(piece) && /[A-Za-z]/.test(piece));
 }

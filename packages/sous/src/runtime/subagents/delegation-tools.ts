@@ -4,7 +4,6 @@ import type { AgentDefinition } from "../../core/agent.ts";
 import { MAX_AGENT_TOOLS } from "../../core/limits.ts";
 import type { StandardSchema } from "../../core/schema.ts";
 import { type Tool, tool } from "../../core/tool.ts";
-import { utf8Length } from "../../core/usage.ts";
 import { DEFAULT_LIMITS, type DelegationLimits } from "../../core/words/limits.ts";
 import { cancelTool, listTool, reportTool, sendTool, waitTool } from "./child-tools.ts";
 import { findAgentsTool } from "./find-agents.ts";
@@ -126,7 +125,7 @@ function namingAgents(make: Make, agents: readonly AgentDefinition[], mayUse: Ma
   const tools = make(agents).filter(mayUse);
   if (tools.length === 0) return [];
   const finding = agents.length > MAX_AGENT_TOOLS ? [findAgentsTool(agents)].filter(mayUse) : [];
-  const list = agentList(agents, { bytesOf: utf8Length, canFind: finding.length > 0 });
+  const list = agentList(agents, finding.length > 0);
   if (list === undefined) return tools;
   const naming = tools.map((each, index) => ({
     ...each,

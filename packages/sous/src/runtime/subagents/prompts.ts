@@ -1,6 +1,7 @@
 /** Texts that models read about the tools for children. Snapshotted: a changed word here changes behaviour. */
 
 import { oneLine, shortened } from "../../core/clean-text.ts";
+import { utf8Length } from "../../core/usage.ts";
 
 export const DESCRIPTIONS = {
   subagent:
@@ -36,21 +37,17 @@ const MAX_LIST_BYTES = 8192;
 const NOTICE_BYTES = 200;
 const MAX_SENTENCE = 200;
 
-type AgentListOptions = {
-  readonly bytesOf: (text: string) => number;
-  /** True when `agents_find` is there to find those that are left out. */
-  readonly canFind: boolean;
-};
-
-/** The agents that a call may name, with the first sentence of each, within 8 KB; undefined when there are none. */
-export function agentList(agents: readonly AgentFacts[], options: AgentListOptions): string | undefined {
+/**
+ * The agents that a call may name, with the first sentence of each, within 8 KB; undefined when there are none. `canFind`:
+ * `agents_find` is there to find those that are left out.
+ */
+export function agentList(agents: readonly AgentFacts[], canFind: boolean): string | undefined {
   if (agents.length === 0) return undefined;
-  const { bytesOf, canFind } = options;
   const lines = ["Agents that agent can name:"];
   let left = MAX_LIST_BYTES - NOTICE_BYTES;
   for (const [index, each] of agents.entries()) {
     const line = agentLine(each, firstSentence(oneLine(each.description)));
-    left -= bytesOf(line) + 1;
+    left -= utf8Length(line) + 1;
     if (left < 0) {
       const how = canFind
         ? "agents_find finds them by what they do"

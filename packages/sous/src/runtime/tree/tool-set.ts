@@ -216,13 +216,9 @@ export function declare(
   const spawn = delegate === false && startsNothing ? false : undefined;
   if (definition.tools === undefined && definition.subagents === undefined) return { ...UNDECLARED, deny, spawn };
   return {
-    tools: definition.tools === undefined ? undefined : ordinaryNames(own),
+    tools: definition.tools && own.filter(({ category }) => category !== "subagent").map(({ name }) => name),
     delegate: [...catalog.keys()],
     deny,
     spawn,
   };
-}
-
-function ordinaryNames(tools: readonly Tool[]): string[] {
-  return tools.filter((each) => each.category !== "subagent").map((each) => each.name);
 }

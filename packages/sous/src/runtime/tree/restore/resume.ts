@@ -18,7 +18,7 @@ import { FAN_OUT } from "../../../core/spawn.ts";
 import type { RunRecord, Store } from "../../../core/store.ts";
 import { spanOfRun } from "../../../core/trace-context.ts";
 import { fromStored, fromStoredLimits } from "../../../core/units.ts";
-import { narrowerLimits } from "../../../core/words/limits.ts";
+import { BUDGET_UNITS, narrowerLimits } from "../../../core/words/limits.ts";
 import { repairHistory } from "../../loop/repair-history.ts";
 import type { AgentEntry } from "../../subagents/agent-book.ts";
 import { fanOutTask, holderOf, runFanOut } from "../fan-out.ts";
@@ -201,7 +201,7 @@ function toRunOptions(
 function sumOf(budget: Budget | undefined, more: Budget | undefined): Budget | undefined {
   if (budget === undefined || more === undefined) return budget;
   const sum: Budget = { ...budget };
-  for (const unit of ["tokens", "costUsd", "durationMs", "executions"] as const) {
+  for (const unit of BUDGET_UNITS) {
     const [had, added] = [budget[unit], more[unit]];
     if (had !== undefined && added !== undefined) sum[unit] = had + added;
   }
