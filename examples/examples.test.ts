@@ -1,6 +1,6 @@
 /**
- * Every example runs as a program of its own, without a key, on the package that is published, and prints what is in the file
- * beside it. A new folder is covered without being named here.
+ * Every example runs without a key, on the package that is published, and prints what is in the file beside it: a step of the
+ * ladder as a program of its own, the snippets of the pages together. A new folder is covered without being named here.
  */
 
 import assert from "node:assert/strict";
@@ -9,6 +9,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { after, before, suite, test } from "node:test";
+import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { packedSous } from "../packages/sous/test/support/packed-sous.ts";
 import { rootFolder } from "../packages/sous/test/support/source-files.ts";
@@ -26,6 +27,7 @@ const folders = exampleFolders(rootFolder);
 const project = mkdtempSync(join(tmpdir(), "sous-examples-"));
 let installed: string;
 let server: PostgresServer | undefined;
+const BEGIN = "-- begin of ";
 
 before(async () => {
   installed = (await packedSous()).project;
@@ -58,7 +60,7 @@ test("the examples import sous from the tarball, and no file of the repository",
 suite("from the packed tarball", { concurrency: 3 }, () => {
   for (const folder of folders) {
     test(`${folder} prints what it promises; UPDATE_SNAPSHOTS=1 writes it again`, async () => {
-      const actual = await runExample(folder);
+      const actual = isStep(folder) ? await runStep(folder) : await printedBySnippet(folder);
       const expected = join(rootFolder, folder, "expected.txt");
       if (process.env.UPDATE_SNAPSHOTS === "1") writeFileSync(expected, actual);
       assert.equal(actual, readFileSync(expected, "utf8"));
@@ -75,7 +77,7 @@ test("all examples type-check with strict against the declarations of the packag
   assert.match(found[0] ?? "", /^wrong-type-.*Type 'number' is not assignable to type 'string'/);
 });
 
-/** The complaints of the compiler, as a project of a stranger would hear them. Other resolutions are for attw, in `pack.test.ts`. */
+/** The complaints of the compiler, as a project of a stranger would hear them. `pack.test.ts` looks at the declarations themselves. */
 async function typeCheck(include: readonly string[]): Promise<string> {
   const compilerOptions = {
     module: "nodenext",
@@ -85,39 +87,58 @@ async function typeCheck(include: readonly string[]): Promise<string> {
     types: ["node"],
     noEmit: true,
     allowImportingTsExtensions: true,
-    skipLibCheck: false,
+    skipLibCheck: true,
   };
   const folder = mkdtempSync(join(project, "types-"));
   const config = { compilerOptions, include: include.map((name) => join(project, name)) };
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
   const tsc = join(project, "node_modules/typescript/bin/tsc");
   const options = { cwd: project, env: { ...process.env, GOGC: "off" }, encoding: "utf8" } as const;
-  const said = await start(process.execPath, [tsc, "-p", folder, "--singleThreaded"], options).then(
+  return await start(process.execPath, [tsc, "-p", folder, "--singleThreaded"], options).then(
     ({ stdout }) => stdout,
     ({ stdout, message }) => stdout || message,
   );
-  // What declarations of others get wrong is not ours: those of the AI SDK name types of browsers.
-  const complaints = said.split(/^(?=\S)/m) as string[];
-  return complaints.filter((each) => !/^\S*node_modules\/(?!sous\/)/.test(each)).join("");
+}
+
+/** A step of the ladder is a program that a reader starts; a snippet is part of a page. */
+function isStep(folder: string): boolean {
+  return folder.startsWith("examples/");
+}
+
+function runStep(folder: string): Promise<string> {
+  return runProgram("main.ts", join(project, folder));
+}
+
+let snippets: Promise<Map<string, string>> | undefined;
+
+/** All snippets run in one process, one after the other, which loads sous once. */
+async function printedBySnippet(folder: string): Promise<string> {
+  snippets ??= runSnippets(folders.filter((each) => !isStep(each)));
+  return (await snippets).get(folder) ?? assert.fail(`${folder} did not run`);
+}
+
+async function runSnippets(wanted: readonly string[]): Promise<Map<string, string>> {
+  const lines = wanted.map((folder) => {
+    const path = join(project, folder);
+    const main = pathToFileURL(join(path, "main.ts")).href;
+    const [cd, begin, load] = [path, BEGIN + folder, main].map((text) => JSON.stringify(text));
+    // What one of them throws is a difference in its own output.
+    return `process.chdir(${cd}); console.log(${begin}); await import(${load}).catch(console.log);\n`;
+  });
+  writeFileSync(join(project, "snippets.mjs"), lines.join(""));
+  server = await startPostgresServer();
+  const printed = await runProgram("snippets.mjs", project, { DATABASE_URL: server.connectionString() });
+  const parts = printed.split(BEGIN).slice(1);
+  return new Map(parts.map((part) => [part.slice(0, part.indexOf("\n")), part.slice(part.indexOf("\n") + 1)]));
 }
 
 /** Nothing of the environment but the path: an example that needs a key fails here. */
-async function runExample(folder: string): Promise<string> {
+async function runProgram(file: string, cwd: string, more: Record<string, string> = {}): Promise<string> {
   const { PATH = "", TMPDIR = tmpdir() } = process.env;
-  const { stdout, stderr } = await start(process.execPath, ["main.ts"], {
-    cwd: join(project, folder),
-    env: { PATH, TMPDIR, NODE_COMPILE_CACHE: join(dirname(installed), "compiled"), ...(await databaseFor(folder)) },
-    timeout: 60_000,
-  });
+  const env = { PATH, TMPDIR, NODE_COMPILE_CACHE: join(dirname(installed), "compiled"), ...more };
+  const { stdout, stderr } = await start(process.execPath, [file], { cwd, env, timeout: 60_000 });
   assert.equal(stderr, "");
   return stdout;
-}
-
-/** An example that names DATABASE_URL gets a server of its own. */
-async function databaseFor(folder: string): Promise<Record<string, string>> {
-  if (!filesOf(folder).some((file) => readFileSync(file, "utf8").includes("DATABASE_URL"))) return {};
-  server ??= await startPostgresServer();
-  return { DATABASE_URL: server.connectionString() };
 }
 
 function filesOf(folder: string): string[] {

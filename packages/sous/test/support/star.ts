@@ -171,7 +171,17 @@ function importedBy({ path, text }: SourceFile, types: boolean): string[] {
 type Import = { specifier: string; when: "load" | "later" | "types" };
 type Facts = { imports: Import[]; impure: string[]; lines: number };
 
-function readFacts({ path, text }: SourceFile): Facts {
+const factsByText = new Map<string, Facts>();
+
+/** Several rules ask about each file: it is parsed once. */
+function readFacts(file: SourceFile): Facts {
+  const key = `${file.path}\n${file.text}`;
+  const facts = factsByText.get(key) ?? factsOf(file);
+  factsByText.set(key, facts);
+  return facts;
+}
+
+function factsOf({ path, text }: SourceFile): Facts {
   const { program, errors } = parseSync(path, text);
   if (errors[0] !== undefined) throw new Error(`${path} cannot be parsed: ${errors[0].message}`);
   const imports: Import[] = [];

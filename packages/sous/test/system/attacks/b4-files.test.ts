@@ -187,14 +187,18 @@ const OBEYED = [
 ];
 
 suite("B4.5: files that are obeyed without being called", () => {
-  for (const path of OBEYED) {
-    test(`B4.5: ${JSON.stringify(path)} is not written with --yes when no person can be asked`, async () => {
-      await using command = await openCommand();
-      const { result } = await command.run(writing(path), { yes: true });
-      assert.equal(existsSync(join(command.root, path)), false);
-      assert.equal(exitCodeOf(result, 130), 7);
-    });
-  }
+  test("B4.5: no guarded file is written with --yes when no person can be asked", async (t) => {
+    await using command = await openCommand();
+    const { result, events } = await command.run(writing(...OBEYED), { yes: true });
+    const answers = events.flatMap((event) => (event.type === "tool-call-end" ? [event.output] : []));
+    for (const [index, path] of OBEYED.entries()) {
+      await t.test(`B4.5: ${JSON.stringify(path)} is not written with --yes when no person can be asked`, () => {
+        assert.match(answers[index] ?? "", /^write_file needs approval, and no one can be asked/);
+        assert.equal(existsSync(join(command.root, path)), false);
+      });
+    }
+    assert.equal(exitCodeOf(result, 130), 7);
+  });
 
   test("B4.5: no guarded file is written by rules that allow all of them when no person can be asked", async () => {
     await using command = await openCommand();
@@ -316,15 +320,18 @@ suite("B4.5: the home folder as the workspace", () => {
       "settings/git/config",
     ],
   ];
-  for (const path of IN_HOME) {
-    test(`B4.5: ${path} in the home folder is not written`, async () => {
-      await using command = await openCommand();
-      const cwd = join(command.path, "home");
-      const env = { PATH: `${join(cwd, "bin")}:/usr/bin:/bin`, GIT_CONFIG_GLOBAL: join(cwd, "settings/git/config") };
-      await command.run(writing(path, "plain.txt"), { yes: true }, { cwd, env });
-      assert.deepEqual([existsSync(join(cwd, path)), existsSync(join(cwd, "plain.txt"))], [false, true]);
-    });
-  }
+  test("B4.5: no file that programs obey is written in the home folder", async (t) => {
+    await using command = await openCommand();
+    const cwd = join(command.path, "home");
+    const env = { PATH: `${join(cwd, "bin")}:/usr/bin:/bin`, GIT_CONFIG_GLOBAL: join(cwd, "settings/git/config") };
+    await command.run(writing(...IN_HOME, "plain.txt"), { yes: true }, { cwd, env });
+    for (const path of IN_HOME) {
+      await t.test(`B4.5: ${path} in the home folder is not written`, () =>
+        assert.equal(existsSync(join(cwd, path)), false),
+      );
+    }
+    assert.ok(existsSync(join(cwd, "plain.txt")), "the others can fail");
+  });
 
   test("B4.5: files of a project that settings in the home folder are links to are not written", async () => {
     await using command = await openCommand({

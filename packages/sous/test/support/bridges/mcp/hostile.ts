@@ -10,6 +10,7 @@ import type { Clock } from "../../../../src/core/clock.ts";
 import type { McpServer } from "../../../../src/core/configuration.ts";
 import { ToolFailure } from "../../../../src/core/errors.ts";
 import { dataMark } from "../../../../src/core/mcp-names.ts";
+import type { Programs } from "../../../../src/core/process.ts";
 import type { Tool, ToolContext, ToolResult } from "../../../../src/core/tool.ts";
 import { systemClock } from "../../../../src/machine/host.ts";
 import { compileSchema } from "../../../../src/runtime/schema/compile.ts";
@@ -31,11 +32,11 @@ export type World = AsyncDisposable & {
 };
 
 export async function hostileWorld(
-  given: { clock?: Clock; environment?: Record<string, string> } = {},
+  given: { clock?: Clock; environment?: Record<string, string>; programs?: Programs } = {},
 ): Promise<World> {
   const { clock = systemClock, environment = {} } = given;
   const tree = await temporaryTree({ "workspace/": "", "state/": "" });
-  const programs = openPrograms({ environment: { PATH: process.env.PATH, ...environment } });
+  const { programs = openPrograms({ environment: { PATH: process.env.PATH, ...environment } }) } = given;
   const opened: McpTools[] = [];
   const ground: McpGround = {
     programs,
