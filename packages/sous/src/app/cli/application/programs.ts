@@ -54,7 +54,7 @@ export async function openOutside({ cwd, env }: ProcessContext, stateFolder?: st
  * From the nearest outwards. A home that is a repository is not a project: the working folder is, and the rest is the user's.
  * The root of the file system, where containers start, is not a project either: every program lies below it.
  */
-export async function surroundingProjects({ cwd, env }: ProcessContext): Promise<string[]> {
+async function surroundingProjects({ cwd, env }: ProcessContext): Promise<string[]> {
   const { projectRoots } = await import("../../config/trust/files.ts");
   const trusted = await trustedFolders(env);
   const [real, roots, homes] = await Promise.all([realOf(cwd), projectRoots(cwd, trusted), homesAround(cwd, env)]);
