@@ -11,7 +11,14 @@ import { EXIT } from "../exit-codes.ts";
 import { reportError } from "../report-error.ts";
 import { endingSentence, exitCodeOfRun } from "../run/ending.ts";
 import { openRunLog, type RunLog } from "../run/log.ts";
-import { failureBefore, type Outlet, openOutlet, type RunOutput, runOutput, type StreamStart } from "../run/output.ts";
+import {
+  failureBefore,
+  openOutlet,
+  type RunOutlet,
+  type RunOutput,
+  runOutput,
+  type StreamStart,
+} from "../run/output.ts";
 import { answerLater } from "../run/questions.ts";
 import {
   isInlineSchema,
@@ -59,7 +66,7 @@ export async function run(parameters: readonly string[], earlier?: () => readonl
   return EXIT.failed;
 }
 
-async function runHeadless(parameters: readonly string[], stops: Stops, outlet: Outlet): Promise<number> {
+async function runHeadless(parameters: readonly string[], stops: Stops, outlet: RunOutlet): Promise<number> {
   let output = runOutput(likelyFormat(parameters), outlet, { color: "never", ascii: false });
   try {
     const request = readRunRequest(parameters);

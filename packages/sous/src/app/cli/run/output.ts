@@ -20,7 +20,7 @@ export type RunOutput = {
   end(result: RunResult): Promise<void>;
 };
 
-export function runOutput(format: OutputFormat, outlet: Outlet, display: Display): RunOutput {
+export function runOutput(format: OutputFormat, outlet: RunOutlet, display: Display): RunOutput {
   switch (format) {
     case "text":
       return {
@@ -40,7 +40,7 @@ export function runOutput(format: OutputFormat, outlet: Outlet, display: Display
 }
 
 /** Each line is written when the reader has taken the one before, so that nothing is buffered. */
-function streamOutput(outlet: Outlet): RunOutput {
+function streamOutput(outlet: RunOutlet): RunOutput {
   let n = 0;
   let root: Pick<StreamStart, "runId" | "path"> | undefined;
   const print = (line: Record<string, unknown>): Promise<void> => {
@@ -88,7 +88,7 @@ function prettyJson(value: unknown): string {
   return visibleJson(JSON.stringify(value, undefined, 2));
 }
 
-export type Outlet = {
+export type RunOutlet = {
   /** Resolves when the text is taken, or never will be. Never rejects. */
   write(text: string): Promise<void>;
   /** The reader is gone. */
@@ -105,7 +105,7 @@ type OutletOptions = {
   patience: AbortSignal;
 };
 
-export function openOutlet({ stream, onClosed, patience }: OutletOptions): Outlet {
+export function openOutlet({ stream, onClosed, patience }: OutletOptions): RunOutlet {
   let isClosed = false;
   let failure: Error | undefined;
   const waiting = new Set<() => void>();
