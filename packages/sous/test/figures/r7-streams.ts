@@ -71,11 +71,15 @@ export async function runMutatedStreams(options: {
   return figures;
 }
 
+/** Streams with more bytes are only read with other line endings when each place is tried: one parser reads them all. */
+const SHORT_BYTES = 4_000;
+
 /** Throws at the first difference. Returns how many streams were read. `stride` 1 tries each place alone, 8 every eighth. */
 export async function runChoppedStreams({ stride }: { stride: number }): Promise<number> {
   let streams = 0;
   for (const { body, expected, answer } of await openRecorded(resolveModel)) {
     for (const ending of LINE_ENDINGS) {
+      if (stride > 1 && ending !== "\n" && body.length > SHORT_BYTES) continue;
       const bytes = withLineEnding(body, ending);
       // One byte at a time is a split at every place at once …
       deepStrictEqual(await answer(chop(bytes, () => 1)), { answer: expected });

@@ -30,27 +30,26 @@ for (const [seed, share] of [
 
   suite(`The figures of one process, from seed ${seed}`, () => {
     test("R1: no record is lost, doubled or out of order, and no run hangs", async () => {
-      const { broken, hangs, runs, faults } = await runFaultSchedules({ seed, count: count(30) });
+      const { broken, hangs, runs, faults } = await runFaultSchedules({ seed, count: count(12) });
       assert.deepEqual([broken, hangs], [[], 0]);
       // Trees that are no trees, and faults that do not happen, would show nothing.
-      if (seed === FIXED) assert.ok(runs > 90 && faults > 30, `${runs} runs, ${faults} faults`);
+      if (seed === FIXED) assert.ok(runs > 30 && faults > 10, `${runs} runs, ${faults} faults`);
     });
 
     test("R1, R2: a tree whose processes die continues, with nothing lost, nothing done twice and no hang", async () => {
-      const { broken, hangs, crashes, resumedRuns } = await runCrashSchedules({ seed, count: count(15) });
+      const { broken, hangs, crashes, resumedRuns } = await runCrashSchedules({ seed, count: count(8) });
       assert.deepEqual([broken, hangs], [[], 0]);
-      if (seed === FIXED)
-        assert.ok(crashes > 15 && resumedRuns > 15, `${crashes} crashes, ${resumedRuns} resumed runs`);
+      if (seed === FIXED) assert.ok(crashes > 8 && resumedRuns > 8, `${crashes} crashes, ${resumedRuns} resumed runs`);
     });
 
     test("R6, H5: no tree of depth 8 and width 3 waits for itself, whatever the limits", async () => {
-      const { broken, deadlocks, overspent, reachedBottom } = await runDeadlockSearch({ seed, count: count(20) });
+      const { broken, deadlocks, overspent, reachedBottom } = await runDeadlockSearch({ seed, count: count(8) });
       assert.deepEqual([broken, deadlocks, overspent], [[], 0, 0]);
-      if (seed === FIXED) assert.ok(reachedBottom > 3, `${reachedBottom} trees reach the bottom`);
+      if (seed === FIXED) assert.ok(reachedBottom > 1, `${reachedBottom} trees reach the bottom`);
     });
 
     test("R9, H3, B1.2: no path that makes or revives a child gives it more than its parent may pass on", async () => {
-      const figure = await runRightsTrees({ seed, count: count(500) });
+      const figure = await runRightsTrees({ seed, count: count(350) });
       assert.deepEqual([figure.examples, figure.widenings, figure.losses], [[], 0, 0]);
       if (seed !== FIXED) return;
       for (const made of [figure.plain, figure.defined, figure.asked, figure.forked, figure.revived, figure.refused]) {
@@ -59,25 +58,21 @@ for (const [seed, share] of [
     });
 
     test("R9, B1.3: every call beyond the rights is refused, recorded and not run", async () => {
-      const { problems, executed, refused } = await runForgedCalls({ seed, count: count(30) });
+      const { problems, executed, refused } = await runForgedCalls({ seed, count: count(12) });
       assert.deepEqual(problems, []);
       if (seed === FIXED) assert.ok(executed > 0 && refused > 0, `${executed} ran, ${refused} refused`);
     });
 
-    test("R13, G4: a random tree that is run again gives the identical stream of events, and no tool runs", async () => {
-      assert.equal(await differenceOfRerun(seed, count(300)), undefined);
-    });
-
     test("R15: random trees neither overspend, hang, overtake nor refuse too early", async () => {
-      const { broken, waited, lowered, endings } = await runMixes({ seed, count: count(25) });
+      const { broken, waited, lowered, endings } = await runMixes({ seed, count: count(10) });
       assert.deepEqual(broken, []);
       if (seed === FIXED) assert.ok(Math.min(waited, lowered, endings.completed, endings.refused) > 0);
     });
 
     test("R15: random trees with just enough complete, and no answer is cut", async () => {
-      const { broken, waited } = await runWithEnough({ seed, count: count(25) });
+      const { broken, waited } = await runWithEnough({ seed, count: count(10) });
       assert.deepEqual(broken, []);
-      if (seed === FIXED) assert.ok(waited > 25, `${waited} waited`);
+      if (seed === FIXED) assert.ok(waited > 10, `${waited} waited`);
     });
 
     test("T1: metrics, spans, logs and totals agree with the journal, with kills and resumes", async () => {
@@ -89,9 +84,13 @@ for (const [seed, share] of [
 }
 
 test("R15: fan-outs with half of what they need complete nearly as much at once as one after another", async () => {
-  const { broken, oneTurn, delivered } = await measureFanOuts({ seed: FIXED, count: 4 });
+  const { broken, oneTurn, delivered } = await measureFanOuts({ seed: FIXED, count: 2 });
   assert.deepEqual(broken, []);
   assert.ok(oneTurn >= 0.95 && delivered >= 0.9, `one turn ${oneTurn}, with words ${delivered}`);
+});
+
+test("R13, G4: a random tree that is run again gives the identical stream of events, and no tool runs", async () => {
+  assert.equal(await differenceOfRerun(FRESH, 60), undefined);
 });
 
 // Found by the figures in full.

@@ -35,11 +35,11 @@ test("G4, G5: a run that was killed after any of its events and resumed is run a
     const stage = openStage(SCRIPT, { seed: 2, runtime: { store } });
     const { status } = await stage.world.run(() => stage.runtime.resume(runId, { agent: leadOf(stage) }));
     assert.equal(status, "completed", `after ${kept} events`);
-    for (const agents of [[leadOf(stage)], undefined]) {
-      const { firstDifference, result } = await rerun(runId, { store, agents });
-      assert.equal(firstDifference?.sentence, undefined, `killed after ${kept} events`);
-      assert.equal(result.text, "Done.");
-    }
+    // From the real definitions and from the recording alone, in turns.
+    const agents = kept % 2 === 0 ? [leadOf(stage)] : undefined;
+    const { firstDifference, result } = await rerun(runId, { store, agents });
+    assert.equal(firstDifference?.sentence, undefined, `killed after ${kept} events`);
+    assert.equal(result.text, "Done.");
   }
 });
 

@@ -19,18 +19,14 @@ import { checkSameAnswers } from "../../../support/storage/store/same-answers.ts
 import { sqlitePlace } from "../../../support/storage/store/sqlite-place.ts";
 import { wrapStore } from "../../../support/testing/faults.ts";
 
-for (const synchronous of ["normal", "full"] as const) {
-  suite(`G2: SQLite keeps the contract of stores, with ${synchronous} synchronisation`, () => {
-    storeContract(test, async () => {
-      const place = sqlitePlace();
-      return wrapStore(await place.open({ synchronous }), {
-        [Symbol.asyncDispose]: () => place[Symbol.asyncDispose](),
-      });
-    });
+suite("G2: SQLite keeps the contract of stores", () => {
+  storeContract(test, async () => {
+    const place = sqlitePlace();
+    return wrapStore(await place.open(), { [Symbol.asyncDispose]: () => place[Symbol.asyncDispose]() });
   });
-}
+});
 
-for (const seed of [1, 2, 3, 4, 5, Date.now() % 100_000]) {
+for (const seed of [1, 2, Date.now() % 100_000]) {
   test(`G2: SQLite answers as memory does, whatever is asked in whatever order (seed ${seed})`, async () => {
     await using place = sqlitePlace();
     await checkSameAnswers(openMemoryStore(), await place.open(), seed, 60);
@@ -38,19 +34,21 @@ for (const seed of [1, 2, 3, 4, 5, Date.now() % 100_000]) {
 }
 
 suite("G3: what the SQLite store has kept", () => {
-  test("a kept event is there when the file is opened again, also for others while it is open", async () => {
-    await using place = sqlitePlace();
-    const tree = family();
-    const store = await place.open();
-    assert.equal(store.append("lead", tree.events.slice(0, 4)), undefined);
-    const other = await place.open();
-    assert.deepEqual(plain(await other.read("lead")), plain(tree.events.slice(0, 4)));
-    store.append("lead", tree.events.slice(4));
-    assert.deepEqual(plain(await other.read("lead")), plain(tree.events));
-    await store[Symbol.asyncDispose]();
-    await other[Symbol.asyncDispose]();
-    assert.deepEqual(plain(await (await place.open()).read("lead")), plain(tree.events));
-  });
+  for (const synchronous of ["normal", "full"] as const) {
+    test(`a kept event is there when the file is opened again, also for others while it is open, with ${synchronous} synchronisation`, async () => {
+      await using place = sqlitePlace();
+      const tree = family();
+      const store = await place.open({ synchronous });
+      assert.equal(store.append("lead", tree.events.slice(0, 4)), undefined);
+      const other = await place.open();
+      assert.deepEqual(plain(await other.read("lead")), plain(tree.events.slice(0, 4)));
+      store.append("lead", tree.events.slice(4));
+      assert.deepEqual(plain(await other.read("lead")), plain(tree.events));
+      await store[Symbol.asyncDispose]();
+      await other[Symbol.asyncDispose]();
+      assert.deepEqual(plain(await (await place.open()).read("lead")), plain(tree.events));
+    });
+  }
 
   test("an append costs event rows and nothing else between the start and the end of a run", async () => {
     await using place = sqlitePlace();

@@ -11,7 +11,7 @@ import { createWorld } from "../../../../../src/testing/world.ts";
 import { spansOf, traceProblems } from "../../../../support/bridges/telemetry/traced.ts";
 import { openTown } from "../../../../support/runtime/tree/restore/parking.ts";
 
-const SEEDS = 25;
+const SEEDS = 8;
 
 type Node = {
   pays: number;
