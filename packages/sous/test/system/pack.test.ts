@@ -180,7 +180,7 @@ test("everything that the package brings along supports the oldest Node", () => 
 });
 
 suite(`installed on ${name}, alone`, { concurrency: 2 }, () => {
-  test(`import "sous" loads no other package and prints nothing`, async () => {
+  test(`import of "sous" loads no other package and prints nothing`, async () => {
     const { stdout, stderr } = await runFixtures(folder, "loads.ts");
     assert.equal(withoutStrippingWarning(stderr), "");
     const loaded: string[] = JSON.parse(stdout);

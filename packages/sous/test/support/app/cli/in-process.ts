@@ -29,7 +29,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   trust: async () => (await import("../../../../src/app/cli/commands/trust.ts")).trust,
 };
 
-export type InProcess = Pick<ProcessOptions, "cwd" | "env"> & {
+export type InProcess = Pick<ProcessOptions, "cwd" | "env" | "signalAt"> & {
   /** What stdin holds; nothing without it. */
   input?: string;
 };
@@ -37,13 +37,23 @@ export type InProcess = Pick<ProcessOptions, "cwd" | "env"> & {
 /** `both` has what went to either stream, in the order of a terminal. */
 export type Ended = EndedProcess & { both: string };
 
-/** A process has one folder, one environment and one stdout, so the commands take turns. */
-let last: Promise<unknown> = Promise.resolve();
-
-export function inProcess([name = "", ...parameters]: readonly string[], options: InProcess = {}): Promise<Ended> {
-  const ended = last.then(() => perform(name, parameters, options));
-  last = ended.catch(() => {});
-  return ended;
+export async function inProcess(words: readonly string[], options: InProcess = {}): Promise<Ended> {
+  const { input = "", signalAt } = options;
+  const said = { stdout: "", stderr: "", both: "" };
+  let isSent = false;
+  const stream = (name: "stdout" | "stderr"): Writable =>
+    new Heard((text) => {
+      said[name] += text;
+      said.both += text;
+      if (signalAt === undefined || isSent || name === "stdout" || !said.stderr.includes(signalAt.text)) return;
+      isSent = true;
+      // Not in the middle of what it says.
+      setImmediate(() => command.signal(signalAt.signal));
+    });
+  const stdin = Readable.from(input === "" ? [] : [Buffer.from(input)]);
+  const command = perform(words, options, { stdin, stdout: stream("stdout"), stderr: stream("stderr") });
+  const { code, milliseconds } = await command.ended;
+  return { code, milliseconds, ...said };
 }
 
 /** With the folders that `runProcess` gives. */
@@ -52,36 +62,54 @@ export function runInProcess({ cwd, parameters, env = {}, input }: Omit<RunProce
   return inProcess(parameters, { cwd, env: { ...folders, ...env }, input: input ?? "" });
 }
 
-async function perform(name: string, parameters: readonly string[], options: InProcess): Promise<Ended> {
-  const { cwd = PACKAGE, env = {}, input = "" } = options;
-  const load = COMMANDS[name];
-  if (load === undefined) throw new Error(`No command is called ${name}`);
-  // Before the environment is another one: sources are found by it.
-  const command = await load();
-  let both = "";
-  const hear = (text: string): void => {
-    both += text;
+export type Streams = { stdin: Readable; stdout: Writable; stderr: Writable };
+
+export type Performed = {
+  ended: Promise<{ code: number; milliseconds: number }>;
+  /** What the command itself does about a signal; other listeners of this process hear nothing. */
+  signal(name: NodeJS.Signals): void;
+};
+
+/** A process has one folder, one environment and one stdout, so the commands take turns. */
+let last: Promise<unknown> = Promise.resolve();
+
+export function perform(
+  words: readonly string[],
+  options: Pick<InProcess, "cwd" | "env">,
+  streams: Streams,
+): Performed {
+  let others: readonly unknown[] = [];
+  const turn = async (): Promise<{ code: number; milliseconds: number }> => {
+    const [name = "", ...parameters] = words;
+    const load = COMMANDS[name];
+    if (load === undefined) throw new Error(`No command is called ${name}`);
+    // Before the environment is another one: sources are found by it.
+    const command = await load();
+    using _folder = inFolder(options.cwd ?? PACKAGE);
+    using _variables = withVariables(options.env ?? {});
+    using _streams = withProperties({ ...streams, argv: [process.execPath, "sous", ...words] });
+    others = (["SIGINT", "SIGTERM", "SIGHUP"] as const).flatMap((signal) => process.listeners(signal));
+    // What is hidden depends on the variables; this makes them be read again.
+    alsoHide({});
+    guardStreams();
+    const started = performance.now();
+    const code = await command(parameters).catch((error) => reportError(error, parameters.includes("--json")));
+    return { code, milliseconds: performance.now() - started };
   };
-  const [stdout, stderr] = [new Collected(hear), new Collected(hear)];
-  using _folder = inFolder(cwd);
-  using _variables = withVariables(env);
-  using _streams = withProperties({
-    stdout,
-    stderr,
-    stdin: Readable.from(input === "" ? [] : [Buffer.from(input)]),
-    argv: [process.execPath, "sous", name, ...parameters],
-  });
-  // What is hidden depends on the variables; this makes them be read again.
-  alsoHide({});
-  guardStreams();
-  const started = performance.now();
-  const code = await command(parameters).catch((error) => reportError(error, parameters.includes("--json")));
-  return { code, stdout: stdout.text, stderr: stderr.text, both, milliseconds: performance.now() - started };
+  const ended = last.then(turn);
+  last = ended.catch(() => {});
+  return {
+    ended,
+    signal(name) {
+      const own = process.listeners(name).filter((listener) => !others.includes(listener));
+      if (own.length === 0) throw new Error(`Nothing listens to ${name}: it would end the process`);
+      for (const listener of own) listener(name);
+    },
+  };
 }
 
 /** A pipe that is always read. */
-class Collected extends Writable {
-  text = "";
+class Heard extends Writable {
   readonly #hear: (text: string) => void;
 
   constructor(hear: (text: string) => void) {
@@ -90,7 +118,6 @@ class Collected extends Writable {
   }
 
   override _write(chunk: string | Buffer, _encoding: string, done: () => void): void {
-    this.text += chunk;
     this.#hear(String(chunk));
     done();
   }

@@ -1,5 +1,6 @@
 /** A headless screen to look at, and the command in a real pseudo-terminal behind one. */
 
+import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { type IPty, spawn } from "@lydell/node-pty";
 import type { Terminal } from "@xterm/headless";
@@ -60,9 +61,13 @@ export class HeadlessScreen implements Disposable {
 
   /** Nothing more is written: whoever waits in vain is told. */
   end(): Promise<void> {
-    this.#isOver = true;
-    // What was written last is still on its way to the screen.
-    return new Promise((resolve) => this.#terminal.write("", () => resolve(this.#look())));
+    return new Promise((resolve) => {
+      // What was written last is still on its way to the screen.
+      this.#terminal.write("", () => {
+        this.#isOver = true;
+        resolve(this.#look());
+      });
+    });
   }
 
   /** Resolves with the text when it shows this; fails when it never does. */
@@ -154,4 +159,11 @@ export class CommandInTerminal implements Disposable {
     if (!this.#hasEnded) this.#process.kill("SIGKILL");
     this.screen[Symbol.dispose]();
   }
+}
+
+/** The terminal is as it was: pastes are plain, the cursor is seen. */
+export function assertGivenBack(written: string): void {
+  const last = (sequence: string): number => written.lastIndexOf(sequence);
+  assert.ok(last("\u001b[?2004l") > last("\u001b[?2004h"), "bracketed paste is still on");
+  assert.ok(last("\u001b[?25h") > last("\u001b[?25l"), "the cursor is still hidden");
 }

@@ -1,7 +1,6 @@
 /** `sous chat` that was killed and continues, as a person at a terminal or a script sees it. */
 
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { cp, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { after, suite, test } from "node:test";
@@ -9,7 +8,7 @@ import { setTimeout } from "node:timers/promises";
 import { MIN_SHOWN_MS } from "../../../../src/app/cli/chat/questions.ts";
 import { child, type Folder, folder, MODEL, USED } from "../../../support/app/cli/chat-folder.ts";
 import { inProcess } from "../../../support/app/cli/in-process.ts";
-import { compiled, MAIN } from "../../../support/app/cli/sous-process.ts";
+import { TerminalInProcess } from "../../../support/app/cli/terminal-in-process.ts";
 import { CommandInTerminal } from "../../../support/app/cli/terminal-screen.ts";
 
 /** The child takes long in the first process; the turns of the next begin where it stood. */
@@ -76,22 +75,11 @@ const asked = (input: string, { cwd, env }: Folder, parameters: readonly string[
 const sous = async ({ cwd, env }: Folder, parameters: readonly string[]): Promise<string> =>
   (await inProcess(parameters, { cwd, env })).stdout;
 
-function piped(input: string, { cwd, env }: Folder, parameters: readonly string[]): Promise<Piped> {
-  return new Promise((resolve) => {
-    const options = { cwd, env: { NODE_COMPILE_CACHE: compiled, ...env } };
-    const given = [MAIN, "chat", ...MODEL, ...parameters];
-    const program = execFile(process.execPath, given, options, (error, stdout, stderr) =>
-      resolve({ code: typeof error?.code === "number" ? error.code : 0, stdout, stderr }),
-    );
-    program.stdin?.end(input);
-  });
-}
-
 suite("sous chat --continue after kill -9", () => {
   test("sous chat --continue shows the conversation, the live rows and the answer; Tab completes, and the conversation continues", async () => {
     const place = await killed();
     await place.write("script.json", QUICK);
-    using command = new CommandInTerminal(["chat", ...MODEL, "--continue"], place);
+    await using command = new TerminalInProcess(["chat", ...MODEL, "--continue"], place);
     const { screen } = command;
     const text = await screen.until("It is done.");
     assert.match(
@@ -119,7 +107,7 @@ suite("sous chat --continue after kill -9", () => {
     const elsewhere = { ...place, cwd: join(place.cwd, "..", "elsewhere") };
     await cp(place.cwd, elsewhere.cwd, { recursive: true });
     const { id } = JSON.parse(await sous(place, ["replay", "--list", "--roots", "--json"])).runs[0];
-    using command = new CommandInTerminal(["chat", ...MODEL, "--resume", id, "--here"], elsewhere);
+    await using command = new TerminalInProcess(["chat", ...MODEL, "--resume", id, "--here"], elsewhere);
     await command.screen.until("It is done.");
     command.type("\u0004");
     await command.ended;
@@ -137,13 +125,13 @@ suite("sous chat --continue after kill -9", () => {
     await screen.until(/^└─ . slow {2}/m);
     command.resize(100, 30);
     await screen.until(/^└─ . slow {2}"Take your time"/m);
-    using other = new CommandInTerminal(["chat", ...MODEL, "--continue"], place);
+    await using other = new TerminalInProcess(["chat", ...MODEL, "--continue"], place);
     assert.equal(await other.ended, 1);
     assert.match(other.screen.text(), /^error: Another process works on [0-9A-Z]{26}$/m);
     command.type("\u0004");
     assert.equal(await command.ended, 0);
     await place.write("script.json", QUICK);
-    using again = new CommandInTerminal(["chat", ...MODEL, "--continue"], place);
+    await using again = new TerminalInProcess(["chat", ...MODEL, "--continue"], place);
     await again.screen.until(/> fan out\nI ask one\.\n- cancelled/);
     again.type("what now?\r");
     await again.screen.until("Hello again.");
@@ -164,7 +152,7 @@ suite("sous chat --continue after kill -9", () => {
       command.kill();
       await command.ended;
     }
-    using command = new CommandInTerminal(["chat", ...MODEL, "--continue"], place);
+    await using command = new TerminalInProcess(["chat", ...MODEL, "--continue"], place);
     await command.screen.until("y once");
     await setTimeout(MIN_SHOWN_MS + 50);
     command.type("y");
@@ -176,7 +164,7 @@ suite("sous chat --continue after kill -9", () => {
   test("a continued chat in a pipe prints first the answer of what was interrupted, then those to the lines", async () => {
     const place = await killed();
     await place.write("script.json", QUICK);
-    const first = await piped("bye\n", place, ["--continue"]);
+    const first = await asked("bye\n", place, ["--continue"]);
     assert.deepEqual([first.code, first.stdout], [0, "It is **done**.\nGood bye.\n"]);
     assert.match(first.stderr, /^Continuing, where it was interrupted: remember 42\n/);
     assert.match(first.stderr, /sous {2}✓ completed \(3 turns · 1 tool · .*, with 1 child\)/);
@@ -191,7 +179,7 @@ suite("a conversation that was summed up", () => {
   test("a conversation that was summed up continues from its summary in the next process, and says how", async () => {
     await using place = await folder({ sous: [{ text: "One." }, { text: "All of it." }, { text: "Two." }] });
     {
-      using command = new CommandInTerminal(["chat", ...MODEL], place);
+      await using command = new TerminalInProcess(["chat", ...MODEL], place);
       await command.screen.until("/help lists");
       command.type("one\r");
       await command.screen.until("One.");
@@ -219,17 +207,19 @@ suite("one conversation in two processes", () => {
     await first.screen.until("/help lists");
     first.type("one\r");
     await first.screen.until("One.");
-    using second = new CommandInTerminal(["chat", ...MODEL, "--continue"], place);
-    await second.screen.until("Continuing: one");
-    second.type("two\r");
-    await second.screen.until(/> two\nOne\./);
+    {
+      await using second = new TerminalInProcess(["chat", ...MODEL, "--continue"], place);
+      await second.screen.until("Continuing: one");
+      second.type("two\r");
+      await second.screen.until(/> two\nOne\./);
+    }
     first.type("three\r");
     await first.screen.until("Another process has continued this conversation");
     first.type("three\r");
     await first.screen.until(/> three\nTwo\./);
     first.type("\u0004");
     assert.equal(await first.ended, 0);
-    using third = new CommandInTerminal(["chat", ...MODEL, "--continue"], place);
+    await using third = new TerminalInProcess(["chat", ...MODEL, "--continue"], place);
     await third.screen.until(/… 2 earlier messages\n\n> three\nTwo\./);
   });
 });

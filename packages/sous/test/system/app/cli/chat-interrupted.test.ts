@@ -5,6 +5,7 @@ import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { suite, test } from "node:test";
 import { folder, MODEL } from "../../../support/app/cli/chat-folder.ts";
+import { inProcess } from "../../../support/app/cli/in-process.ts";
 import { runProcess } from "../../../support/app/cli/run-process.ts";
 
 suite("a chat in a pipe", { concurrency: true }, () => {
@@ -17,12 +18,9 @@ suite("a chat in a pipe", { concurrency: true }, () => {
 
   test("a chat that is interrupted ends with its run, and takes no line that was read before", async () => {
     await using place = await folder({ sous: [{ text: "One.", wait_ms: 300 }, { text: "Never." }] });
-    const { code, stdout } = await runProcess({
-      ...place,
-      parameters: ["chat", ...MODEL],
-      input: "one\ntwo\nthree\n",
-      acts: [{ at: /starts: one/, act: "SIGINT" }],
-    });
+    const input = "one\ntwo\nthree\n";
+    const signalAt = { text: "starts: one", signal: "SIGINT" } as const;
+    const { code, stdout } = await inProcess(["chat", ...MODEL], { ...place, input, signalAt });
     assert.deepEqual([code, stdout], [130, "One.\n"]);
   });
 

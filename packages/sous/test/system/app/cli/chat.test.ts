@@ -10,17 +10,10 @@ import { steady } from "../../../support/app/cli/chat-stage.ts";
 import { assertGolden } from "../../../support/app/cli/golden.ts";
 import { inProcess } from "../../../support/app/cli/in-process.ts";
 import { compiled, MAIN } from "../../../support/app/cli/sous-process.ts";
-import { CommandInTerminal } from "../../../support/app/cli/terminal-screen.ts";
+import { assertGivenBack, CommandInTerminal } from "../../../support/app/cli/terminal-screen.ts";
 
 /** The command has a clock of its own: a question must really have been there for a while before it can be answered. */
 const LONG_ENOUGH_MS = MIN_SHOWN_MS + 50;
-
-/** The terminal is as it was: pastes are plain, the cursor is seen. */
-function assertGivenBack(written: string): void {
-  const last = (sequence: string): number => written.lastIndexOf(sequence);
-  assert.ok(last("\u001b[?2004l") > last("\u001b[?2004h"), "bracketed paste is still on");
-  assert.ok(last("\u001b[?25h") > last("\u001b[?25l"), "the cursor is still hidden");
-}
 
 suite("sous chat in a terminal", () => {
   test("J3: the four sentences work", async () => {
@@ -107,23 +100,23 @@ suite("sous chat in a terminal", () => {
     assertGivenBack(screen.written);
   });
 
-  test("Ctrl-C wraps up a run, and a second one stops it", async () => {
-    await using place = await folder(SLOW);
-    using command = new CommandInTerminal(MODEL, place);
-    const { screen } = command;
-    await screen.until("/help lists");
-    command.type("\u001b[200~two\nlines\u001b[201~\r");
-    await screen.until("1 running");
-    assert.match(screen.text(), /^> two\n {2}lines$/m);
-    command.type("\u0003");
-    await screen.until("Wrapping up. Ctrl-C again stops at once.");
-    command.type("\u0003");
-    await screen.until("cancelled: The run was cancelled");
-    await screen.until((text) => text.endsWith("\n>"));
-    assertGolden("chat-interrupted.txt", steady(screen.text()));
-    command.signal("SIGTERM");
-    assert.equal(await command.ended, 143);
-    assertGivenBack(screen.written);
+  test("sous chat clears what it draws before Ctrl-Z gives the terminal to the shell, and draws it again after fg", async () => {
+    await using place = await folder();
+    const shell = ["--norc", "--noprofile", "-i"];
+    const env = { ...place.env, PS1: "shell$ ", BASH_SILENCE_DEPRECATION_WARNING: "1" };
+    using command = new CommandInTerminal(shell, { ...place, env, program: "bash" });
+    await command.screen.until("shell$");
+    command.type(`clear; "${process.execPath}" "${MAIN}" chat ${MODEL.join(" ")}\r`);
+    await command.screen.until("/help lists");
+    command.type("half a sentence");
+    await command.screen.until("> half a sentence");
+    command.type("\u001a");
+    const stopped = await command.screen.until(/Stopped[\s\S]*\nshell\$$/);
+    assert.doesNotMatch(stopped, /half a sentence/);
+    command.type("fg\r");
+    await command.screen.until("> half a sentence");
+    command.type("\u0015\u0004");
+    await command.screen.until(/fg\n[\s\S]*\nshell\$$/);
   });
 
   test("a crash gives the terminal back, too", async () => {
@@ -143,25 +136,6 @@ suite("sous chat in a terminal", () => {
     assert.match(command.screen.text(), /(?<!-)\becho\b/);
     assertGivenBack(command.screen.written);
   });
-
-  for (const columns of [100, 40]) {
-    test(`the first screen without a model offers only what works, at ${columns} columns`, async () => {
-      await using place = await folder();
-      using command = new CommandInTerminal([], {
-        ...place,
-        columns,
-        env: { ...place.env, OPENAI_API_KEY: "sk-canary" },
-      });
-      const { screen } = command;
-      await screen.until("1 or 2:");
-      assertGolden(`chat-first-run-${columns}.txt`, steady(screen.text()));
-      command.type("2");
-      assert.equal(await command.ended, 4);
-      assert.match(screen.text(), /OPENAI_API_KEY +is set/);
-      assert.doesNotMatch(screen.written, /canary/);
-      assertGivenBack(screen.written);
-    });
-  }
 });
 
 suite("sous chat without a screen", () => {

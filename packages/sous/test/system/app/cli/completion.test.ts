@@ -16,7 +16,6 @@ import { openMemoryStore } from "../../../../src/storage/store/memory.ts";
 import { assertGolden } from "../../../support/app/cli/golden.ts";
 import { inProcess } from "../../../support/app/cli/in-process.ts";
 import { keepSampleRuns } from "../../../support/app/cli/kept-runs.ts";
-import { sous } from "../../../support/app/cli/sous-process.ts";
 
 const SNAPSHOTS = join(import.meta.dirname, "../../../snapshots");
 const folder = mkdtempSync(join(tmpdir(), "sous-completion-"));
@@ -161,8 +160,7 @@ test("the name of a shell is needed, and one of three", async () => {
 
 test("completion prints the script of the shell that was named, and nothing else", async () => {
   for (const [shell, script] of Object.entries(COMPLETION_SCRIPTS)) {
-    const start = shell === "bash" ? sous : inProcess;
-    const { code, stdout, stderr } = await start(["completion", shell]);
+    const { code, stdout, stderr } = await inProcess(["completion", shell]);
     assert.deepEqual([code, stderr], [0, ""]);
     assert.equal(stdout, script(COMMAND_TABLE));
   }

@@ -140,7 +140,7 @@ suite("together", { concurrency: true }, () => {
       await makeDatabase(folder.file);
       const other = new DatabaseSync(folder.file);
       other.exec("BEGIN EXCLUSIVE");
-      const { code, stdout, stderr } = await sous(["replay", "--prune", "2030-01-01"], { env: folder.env });
+      const { code, stdout, stderr } = await inProcess(["replay", "--prune", "2030-01-01"], { env: folder.env });
       other.close();
       assert.deepEqual([code, stdout], [1, ""]);
       assert.match(stderr, / is locked by another program: close that program, or wait until it is done\n$/);
@@ -193,7 +193,7 @@ suite("together", { concurrency: true }, () => {
     });
 
     test("sous demo ends at once when a required store cannot be made", async () => {
-      const { code, stdout, stderr } = await sous(["demo", "--require-store", "--db-path", "/proc/x/y/sous.db"]);
+      const { code, stdout, stderr } = await inProcess(["demo", "--require-store", "--db-path", "/proc/x/y/sous.db"]);
       assert.deepEqual([code, stdout], [1, ""]);
       assert.match(
         stderr,

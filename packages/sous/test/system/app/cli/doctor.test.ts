@@ -36,9 +36,9 @@ import { trust as giveTrust } from "../../../../src/app/config/trust/trust.ts";
 import { bootOf } from "../../../../src/app/process/process-table.ts";
 import { PRICES_AS_OF } from "../../../../src/runtime/budget/prices.ts";
 import { openSqliteStore } from "../../../../src/storage/store/sqlite/store.ts";
+import { inProcess } from "../../../support/app/cli/in-process.ts";
 import { keepSampleRuns } from "../../../support/app/cli/kept-runs.ts";
-import { sous } from "../../../support/app/cli/sous-process.ts";
-import { CommandInTerminal } from "../../../support/app/cli/terminal-screen.ts";
+import { TerminalInProcess } from "../../../support/app/cli/terminal-in-process.ts";
 
 const SECRET = "sk-ant-never-shown-0123456789";
 const root = mkdtempSync(join(tmpdir(), "sous-doctor-"));
@@ -433,7 +433,7 @@ test("a terminal without Unicode, or a very narrow one, is told what helps", () 
 test("the command prints a line for each check, ends with its code, and lets no code through to a terminal", async () => {
   const { env } = home();
   const hostile = { ...env, SOUS_MODEL: "x\u001b]0;owned\u0007\u001b[2J/y" };
-  const { code, stdout, stderr } = await sous(["doctor", "--color", "never"], { env: hostile });
+  const { code, stdout, stderr } = await inProcess(["doctor", "--color", "never"], { env: hostile });
   assert.deepEqual([code, stderr], [3, ""]);
   assert.match(stdout, /^problem {2}configuration +1 mistake, first SOUS_MODEL: .*To do: sous config check/m);
   assert.match(stdout, /^problem {2}model +No model provider is called .*To do: choose another/m);
@@ -443,7 +443,7 @@ test("the command prints a line for each check, ends with its code, and lets no 
 
 test("in a terminal what is long continues below itself, beside the names of the checks", async () => {
   const { env } = home();
-  using command = new CommandInTerminal(["doctor", "--color", "never"], { cwd: root, env, columns: 60 });
+  await using command = new TerminalInProcess(["doctor", "--color", "never"], { cwd: root, env, columns: 60 });
   await command.ended;
   const [, first, below] = /^(warning {2}model {10}none is chosen\. .*)\n( +)\S/m.exec(command.screen.text()) ?? [];
   assert.deepEqual([below?.length, (first ?? "").length <= 60], ["warning  model          ".length, true]);

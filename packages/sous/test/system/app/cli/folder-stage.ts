@@ -3,22 +3,19 @@
  * the line; what it starts as `sous` says how it was started, and that is then done in this process.
  */
 
-import { spawn } from "node:child_process";
+import { execFile } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { promisify } from "node:util";
 import { inProcess } from "../../../support/app/cli/in-process.ts";
-import { compiled, type Ended, MAIN } from "../../../support/app/cli/sous-process.ts";
+import type { Ended } from "../../../support/app/cli/sous-process.ts";
 
 export type Typed = {
   /** A project, by its name. */
   in: string;
   env?: Record<string, string>;
   input?: string;
-  /** Starts a process, and kills it, once, when this is seen on stderr. */
-  killAt?: string;
-  /** Starts a process. */
-  asProcess?: boolean;
 };
 
 export type FolderStage = Disposable & {
@@ -29,8 +26,8 @@ export type FolderStage = Disposable & {
   type(line: string, typed: Typed): Promise<Ended>;
 };
 
-/** A command that hangs is a failure, not a wait. */
-const LONGEST_MS = 120_000;
+/** A shell that hangs is a failure, not a wait. */
+const LONGEST_MS = 60_000;
 
 export function openFolders(...projects: string[]): FolderStage {
   const top = realpathSync(mkdtempSync(join(tmpdir(), "sous-folders-")));
@@ -44,10 +41,8 @@ export function openFolders(...projects: string[]): FolderStage {
     write(file, `#!/bin/sh\n${script}\n`);
     chmodSync(path(file), 0o755);
   };
-  program("bin/sous", `exec '${process.execPath}' '${MAIN}' "$@"`);
   program("told/sous", 'printf "%s\\0" "$PWD" "$@"');
   const env = {
-    NODE_COMPILE_CACHE: compiled,
     PATH: process.env.PATH ?? "",
     HOME: top,
     XDG_DATA_HOME: path("data"),
@@ -60,36 +55,14 @@ export function openFolders(...projects: string[]): FolderStage {
     write,
     async type(line, typed) {
       const variables = { ...env, ...typed.env };
-      const inShell = (programs: string): Promise<Ended> =>
-        typeLine(line, typed, path(typed.in), { ...variables, PATH: `${path(programs)}:${env.PATH}` });
-      if (typed.asProcess === true || typed.killAt !== undefined) return inShell("bin");
-      const [cwd = "", ...parameters] = (await inShell("told")).stdout.split("\0").slice(0, -1);
+      const told = await typeLine(line, path(typed.in), { ...variables, PATH: `${path("told")}:${env.PATH}` });
+      const [cwd = "", ...parameters] = told.split("\0").slice(0, -1);
       return inProcess(parameters, { cwd, env: variables, input: typed.input ?? "" });
     },
     [Symbol.dispose]: () => rmSync(top, { recursive: true, force: true, maxRetries: 5 }),
   };
 }
 
-function typeLine(line: string, typed: Typed, cwd: string, env: Record<string, string>): Promise<Ended> {
-  const started = performance.now();
-  return new Promise((resolve, reject) => {
-    // The shell gives its place to the command, so that a signal reaches that.
-    const child = spawn("/bin/sh", ["-c", line.startsWith("cd ") ? line : `exec ${line}`], {
-      cwd,
-      env,
-      stdio: ["pipe", "pipe", "pipe"],
-      timeout: LONGEST_MS,
-      killSignal: "SIGKILL",
-    });
-    const output = { stdout: "", stderr: "" };
-    child.stdout.on("data", (chunk) => (output.stdout += chunk));
-    child.stderr.on("data", (chunk) => {
-      output.stderr += chunk;
-      if (typed.killAt !== undefined && output.stderr.includes(typed.killAt)) child.kill("SIGKILL");
-    });
-    child.stdin.on("error", () => {});
-    child.stdin.end(typed.input ?? "");
-    child.on("error", reject);
-    child.on("close", (code) => resolve({ code, ...output, milliseconds: performance.now() - started }));
-  });
+async function typeLine(line: string, cwd: string, env: Record<string, string>): Promise<string> {
+  return (await promisify(execFile)("/bin/sh", ["-c", line], { cwd, env, timeout: LONGEST_MS })).stdout;
 }

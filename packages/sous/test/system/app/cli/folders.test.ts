@@ -3,9 +3,10 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { suite, test } from "node:test";
+import { killRunsAt } from "../../../support/app/cli/killed-runs.ts";
 import { type FolderStage, openFolders } from "./folder-stage.ts";
 
-const HANGS = JSON.stringify({ sous: [{ text: "I begin.", ending: "hangs" }] });
+const BEGINS = JSON.stringify({ sous: [{ text: "I begin." }] });
 const WRITES = JSON.stringify({
   sous: [{ calls: [{ tool: "write_file", input: { path: "out.txt", content: "written" } }] }, { text: "Done." }],
 });
@@ -15,8 +16,9 @@ const RUN = "sous run 'Write it.' --model script/answers.json --yes";
 /** A run was killed in the shop; when it continues, anywhere, it writes a file. */
 async function killedInShop(): Promise<FolderStage & { id: string }> {
   const stage = openFolders("shop", "bakery");
-  for (const project of ["shop", "bakery"]) stage.write(`${project}/answers.json`, HANGS);
-  await stage.type(RUN, { in: "shop", killAt: "sous  starts" });
+  for (const project of ["shop", "bakery"]) stage.write(`${project}/answers.json`, BEGINS);
+  await stage.type(RUN, { in: "shop" });
+  await killRunsAt(stage.path("data/sous/sous.db"), ({ type }) => type === "turn-start");
   for (const project of ["shop", "bakery"]) stage.write(`${project}/answers.json`, WRITES);
   const listed = await stage.type("sous replay --list --json", { in: "bakery" });
   const [run] = JSON.parse(listed.stdout).runs;
@@ -51,7 +53,7 @@ suite("together", () => {
     const tree = await type(`sous replay --tree --id ${id}`, { in: "bakery" });
     const [, command = ""] = /^It was interrupted\. Continue it: (.*)$/m.exec(tree.stdout) ?? [];
     assert.equal(command, `cd ~/shop && sous resume ${id}`);
-    const continued = await type(`${command} --yes`, { in: "bakery", asProcess: true });
+    const continued = await type(`${command} --yes`, { in: "bakery" });
     assert.deepEqual([continued.code, continued.stdout], [0, "Done.\n"], continued.stderr);
     assert.equal(readFileSync(stage.path("shop/out.txt"), "utf8"), "written");
     assert.equal(existsSync(stage.path("bakery/out.txt")), false);

@@ -9,6 +9,7 @@ import { after, suite, test } from "node:test";
 import { assertGolden } from "../../../support/app/cli/golden.ts";
 import { inProcess } from "../../../support/app/cli/in-process.ts";
 import { MAIN, PACKAGE, sous } from "../../../support/app/cli/sous-process.ts";
+import { CommandInTerminal } from "../../../support/app/cli/terminal-screen.ts";
 import { temporaryTree } from "../../../support/app/tools/temporary-tree.ts";
 
 const SNAPSHOTS = join(import.meta.dirname, "../../../snapshots");
@@ -107,6 +108,16 @@ test("what this build does not have is a mistake of usage, said in one line", as
       assert.deepEqual([ended.code, ended.stdout, ended.stderr], [2, "", stderr]);
     }
   }
+});
+
+test("a question at a terminal is answered there, and Ctrl-C is a no on a line of its own", async () => {
+  await using tree = await temporaryTree({ "project/.git/HEAD": "", "project/AGENTS.md": "Be kind.\n" });
+  const env = { HOME: tree.path, XDG_CONFIG_HOME: tree.path, XDG_STATE_HOME: tree.path };
+  using command = new CommandInTerminal(["trust"], { cwd: join(tree.path, "project"), env });
+  await command.screen.until("Trust it? [y/N]");
+  command.type("y\u0003");
+  assert.equal(await command.ended, 1);
+  assert.match(command.screen.text(), /^Trust it\? \[y\/N\] y\nNot trusted: nothing of it is read\.$/m);
 });
 
 suite("sous demo", { concurrency: true }, () => {

@@ -49,7 +49,7 @@ suite("G5: the command that is printed when a run reached its limit", () => {
       const without = command.replace(/ --(add-budget|add-tokens|timeout) \S+/, "");
       if (name !== "time")
         assert.equal((await stage.type(without, { in: "shop" })).code, code, "its limit still holds");
-      const continued = await stage.type(command, { in: "shop", asProcess: name === "money" });
+      const continued = await stage.type(command, { in: "shop" });
       assert.deepEqual([continued.code, continued.stdout], [0, "Done.\n"], continued.stderr);
     });
   }

@@ -13,6 +13,7 @@ import { openSqliteStore } from "../../../../src/storage/store/sqlite/store.ts";
 import { type SampleTree, sampleTree } from "../../../../src/testing/sample-tree.ts";
 import { inProcess } from "../../../support/app/cli/in-process.ts";
 import { IDS, keepSampleRuns } from "../../../support/app/cli/kept-runs.ts";
+import { killRunsAt } from "../../../support/app/cli/killed-runs.ts";
 import { dataFolder, type Ended, sous } from "../../../support/app/cli/sous-process.ts";
 import { temporaryTree } from "../../../support/app/tools/temporary-tree.ts";
 
@@ -43,10 +44,12 @@ type Stage = AsyncDisposable & {
   /** The database. */
   file: string;
   run(...parameters: string[]): Promise<Ended>;
-  /** For what takes long: others can be at work meanwhile. */
+  /** In a process of its own. */
   asProcess(...parameters: string[]): Promise<Ended>;
-  /** Starts the demo and sends it a signal when this is seen. */
-  stopDemo(text: string, signal: NodeJS.Signals): Promise<Ended>;
+  /** Stops the demo with an interrupt when this is seen. */
+  interruptDemo(text: string): Promise<Ended>;
+  /** Starts the demo in a process, and kills that when this is seen. */
+  killDemo(text: string): Promise<void>;
   /** The id of the newest root, and what became of every run of its tree. */
   tree(): Promise<{ id: string; runs: (readonly [path: string, status: string, turns: number, toolCount: number])[] }>;
 };
@@ -59,7 +62,11 @@ async function openStage(): Promise<Stage> {
     file: folder.file,
     run: (...parameters) => inProcess(parameters, options),
     asProcess: (...parameters) => sous(parameters, options),
-    stopDemo: (text, signal) => sous(["demo"], { ...options, signalAt: { text, signal } }),
+    interruptDemo: (text) => inProcess(["demo"], { ...options, signalAt: { text, signal: "SIGINT" } }),
+    async killDemo(text) {
+      const killed = await sous(["demo"], { ...options, signalAt: { text, signal: "SIGKILL" } });
+      assert.equal(killed.code, null);
+    },
     async tree() {
       await using store = await openSqliteStore(folder.file, { readOnly: true });
       const [newest] = await store.list({ rootsOnly: true, limit: 1 });
@@ -79,11 +86,10 @@ suite("together", () => {
     for (const moment of ["lead  starts", "lead/definitions/closest  starts", "lead/definitions  ✓ completed"]) {
       test(`sous resume finishes a tree that died at "${moment}" without doing anything twice`, async () => {
         await using stage = await openStage();
-        const killed = await stage.stopDemo(moment, "SIGKILL");
-        assert.equal(killed.code, null);
+        await stage.killDemo(moment);
         const { id, runs } = await stage.tree();
         assert.deepEqual(runs[0]?.slice(0, 2), ["lead", "interrupted"]);
-        const { code, stdout, stderr } = await stage.asProcess("resume");
+        const { code, stdout, stderr } = await stage.run("resume");
         assert.deepEqual([code, stdout], [0, ANSWER], stderr);
         assert.deepEqual(await stage.tree(), { id, runs: WHOLE });
       });
@@ -91,19 +97,27 @@ suite("together", () => {
   });
 
   suite("sous resume", { concurrency: true }, () => {
-    test("sous resume continues a run that was stopped, and asks only those agents again that were stopped with it", async () => {
+    test("continues a run that was stopped, and asks only those agents again that were stopped with it; then it has completed", async () => {
       await using stage = await openStage();
-      const stopped = await stage.stopDemo("lead/files  ✓ completed", "SIGINT");
+      const stopped = await stage.interruptDemo("lead/files  ✓ completed");
       assert.equal(stopped.code, 130);
-      const { code, stdout, stderr } = await stage.asProcess("resume", "--last");
+      const { code, stdout, stderr } = await stage.run("resume", "--last");
       assert.deepEqual([code, stdout], [0, ANSWER], stderr);
       assert.match(stderr, /^lead\/reader#2 {2}starts: /m);
       assert.doesNotMatch(stderr, /^lead\/files/m);
+      const { id } = await stage.tree();
+      const again = await stage.run("resume", id);
+      const { id: last } = await stage.tree();
+      const sentence = new RegExp(
+        `^error: Run ${id} has completed\\. Give it a message to continue with, or fork it: sous resume \\w+ --fork\\n$`,
+      );
+      assert.deepEqual([again.code, again.stdout, last], [1, "", id]);
+      assert.match(again.stderr, sentence);
     });
 
     test("two processes cannot continue one run: one does, the other says that it cannot", async () => {
       await using stage = await openStage();
-      await stage.stopDemo("lead/reader  starts", "SIGKILL");
+      await stage.killDemo("lead/reader  starts");
       const { id } = await stage.tree();
       const both = await Promise.all([stage.asProcess("resume", id), stage.asProcess("resume", id)]);
       const [winner, loser] = both.sort((one, other) => (one.code ?? 0) - (other.code ?? 0));
@@ -115,29 +129,16 @@ suite("together", () => {
 
     test("sous resume says why the answer is not complete, with --quiet too", async () => {
       await using stage = await openStage();
-      await stage.stopDemo("lead/reader  starts", "SIGKILL");
+      assert.equal((await stage.run("demo")).code, 0);
+      await killRunsAt(stage.file, ({ path, type }) => path === "lead/reader" && type === "run-start");
       const { code, stderr } = await stage.run("resume", "--max-turns", "1", "--quiet");
       const sentence = "warning: the run is out of turns, so its answer is not complete: --max-turns allows more\n";
       assert.deepEqual([code, stderr], [6, sentence]);
     });
 
-    test("a stopped run that was resumed to its end has completed: the sentence says what to type", async () => {
-      await using stage = await openStage();
-      await stage.stopDemo("lead/reader  starts", "SIGTERM");
-      const { id } = await stage.tree();
-      assert.equal((await stage.asProcess("resume", id)).code, 0);
-      const again = await stage.run("resume", id);
-      const { id: last } = await stage.tree();
-      const sentence = new RegExp(
-        `^error: Run ${id} has completed\\. Give it a message to continue with, or fork it: sous resume \\w+ --fork\\n$`,
-      );
-      assert.deepEqual([again.code, again.stdout, last], [1, "", id]);
-      assert.match(again.stderr, sentence);
-    });
-
     test("sous resume leaves a completed run alone, and continues from one of its turns in a copy", async () => {
       await using stage = await openStage();
-      const demo = await stage.asProcess("demo");
+      const demo = await stage.run("demo");
       assert.equal(demo.code, 0);
       const { id } = await stage.tree();
       assert.match(demo.stderr, new RegExp(`^The run is stored: sous replay --tree --id ${id}$`, "m"));
@@ -231,7 +232,7 @@ suite("together", () => {
     }
 
     test("a missing key ends sous resume with a code of its own", async () => {
-      const { code, stdout, stderr } = await sous(["resume", NO_KEY], { env: folder.env });
+      const { code, stdout, stderr } = await inProcess(["resume", NO_KEY], { env: folder.env });
       assert.deepEqual([code, stdout], [4, ""]);
       assert.match(stderr, /^error: The model anthropic\/claude-haiku-4-5 needs a key: set ANTHROPIC_API_KEY.*\n$/m);
     });

@@ -10,7 +10,7 @@ import { suite, test } from "node:test";
 import { setTimeout } from "node:timers/promises";
 import { promisify } from "node:util";
 import { findTrust, loadAgents, trustWarning } from "../../../../src/app/cli/application/project.ts";
-import { sous } from "../../../support/app/cli/sous-process.ts";
+import { inProcess } from "../../../support/app/cli/in-process.ts";
 import { temporaryTree } from "../../../support/app/tools/temporary-tree.ts";
 
 const CANARIES = [
@@ -99,7 +99,7 @@ suite("B4.1: before trust no file of a hostile repository is opened and no progr
 
   test("sous agents list opens nothing, says so in one line and continues", async () => {
     await using hostile = await hostileRepository();
-    const ended = await sous(["agents", "list", "--json"], { cwd: hostile.root, env: hostile.env });
+    const ended = await inProcess(["agents", "list", "--json"], { cwd: hostile.root, env: hostile.env });
     assert.equal(ended.code, 0);
     assert.deepEqual(JSON.parse(ended.stdout).agents, []);
     assert.equal(ended.stderr.trim().split("\n").length, 1);
@@ -109,7 +109,7 @@ suite("B4.1: before trust no file of a hostile repository is opened and no progr
 
   test("sous trust itself opens no pipe and starts no program", async () => {
     await using hostile = await hostileRepository();
-    const ended = await sous(["trust"], { cwd: hostile.root, env: hostile.env });
+    const ended = await inProcess(["trust"], { cwd: hostile.root, env: hostile.env });
     assert.equal(ended.code, 7);
     assert.deepEqual(hostile.opened(), []);
     assert.deepEqual(hostile.started(), []);

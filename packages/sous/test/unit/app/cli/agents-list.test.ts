@@ -4,7 +4,6 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import { inProcess } from "../../../support/app/cli/in-process.ts";
-import { sous } from "../../../support/app/cli/sous-process.ts";
 import { temporaryTree } from "../../../support/app/tools/temporary-tree.ts";
 
 const withKeys = (keys: string) => `---\nname: writer\ndescription: Writes.\n${keys}---\nWrite.\n`;
@@ -30,7 +29,6 @@ const stage = async (files: Record<string, string>) => {
   return {
     ...tree,
     run: (...parameters: string[]) => inProcess(["agents", ...parameters], options),
-    asProcess: (...parameters: string[]) => sous(["agents", ...parameters], options),
   };
 };
 
@@ -75,7 +73,7 @@ test("E3: show of an agent that is not loaded tells why, and of a name that is n
   assert.equal(bad.code, 3);
   assert.match(bad.stdout, /bad\.md:4:1: error SOUS-A004: /);
   assert.doesNotMatch(bad.stdout, /A005/);
-  const json = await here.asProcess("show", "bad", "--json");
+  const json = await here.run("show", "bad", "--json");
   assert.equal(json.code, 3);
   const { schema, problems } = JSON.parse(json.stdout);
   assert.deepEqual([schema, problems.length, problems[0].code], ["sous.agents-check.v1", 1, "SOUS-A004"]);

@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { suite, test } from "node:test";
 import { findNested } from "../../../../src/app/cli/application/nested-notes.ts";
 import { type AgentStage, agentFile, agentStage, calls, DONE } from "../../../support/app/cli/agent-stage.ts";
-import { sous } from "../../../support/app/cli/sous-process.ts";
+import { killRunsAt } from "../../../support/app/cli/killed-runs.ts";
 import { temporaryTree } from "../../../support/app/tools/temporary-tree.ts";
 
 const FILES = {
@@ -159,13 +159,8 @@ suite("C1: notes of sub-folders", () => {
 
   test("G5: a run that continues in another process does not get the notes again, and a rerun agrees", async () => {
     await using here = await trusted(FILES);
-    const answers = join(here.path, "answers.json");
-    const script = (last: object) => ({ sous: [read("lib/a.ts"), last, read("lib/a.ts"), ...DONE] });
-    await writeFile(answers, JSON.stringify(script({ ...calls("read_file", { path: "a.txt" }), wait_ms: 60_000 })));
-    const signalAt = { text: "read_file", signal: "SIGKILL" } as const;
-    const killed = await sous(["run", "Go.", "-m", `script/${answers}`], { cwd: here.root, env: here.env, signalAt });
-    assert.equal(killed.code, null);
-    await writeFile(answers, JSON.stringify(script(read("a.txt"))));
+    await here.run({ sous: [read("lib/a.ts"), read("a.txt"), read("lib/a.ts"), ...DONE] });
+    await killRunsAt(join(here.path, "data/sous/sous.db"), ({ type }) => type === "tool-call-end");
     const resumed = await here.command("resume", "--json");
     assert.equal(resumed.code, 0, resumed.stderr);
     const exported = await here.command("replay", "--id", "last", "--json");

@@ -7,7 +7,7 @@ import { openSqliteStore } from "../../../../src/storage/store/sqlite/store.ts";
 import { assertGolden } from "../../../support/app/cli/golden.ts";
 import { inProcess } from "../../../support/app/cli/in-process.ts";
 import { HOSTILE_LABEL, IDS, keepSampleRuns } from "../../../support/app/cli/kept-runs.ts";
-import { dataFolder, type Ended, sous } from "../../../support/app/cli/sous-process.ts";
+import { dataFolder, type Ended } from "../../../support/app/cli/sous-process.ts";
 
 type Folder = Awaited<ReturnType<typeof dataFolder>>;
 
@@ -34,8 +34,7 @@ suite("together", () => {
   suite("G4: sous replay --list", () => {
     test("--list shows all runs, newest first, with the roots marked", async () => {
       assertPrinted("replay-list.txt", await replay("--list"));
-      const asProcess = await sous(["replay", "-l", "--limit", "5"], { env: folder.env });
-      assertPrinted("replay-list.txt", asProcess);
+      assertPrinted("replay-list.txt", await replay("-l", "--limit", "5"));
     });
 
     test("--list shows a page, and says how to see the next one", async () => {
@@ -222,7 +221,7 @@ suite("together", () => {
     }
 
     test("with --json what cannot be done is an object for scripts", async () => {
-      const { code, stdout, stderr } = await sous(["replay", "--id", "01K2F8ZZZZ", "--json"], { env: folder.env });
+      const { code, stdout, stderr } = await replay("--id", "01K2F8ZZZZ", "--json");
       assert.equal(code, 1);
       const message = `Unknown run 01K2F8ZZZZ. ${list}`;
       assert.deepEqual(JSON.parse(stdout), { schema: "sous.error.v1", error: { message, exit_code: 1 } });

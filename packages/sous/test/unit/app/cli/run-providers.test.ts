@@ -5,7 +5,7 @@ import { createServer } from "node:net";
 import { after, suite, test } from "node:test";
 import type { Fixture } from "@copilotkit/aimock";
 import { runInProcess } from "../../../support/app/cli/in-process.ts";
-import { runProcess, scriptFolder } from "../../../support/app/cli/run-process.ts";
+import { scriptFolder } from "../../../support/app/cli/run-process.ts";
 import type { Ended } from "../../../support/app/cli/sous-process.ts";
 import { startAimock, usage } from "../../../support/runtime/model/aimock.ts";
 
@@ -36,12 +36,11 @@ async function ask(
   model: string,
   env: Record<string, string>,
   flags: string[] = ["--json", "--quiet"],
-  start: typeof runProcess | typeof runInProcess = runInProcess,
 ): Promise<Pick<Ended, "code" | "stdout" | "stderr">> {
   const { path: cwd } = await place;
   const parameters = ["run", "Look around", "--model", model, "--ephemeral", ...flags];
   const keys = { ANTHROPIC_API_KEY: SECRET, OPENAI_API_KEY: SECRET };
-  const ended = await start({ cwd, parameters, env: { ...env, ...keys } });
+  const ended = await runInProcess({ cwd, parameters, env: { ...env, ...keys } });
   assert.ok(!`${ended.stdout}${ended.stderr}`.includes(SECRET), "a key is never printed");
   return ended;
 }
@@ -76,7 +75,7 @@ suite("A4, J1: sous run with a provider", () => {
 
   test("J1: a key that is refused ends with 4 and the name of its variable", async () => {
     await using server = await startAimock(refusal(401, "authentication_error", `invalid x-api-key ${SECRET}`));
-    const ended = await ask(MODELS[0], server.environment, ["--json", "--quiet"], runProcess);
+    const ended = await ask(MODELS[0], server.environment, ["--json", "--quiet"]);
     assert.equal(ended.code, 4);
     assert.match(sentence(ended), /^error: .*\(HTTP 401\): check ANTHROPIC_API_KEY/);
     assert.equal(JSON.parse(ended.stdout).status, "failed");

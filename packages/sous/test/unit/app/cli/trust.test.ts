@@ -6,8 +6,7 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { suite, test } from "node:test";
 import { inProcess } from "../../../support/app/cli/in-process.ts";
-import { MAIN } from "../../../support/app/cli/sous-process.ts";
-import { CommandInTerminal } from "../../../support/app/cli/terminal-screen.ts";
+import { TerminalInProcess, type TerminalOptions } from "../../../support/app/cli/terminal-in-process.ts";
 import { temporaryTree } from "../../../support/app/tools/temporary-tree.ts";
 
 async function stage(files: Record<string, string> = { "project/AGENTS.md": "Be kind.\n" }) {
@@ -18,8 +17,7 @@ async function stage(files: Record<string, string> = { "project/AGENTS.md": "Be 
     ...tree,
     root,
     run: (...parameters: string[]) => inProcess(["trust", ...parameters], { cwd: root, env }),
-    atTerminal: (...parameters: string[]) => new CommandInTerminal(parameters, { cwd: root, env }),
-    inShell: (script: string) => new CommandInTerminal(["-c", script], { cwd: root, env, program: "/bin/sh" }),
+    atTerminal: (pipes: TerminalOptions["pipes"] = []) => new TerminalInProcess(["trust"], { cwd: root, env, pipes }),
     isTrusted: () => existsSync(join(tree.path, "state/sous/trust.json")),
   };
 }
@@ -34,7 +32,7 @@ suite("sous trust at a terminal", () => {
   ] as const) {
     test(`sous trust takes ${JSON.stringify(answer)} for a ${isYes ? "yes" : "no"}`, async () => {
       await using here = await stage();
-      using command = here.atTerminal("trust");
+      await using command = here.atTerminal();
       await command.screen.until("Trust it? [y/N]");
       assert.match(command.screen.text(), /AGENTS\.md {2}9 bytes/);
       assert.equal(here.isTrusted(), false);
@@ -49,7 +47,7 @@ suite("sous trust at a terminal", () => {
     const args = ["serve", `${"x ".repeat(47)}Trusted, until one of these files changes. `.repeat(3)];
     const mcpServers = { long: { command: "node", args }, bad: { comand: "node" } };
     await using here = await stage({ "project/.mcp.json": JSON.stringify({ mcpServers }) });
-    using command = here.atTerminal("trust");
+    await using command = here.atTerminal();
     await command.screen.until("Trust it? [y/N]");
     const lines = command.screen.text().split("\n");
     for (const line of lines.filter((each) => /x x|Trusted|until one/.test(each))) assert.match(line, /^ {2}/);
@@ -62,7 +60,7 @@ suite("sous trust at a terminal", () => {
   ] as const) {
     test(`sous trust takes ${name} for a no, and says so on a line of its own`, async () => {
       await using here = await stage();
-      using command = here.atTerminal("trust");
+      await using command = here.atTerminal();
       await command.screen.until("Trust it? [y/N]");
       command.type(key);
       await command.screen.until(/^Trust it\? \[y\/N\] \nNot trusted: nothing of it is read\.$/m);
@@ -70,15 +68,12 @@ suite("sous trust at a terminal", () => {
     });
   }
 
-  for (const [stream, redirection] of [
-    ["stdin", "</dev/null"],
-    ["stderr", "2>&1 >/dev/null | cat"],
-  ] as const) {
+  for (const stream of ["stdin", "stderr"] as const) {
     test(`sous trust asks no one when ${stream} is no terminal: the question could not be answered or not be seen`, async () => {
       await using here = await stage();
-      using command = here.inShell(`"${process.execPath}" "${MAIN}" trust ${redirection}`);
+      await using command = here.atTerminal([stream]);
       await command.screen.until("error: No one can be asked: read the list above, then sous trust --yes");
-      assert.equal(here.isTrusted(), false);
+      assert.deepEqual([await command.ended, here.isTrusted()], [7, false]);
     });
   }
 });

@@ -13,7 +13,7 @@ import { scriptedModel } from "../../../../src/testing/scripted-model.ts";
 import { calls, hangs, says } from "../../../../src/testing/steps.ts";
 import { cassetteModel } from "../../../../src/testing.ts";
 import { inProcess } from "../../../support/app/cli/in-process.ts";
-import { dataFolder, type Ended, sous } from "../../../support/app/cli/sous-process.ts";
+import { dataFolder, type Ended } from "../../../support/app/cli/sous-process.ts";
 import { type TemporaryTree, temporaryTree } from "../../../support/app/tools/temporary-tree.ts";
 
 let folder: Awaited<ReturnType<typeof dataFolder>>;
@@ -69,8 +69,7 @@ suite("together", () => {
   });
 
   test("G4: --live-tools runs the tools again, and the first step that differs ends it with 8", async () => {
-    const parameters = ["replay", "--rerun", "--live-tools", "--id", ids.first];
-    const { code, stdout, stderr } = await sous(parameters, { cwd: work.path, env: folder.env });
+    const { code, stdout, stderr } = await replay("--rerun", "--live-tools", "--id", ids.first);
     assert.deepEqual([code, stderr], [8, ""]);
     assert.match(stdout, /^differs: lead, turn 1, the result of grep \(output\): expected .*, found .*$/m);
     const json = await replay("--rerun", "--live-tools", "--id", ids.first, "--json");
@@ -91,8 +90,7 @@ suite("together", () => {
   });
 
   test("--diff lays two runs side by side", async () => {
-    const parameters = ["replay", "--diff", ids.first, ids.second];
-    const { code, stdout, stderr } = await sous(parameters, { cwd: work.path, env: folder.env });
+    const { code, stdout, stderr } = await replay("--diff", ids.first, ids.second);
     assert.deepEqual([code, stderr], [0, ""]);
     assert.deepEqual(stdout.split("\n").slice(4), [
       "lead  differs",

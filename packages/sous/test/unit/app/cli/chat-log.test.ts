@@ -13,8 +13,8 @@ import { run } from "../../../../src/runtime.ts";
 import { scriptedModel } from "../../../../src/testing/scripted-model.ts";
 import { calls, says } from "../../../../src/testing/steps.ts";
 import { runInProcess } from "../../../support/app/cli/in-process.ts";
-import { runProcess, type ScriptFolder, scriptFolder } from "../../../support/app/cli/run-process.ts";
-import { CommandInTerminal } from "../../../support/app/cli/terminal-screen.ts";
+import { type ScriptFolder, scriptFolder } from "../../../support/app/cli/run-process.ts";
+import { TerminalInProcess } from "../../../support/app/cli/terminal-in-process.ts";
 
 const SCRIPT = {
   script: {
@@ -48,7 +48,7 @@ suite("F1: lifecycle logs of a chat in a pipe", () => {
   test("F1: a chat writes the life of its children to the file it is given, persisted after each message", async () => {
     await using place = await scriptFolder(SCRIPT);
     const log = join(place.path, "life.log");
-    const { code, stdout } = await runProcess({
+    const { code, stdout } = await runInProcess({
       cwd: place.path,
       parameters: [...CHAT, "--log-file", log, ...JSON_LINES],
       input: "Look around\nOnce more\n",
@@ -142,7 +142,7 @@ suite("F1: in a terminal, where a log would draw over the chat, it goes to a fil
   }
 
   async function talk(home: Home, parameters: string[], env: Record<string, string> = {}): Promise<string> {
-    using chat = new CommandInTerminal(["chat", "--model", "script/script.json", ...parameters], {
+    await using chat = new TerminalInProcess(["chat", "--model", "script/script.json", ...parameters], {
       cwd: home.cwd,
       env: { ...home.env, ...env },
       columns: 200,

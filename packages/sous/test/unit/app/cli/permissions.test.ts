@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { permissions } from "../../../../src/app/cli/commands/permissions.ts";
 import { inProcess } from "../../../support/app/cli/in-process.ts";
-import { sous } from "../../../support/app/cli/sous-process.ts";
 import { temporaryTree } from "../../../support/app/tools/temporary-tree.ts";
 
 test("B5.3: permissions test names the answer, the rule that decides and what is not understood", async () => {
@@ -168,7 +167,7 @@ test("a mistake in the configuration is shown to people, and with --json also to
   const parameters = ["permissions", "test", "make", "--config", "bad.yaml"];
   const options = { cwd: join(tree.path, "work"), env: { HOME: tree.path } };
   const plain = await inProcess(parameters, options);
-  const json = await sous([...parameters, "--json"], options);
+  const json = await inProcess([...parameters, "--json"], options);
   assert.deepEqual([plain.code, plain.stdout, json.code], [3, "", 3]);
   assert.match(plain.stderr, /^error SOUS-C003 {2}bad\.yaml:2:14\n/);
   assert.equal(json.stderr, plain.stderr);

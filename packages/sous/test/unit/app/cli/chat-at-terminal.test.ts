@@ -1,4 +1,4 @@
-/** `sous chat` as a process at a terminal: how it begins, what ends it, and what it leaves on the screen. */
+/** `sous chat` at a terminal: how it begins, what ends it, and what it leaves on the screen. */
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
@@ -6,10 +6,19 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { suite, test } from "node:test";
 import { agentFile } from "../../../support/app/cli/agent-stage.ts";
-import { folder, MODEL } from "../../../support/app/cli/chat-folder.ts";
-import { MAIN } from "../../../support/app/cli/sous-process.ts";
-import { CommandInTerminal } from "../../../support/app/cli/terminal-screen.ts";
+import { child, folder, MODEL, USED } from "../../../support/app/cli/chat-folder.ts";
+import { steady } from "../../../support/app/cli/chat-stage.ts";
+import { assertGolden } from "../../../support/app/cli/golden.ts";
+import { TerminalInProcess } from "../../../support/app/cli/terminal-in-process.ts";
+import { assertGivenBack } from "../../../support/app/cli/terminal-screen.ts";
 
+const SLOW = {
+  sous: [
+    { ...USED, calls: [child("slow", "Take your time")] },
+    { ...USED, text: "This is what I have." },
+  ],
+  "sous/slow": [{ ...USED, wait_ms: 60_000, text: "never" }],
+};
 const HELLO = { sous: [{ text: "Hello back." }] };
 
 suite("sous chat at a terminal", () => {
@@ -23,16 +32,33 @@ suite("sous chat at a terminal", () => {
         [MODEL, "/help lists"],
         [[], "1 or 2:"],
       ] as const) {
-        using command = new CommandInTerminal(["chat", ...parameters], place);
+        await using command = new TerminalInProcess(["chat", ...parameters], place);
         await command.screen.until(shown);
         command.signal(signal);
         assert.equal(await command.ended, code);
-        assert.ok(
-          command.screen.written.lastIndexOf("\u001b[?2004l") > command.screen.written.lastIndexOf("\u001b[?2004h"),
-        );
+        assertGivenBack(command.screen.written);
       }
     });
   }
+
+  test("Ctrl-C wraps up a run, and a second one stops it", async () => {
+    await using place = await folder(SLOW);
+    await using command = new TerminalInProcess(["chat", ...MODEL], place);
+    const { screen } = command;
+    await screen.until("/help lists");
+    command.type("\u001b[200~two\nlines\u001b[201~\r");
+    await screen.until("1 running");
+    assert.match(screen.text(), /^> two\n {2}lines$/m);
+    command.type("\u0003");
+    await screen.until("Wrapping up. Ctrl-C again stops at once.");
+    command.type("\u0003");
+    await screen.until("cancelled: The run was cancelled");
+    await screen.until((text) => text.endsWith("\n>"));
+    assertGolden("chat-interrupted.txt", steady(screen.text()));
+    command.signal("SIGTERM");
+    assert.equal(await command.ended, 143);
+    assertGivenBack(screen.written);
+  });
 
   test("sous chat counts the agents of the user in its greeting", async () => {
     await using place = await folder(HELLO);
@@ -43,7 +69,7 @@ suite("sous chat at a terminal", () => {
       const file = join(place.env.XDG_CONFIG_HOME ?? "", `sous/agents/${name}.md`);
       await mkdir(dirname(file), { recursive: true });
       await writeFile(file, agentFile(name));
-      using command = new CommandInTerminal(["chat", ...MODEL], place);
+      await using command = new TerminalInProcess(["chat", ...MODEL], place);
       await command.screen.until(said);
     }
   });
@@ -56,7 +82,7 @@ suite("sous chat at a terminal", () => {
     await mkdir(dirname(file), { recursive: true });
     await writeFile(file, agentFile("reader", "nickname: Reader of files\ntools: [read_file]"));
     {
-      using command = new CommandInTerminal(["chat", ...MODEL, "--agent", "reader"], place);
+      await using command = new TerminalInProcess(["chat", ...MODEL, "--agent", "reader"], place);
       await command.screen.until("script/script.json, as reader");
       command.type("the first question\r");
       await command.screen.until("Hello from the file.\n(");
@@ -65,7 +91,7 @@ suite("sous chat at a terminal", () => {
       assert.equal(await command.ended, 0);
     }
     await writeFile(join(place.cwd, "script.json"), JSON.stringify({ reader: [{ text: "And again." }] }));
-    using command = new CommandInTerminal(["chat", ...MODEL, "--agent", "reader", "--resume", "last"], place);
+    await using command = new TerminalInProcess(["chat", ...MODEL, "--agent", "reader", "--resume", "last"], place);
     await command.screen.until("Continuing: the first question");
     command.type("more\r");
     await command.screen.until("And again.\n(");
@@ -73,7 +99,7 @@ suite("sous chat at a terminal", () => {
 
   test("C1: --agent with an unknown name ends with 2 before it draws", async () => {
     await using place = await folder(HELLO);
-    using command = new CommandInTerminal(["chat", ...MODEL, "--agent", "reder"], place);
+    await using command = new TerminalInProcess(["chat", ...MODEL, "--agent", "reder"], place);
     assert.equal(await command.ended, 2);
     assert.match(command.screen.written, /Unknown agent reder/);
   });
@@ -81,37 +107,18 @@ suite("sous chat at a terminal", () => {
   test("sous chat --resume alone offers the earlier conversations, and continues the one that is chosen", async () => {
     await using place = await folder(HELLO);
     {
-      using command = new CommandInTerminal(["chat", ...MODEL], place);
+      await using command = new TerminalInProcess(["chat", ...MODEL], place);
       await command.screen.until("/help lists");
       command.type("the first question\r");
       await command.screen.until("Hello back.\n(");
       command.type("\u0004");
       assert.equal(await command.ended, 0);
     }
-    using command = new CommandInTerminal(["chat", ...MODEL, "--resume"], place);
+    await using command = new TerminalInProcess(["chat", ...MODEL, "--resume"], place);
     await command.screen.until(/^ 1 {2}the first question$/m);
     await command.screen.until("> /resume");
     command.type("1\r");
     await command.screen.until("Continuing: the first question");
-  });
-
-  test("sous chat clears what it draws before Ctrl-Z gives the terminal to the shell, and draws it again after fg", async () => {
-    await using place = await folder(HELLO);
-    const shell = ["--norc", "--noprofile", "-i"];
-    const env = { ...place.env, PS1: "shell$ ", BASH_SILENCE_DEPRECATION_WARNING: "1" };
-    using command = new CommandInTerminal(shell, { ...place, env, program: "bash" });
-    await command.screen.until("shell$");
-    command.type(`clear; "${process.execPath}" "${MAIN}" chat ${MODEL.join(" ")}\r`);
-    await command.screen.until("/help lists");
-    command.type("half a sentence");
-    await command.screen.until("> half a sentence");
-    command.type("\u001a");
-    const stopped = await command.screen.until(/Stopped[\s\S]*\nshell\$$/);
-    assert.doesNotMatch(stopped, /half a sentence/);
-    command.type("fg\r");
-    await command.screen.until("> half a sentence");
-    command.type("\u0015\u0004");
-    await command.screen.until(/fg\n[\s\S]*\nshell\$$/);
   });
 
   test("sous chat keeps no history of what was typed where there is no home for it", async () => {
@@ -121,7 +128,7 @@ suite("sous chat at a terminal", () => {
       [env, false],
       [{ ...env, XDG_STATE_HOME: state }, true],
     ] as const) {
-      using command = new CommandInTerminal(["chat", ...MODEL], { ...place, env: given });
+      await using command = new TerminalInProcess(["chat", ...MODEL], { ...place, env: given });
       await command.screen.until("/help lists");
       command.type("hello\r");
       await command.screen.until("Hello back.\n(");
@@ -133,13 +140,29 @@ suite("sous chat at a terminal", () => {
 });
 
 suite("the first screen of a chat without a model", () => {
+  for (const columns of [100, 40]) {
+    test(`offers only what works, at ${columns} columns`, async () => {
+      await using place = await folder();
+      const env = { ...place.env, OPENAI_API_KEY: "sk-canary" };
+      await using command = new TerminalInProcess(["chat"], { ...place, columns, env });
+      const { screen } = command;
+      await screen.until("1 or 2:");
+      assertGolden(`chat-first-run-${columns}.txt`, steady(screen.text()));
+      command.type("2");
+      assert.equal(await command.ended, 4);
+      assert.match(screen.text(), /OPENAI_API_KEY +is set/);
+      assert.doesNotMatch(screen.written, /canary/);
+      assertGivenBack(screen.written);
+    });
+  }
+
   for (const [name, key] of [
     ["q", "q"],
     ["Ctrl-D", "\u0004"],
   ] as const) {
     test(`the first screen is left with ${name} and says nothing more`, async () => {
       await using place = await folder();
-      using command = new CommandInTerminal([], place);
+      await using command = new TerminalInProcess(["chat"], place);
       await command.screen.until("1 or 2:");
       command.type(key);
       assert.equal(await command.ended, 0);
@@ -149,7 +172,7 @@ suite("the first screen of a chat without a model", () => {
 
   test("the first screen starts the demo with 1", async () => {
     await using place = await folder();
-    using command = new CommandInTerminal([], place);
+    await using command = new TerminalInProcess(["chat"], place);
     await command.screen.until("1 or 2:");
     command.type("1");
     assert.equal(await command.ended, 0);

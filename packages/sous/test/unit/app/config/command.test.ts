@@ -9,7 +9,6 @@ import { config } from "../../../../src/app/cli/commands/config.ts";
 import { readProject } from "../../../../src/app/config/trust/files.ts";
 import { trust } from "../../../../src/app/config/trust/trust.ts";
 import { inProcess } from "../../../support/app/cli/in-process.ts";
-import { sous } from "../../../support/app/cli/sous-process.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "sous-config-command-"));
 after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
@@ -42,7 +41,10 @@ suite("E1: sous config", () => {
   });
 
   test("E3: sous config check tells every mistake on stderr, says nothing on stdout, and ends with 3", async () => {
-    const { code, stdout, stderr } = await sous(["config", "check", "--config", "../bad.yaml", "--ascii"], options);
+    const { code, stdout, stderr } = await inProcess(
+      ["config", "check", "--config", "../bad.yaml", "--ascii"],
+      options,
+    );
     assert.deepEqual([code, stdout], [3, ""]);
     assert.match(stderr, /^error SOUS-C003 {2}\.\.\/bad\.yaml:2:14\n/);
     assert.match(stderr, /\n\nerror SOUS-C005 {2}\.\.\/bad\.yaml:3:1\n/);

@@ -11,7 +11,7 @@ import type { RuleAnswer } from "../../../../src/core/approval.ts";
 import { tool } from "../../../../src/core/tool.ts";
 import { namedAgentTool } from "../../../../src/runtime/subagents/named-agent.ts";
 import { agentFile, agentStage, calls, DONE } from "../../../support/app/cli/agent-stage.ts";
-import { sous } from "../../../support/app/cli/sous-process.ts";
+import { killRunsAt } from "../../../support/app/cli/killed-runs.ts";
 import { DEFAULT_CONFIGURATION } from "../../../support/app/config/default-configuration.ts";
 
 const LOOK = { agent: "scout", label: "look", task_prompt: "Look." };
@@ -192,16 +192,11 @@ suite("B1: agent in a call names an agent of a file", () => {
   test("a run with such a child is continued after a crash, and not without the file", async () => {
     const file = "config/sous/agents/scout.md";
     await using here = await agentStage({ [file]: agentFile("scout") });
-    const script = (last: object) => ({
-      sous: [calls("subagent", LOOK), ...DONE],
-      "sous/look": [calls("list_files", {}), last],
-    });
-    const answers = join(here.path, "answers.json");
-    await writeFile(answers, JSON.stringify(script({ wait_ms: 60_000, text: "Found." })));
-    const signalAt = { text: "list_files", signal: "SIGKILL" } as const;
-    const killed = await sous(["run", "Go.", "-m", `script/${answers}`], { cwd: here.root, env: here.env, signalAt });
-    assert.equal(killed.code, null);
-    await writeFile(answers, JSON.stringify(script({ text: "Found." })));
+    await here.run({ sous: [calls("subagent", LOOK), ...DONE], "sous/look": [calls("list_files", {}), ...DONE] });
+    await killRunsAt(
+      join(here.path, "data/sous/sous.db"),
+      ({ type, path }) => path === "sous/look" && type === "tool-call-end",
+    );
     await rm(join(here.path, file));
     const gone = await here.command("resume");
     assert.match(gone.stderr, /^error: This run had agents that are not here now: scout\. Put back the file of each /);

@@ -15,7 +15,6 @@ import type { Run } from "../../../../src/core/run.ts";
 import { decideByRules } from "../../../../src/runtime/loop/decide-by-rules.ts";
 import { createPolicy, type FileRules, fileRules, type Policy } from "../../../../src/runtime/rights/policy.ts";
 import { inProcess } from "../../../support/app/cli/in-process.ts";
-import { sous } from "../../../support/app/cli/sous-process.ts";
 import { temporaryTree } from "../../../support/app/tools/temporary-tree.ts";
 
 const REVIEWER =
@@ -29,7 +28,6 @@ async function stage(files: Record<string, string> = {}) {
     ...tree,
     root: options.cwd,
     run: (...parameters: string[]) => inProcess(parameters, options),
-    asProcess: (...parameters: string[]) => sous(parameters, options),
   };
 }
 
@@ -66,7 +64,7 @@ test("E3: check tells every problem with file, line and column, and ends with 3 
   });
   const none = await here.run("agents", "check");
   assert.equal(none.stdout, "No agent file was read. sous agents check FILE looks at any file.\n");
-  const bad = await here.asProcess("agents", "check", ".claude/agents/bad.md", "good.md");
+  const bad = await here.run("agents", "check", ".claude/agents/bad.md", "good.md");
   assert.equal(bad.code, 3);
   assert.match(bad.stdout, /^\.claude\/agents\/bad\.md:4:1: error SOUS-A004: /m);
   assert.match(bad.stdout, /^\.claude\/agents\/bad\.md:5:1: warning SOUS-A005: /m);
