@@ -1,5 +1,6 @@
 /** Starts the program of one server, shakes hands, and says what it can do. Sends no prompt. */
 
+import type { AcpAgent } from "../../../bridges/acp/client-types.ts";
 import { ModelError, messageOf, ToolFailure, UserError } from "../../../core/errors.ts";
 import type { Programs } from "../../../core/process.ts";
 import type { AgentServer } from "../../config/configuration.ts";
@@ -8,21 +9,12 @@ export type CheckedServer = {
   readonly server: AgentServer;
   /** The path of its program; undefined when it is not found. */
   readonly program: string | undefined;
-  readonly answer: ServerAnswer | undefined;
+  /** With the time from the start of the program to its answer. */
+  readonly answer: (AcpAgent & { readonly handshakeMs: number }) | undefined;
   /** The modes and models of a session, when one was opened. */
   readonly choices: { readonly modes: readonly string[]; readonly models: readonly string[] } | undefined;
   /** The problem, and what to do. */
   readonly problem: string | undefined;
-};
-
-type ServerAnswer = {
-  /** From the start of the program to its answer. */
-  readonly handshakeMs: number;
-  readonly protocolVersion: number;
-  readonly agent: string;
-  readonly version: string | undefined;
-  /** True when a recorded session can be continued. */
-  readonly canLoad: boolean;
 };
 
 type CheckOptions = {
@@ -78,8 +70,7 @@ async function startedServer(
   });
   try {
     const { describeAgent } = await import("../../../bridges/acp/client-types.ts");
-    const { id, version, protocolVersion, canLoadSessions: canLoad } = describeAgent(agent);
-    const answer = { handshakeMs: agent.handshakeMs, protocolVersion, agent: id, version, canLoad };
+    const answer = { ...describeAgent(agent), handshakeMs: agent.handshakeMs };
     if (!opensSession) return { answer, choices: undefined, problem: undefined };
     const session = await choicesOf(agent, server, cwd).catch((error: unknown) => {
       if (isTold(error)) return { choices: undefined, problem: messageOf(error) };

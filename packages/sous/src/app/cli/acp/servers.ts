@@ -14,14 +14,12 @@ import { refusePositionals } from "../table/options.ts";
 import { tell } from "../terminal/output.ts";
 import { inertLine, shellWord } from "../terminal/text.ts";
 
-type ServerOptions = { readonly config: string | undefined; readonly bare: boolean };
-
 /**
  * With the servers of the project when it is trusted. Warns about what is ignored. From now on their keys are not shown.
  * `showsProblems`: the command itself says which MCP servers cannot be started.
  */
 export async function configurationOfServers(
-  { config, bare }: ServerOptions,
+  { config, bare }: { readonly config: string | undefined; readonly bare: boolean },
   context: ProcessContext,
   { showsProblems = false } = {},
 ): Promise<Configuration> {

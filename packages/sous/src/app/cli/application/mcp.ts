@@ -14,7 +14,7 @@ import { concernsServer, EVERY_MCP_TOOL, givenEntry, serverEntry } from "../../c
 import type { Configuration } from "../../config/configuration.ts";
 import { type ProcessContext, userFolderIfAny } from "../files/paths.ts";
 import { alsoHide } from "../files/without-secrets.ts";
-import type { RunFlags, RunRights } from "../table/run-flags.ts";
+import type { RunFlags } from "../table/run-flags.ts";
 import { tell } from "../terminal/output.ts";
 import { inertLine } from "../terminal/text.ts";
 import type { Opened } from "./opened.ts";
@@ -22,7 +22,7 @@ import type { Opened } from "./opened.ts";
 /** Who could use tools of servers. */
 type ToolUsers = {
   /** The rights that the options leave to the root and to everything below it. */
-  readonly rights: RunRights;
+  readonly rights: RunFlags["rights"];
   readonly rootName: string;
   /** The file of the root; ours when unset. */
   readonly chosen: Pick<AgentFile, "tools"> | undefined;

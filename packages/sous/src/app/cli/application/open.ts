@@ -125,18 +125,8 @@ export async function openApplication(asked: ApplicationRequest): Promise<Applic
 /** A call of the root that has not been made. */
 const NOT_MADE = { runId: "", above: [], callId: "" };
 
-type RuntimeParts = Settings & Machine & CommandTools;
-
-type OpenedRuntime = {
-  readonly runtime: ReadingRuntime;
-  readonly clock: Clock;
-  readonly root: AgentDefinition;
-  /** Those of files. */
-  readonly agents: readonly AgentDefinition[];
-};
-
 /** Stage 4: telemetry, external agents, the root and the agents of files, and the runtime they run on. */
-async function openRuntime(parts: RuntimeParts, opened: Opened): Promise<OpenedRuntime> {
+async function openRuntime(parts: Settings & Machine & CommandTools, opened: Opened) {
   const { request, say, outer, project, configuration, files, chosen } = parts;
   const { storage, store, programs, models, tools, nested, rules, rulesOfFiles } = parts;
   const { cwd, env, flags, ask, trace } = request;

@@ -11,7 +11,7 @@ import { choiceAmong, described, toDefinition } from "../../config/agents/file.t
 import { concernsServer, covers, deniedNames, givenEntry, grants, mayDeny } from "../../config/agents/mcp-entries.ts";
 import type { Configuration } from "../../config/configuration.ts";
 import { usageError } from "../exit-codes.ts";
-import type { RunFlags, RunRights } from "../table/run-flags.ts";
+import type { RunFlags } from "../table/run-flags.ts";
 import { inertLine, shellWord } from "../terminal/text.ts";
 import { isFor, isReserved } from "./mcp.ts";
 import type { RunNotes } from "./notes.ts";
@@ -26,7 +26,7 @@ type RootParts = {
   readonly tools: readonly Tool[];
   readonly files: readonly AgentFile[];
   readonly rulesOfFiles: CommandRules["rulesOfFiles"];
-  readonly rights: RunRights;
+  readonly rights: RunFlags["rights"];
   readonly notes: RunNotes;
   /** Agents of others, when there are some. */
   readonly external: ExternalAgents | undefined;
@@ -69,18 +69,17 @@ export function chooseAgent(files: readonly AgentFile[], name: string): AgentFil
 export async function rootAndAgents(parts: RootParts): Promise<{ root: AgentDefinition; agents: AgentDefinition[] }> {
   const { configuration, rulesOfFiles, rights, notes, external, chosen } = parts;
   const files = parts.files.filter(({ callable }) => callable !== false);
-  const { model, agent: settings } = configuration;
+  const { model, mcpServers, agent: settings } = configuration;
   const choice = chooseTools(
     {
       tools: parts.tools,
-      servers: Object.keys(configuration.mcpServers),
+      servers: Object.keys(mcpServers),
       agents: files.map(({ name }) => name),
       hasServers: external !== undefined,
       maxChildren: settings.limits.children.executions,
     },
     rights,
   );
-  const { mcpServers } = configuration;
   // Options take away from what the file of the root gives it.
   const tools = choice.tools.filter(
     (each) => grants({ tools: chosen?.tools }, each.name) && isFor(chosen?.name ?? ROOT_NAME, each, mcpServers),
@@ -144,14 +143,6 @@ async function delegationTools(external: ExternalAgents): Promise<Tool[]> {
   return externalTools(external);
 }
 
-type ToolChoice = {
-  /** Those that are not for children. */
-  readonly tools: readonly Tool[];
-  /** True when it may have children at all. */
-  readonly delegates: boolean;
-  readonly deny: readonly string[];
-};
-
 type ToolOffer = {
   readonly tools: readonly Tool[];
   /** The names of MCP servers, also of those that are not started. */
@@ -174,7 +165,7 @@ const FIND = "agents_find";
 const COMPANIONS = [FIND, "subagent_send", "subagent_report", "subagent_wait", "subagent_cancel", "subagent_list"];
 
 /** Throws a usage error for a name that no tool has. `--tools` is the exact list: what starts children must be named. */
-function chooseTools({ tools, servers, agents, hasServers, maxChildren }: ToolOffer, rights: RunRights): ToolChoice {
+function chooseTools({ tools, servers, agents, hasServers, maxChildren }: ToolOffer, rights: RunFlags["rights"]) {
   const { tools: only, denyTools, noDelegate } = rights;
   const starting = [...GENERIC, ...agents.map((name) => `subagent_${name}`), ...(hasServers ? [DELEGATE] : [])];
   const known = [...tools.map(({ name }) => name), ...starting, ...COMPANIONS];
@@ -189,7 +180,9 @@ function chooseTools({ tools, servers, agents, hasServers, maxChildren }: ToolOf
   const isOff = noDelegate || maxChildren === 0 || denyTools.includes("subagent") || left.length === 0;
   const deniedTools = tools.map(({ name }) => name).filter((name) => denyTools.some((given) => denies(given, name)));
   return {
+    /** Those that are not for children. */
     tools: tools.filter(({ name }) => only === undefined || isAmong(only, name)),
+    /** True when it may have children at all. */
     delegates: !isOff,
     deny: [
       ...new Set([...denyTools, ...deniedTools, ...(isOff ? [] : starting.filter((name) => !left.includes(name)))]),

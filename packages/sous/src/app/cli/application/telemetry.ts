@@ -1,5 +1,6 @@
 /** Telemetry that leaves the process besides logs: metrics for Prometheus, traces and metrics over OTLP. Loaded only when asked for. */
 
+import type { Meter } from "../../../bridges/telemetry/meter.ts";
 import type { OtlpSettings } from "../../../bridges/telemetry/otlp-settings.ts";
 import type { Registry } from "../../../bridges/telemetry/registry.ts";
 import { messageOf, UserError } from "../../../core/errors.ts";
@@ -37,7 +38,7 @@ export async function openTelemetry(request: TelemetryRequest): Promise<RunTelem
   return opened.moveTo({ listeners, isSampled: sent.isSampled });
 }
 
-async function measured(meter: Registry | undefined): Promise<EventListener[]> {
+async function measured(meter: Meter | undefined): Promise<EventListener[]> {
   if (meter === undefined) return [];
   const { measureRuns } = await import("../../../bridges/telemetry/metrics.ts");
   return [measureRuns(meter)];
@@ -127,9 +128,5 @@ async function openOtlpListeners(
     const content = { captureContent: telemetry.captureContent, redact: withoutSecrets };
     listeners.push(traceRuns({ tracerProvider, baggage, ...content }));
   }
-  if (meter !== undefined) {
-    const { measureRuns } = await import("../../../bridges/telemetry/metrics.ts");
-    listeners.push(measureRuns(meter));
-  }
-  return { listeners, isSampled };
+  return { listeners: [...listeners, ...(await measured(meter))], isSampled };
 }

@@ -111,12 +111,10 @@ type EditorView = {
   maxLines: number;
 };
 
-type EditorLines = { lines: string[]; cursor: Cursor };
-
 /** Characters around the cursor that are looked at in one line of a paste: the rest is not on the screen. */
 const LINE_UNITS = 4000;
 
-export function editorLines({ text, cursor }: Pick<Editor, "text" | "cursor">, view: EditorView): EditorLines {
+export function editorLines({ text, cursor }: Pick<Editor, "text" | "cursor">, view: EditorView): Required<Frame> {
   const indent = displayWidth(view.prompt);
   const room = Math.max(4, view.columns - indent);
   const window = around(text, cursor, view.maxLines);

@@ -19,11 +19,8 @@ const KEYS: readonly (readonly [variable: string, model: string])[] = [
 
 type FirstRunParts = { screen: Screen; clock: Pick<Clock, "monotonic" | "timer">; style: Style; reason: string };
 
-/** The caller disposes `live`. */
-type FirstRun = { chosen: Promise<FirstChoice>; onKey(key: Key): void; live: LiveScreen };
-
-/** Asks once; keys are given to `onKey`. */
-export function askFirstRun({ screen, clock, style, reason }: FirstRunParts): FirstRun {
+/** Asks once; keys are given to `onKey`. The caller disposes `live`. */
+export function askFirstRun({ screen, clock, style, reason }: FirstRunParts) {
   const { promise, resolve } = Promise.withResolvers<FirstChoice>();
   const live = new LiveScreen({
     screen,
@@ -39,7 +36,7 @@ export function askFirstRun({ screen, clock, style, reason }: FirstRunParts): Fi
   return {
     chosen: promise,
     live,
-    onKey(key) {
+    onKey(key: Key): void {
       const pressed = key.type === "text" ? key.text : key.type === "key" ? key.name : "";
       if (pressed === "1") resolve("demo");
       else if (pressed === "2") resolve("key");

@@ -14,8 +14,6 @@ import type { Key } from "./keys.ts";
 /** Whom a line is for, when it is not the root: a child, or the reason of a no. */
 type Purpose = { kind: "steer"; path: string } | { kind: "reason" };
 
-type Entered = { text: string; purpose: Purpose | undefined };
-
 export class PromptLine {
   /** One line below: choices of Tab, what a key would do. */
   hint: string | undefined;
@@ -49,7 +47,7 @@ export class PromptLine {
   }
 
   /** Takes the typed text and empties the line; undefined when a backslash at its end asks for another line. */
-  enter(): Entered | undefined {
+  enter(): { text: string; purpose: Purpose | undefined } | undefined {
     const { text, cursor } = this.#editor;
     if (text.endsWith("\\") && cursor === text.length) {
       this.#editor = insert(withText(this.#editor, text.slice(0, -1)), "\n");

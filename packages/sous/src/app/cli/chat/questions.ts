@@ -10,9 +10,6 @@ export type ApprovalQuestion = {
 
 type DescribeAction = (request: ApprovalRequest) => ActionWords;
 
-/** Settles the question it was made for. */
-type Settle = (answer: ApprovalAnswer) => void;
-
 type Waiting = ApprovalQuestion & { answer(answer: ApprovalAnswer): void };
 
 /**
@@ -65,7 +62,7 @@ export class Questions {
   }
 
   /** The way to answer the first question with what was typed at this time; undefined when it is not an answer. */
-  answering(typedAt: number): Settle | undefined {
+  answering(typedAt: number): ((answer: ApprovalAnswer) => void) | undefined {
     const [first] = this.#waiting;
     if (first === undefined || this.#shownAt === undefined || typedAt - this.#shownAt < MIN_SHOWN_MS) return undefined;
     return (answer) => this.#settle(first, answer);

@@ -7,21 +7,22 @@ import { type CheckedServer, checkServer } from "../acp/check-server.ts";
 import { commandLine, configurationOfServers, exitCodeOf, oneServerName, openServerPrograms } from "../acp/servers.ts";
 import { EXIT } from "../exit-codes.ts";
 import { processContext } from "../files/paths.ts";
-import { performWord, readOptions, refusePositionals } from "../table/options.ts";
+import { performWord, refusePositionals, type Typed } from "../table/options.ts";
 import { ACP } from "../table/server-entries.ts";
 import { type Output, openOutput, printJson } from "../terminal/output.ts";
 import { inertLine } from "../terminal/text.ts";
 import { type ListedServer, listedServerLines } from "../view/server-lines.ts";
 
+type TypedAcp = Typed<typeof ACP>;
+
 export async function acp(parameters: readonly string[]): Promise<number> {
   // `serve` needs the runtime and the protocol, which the others do not load.
-  const serve: typeof acp = async (rest) => (await import("../serve/agent.ts")).acpServe(rest);
+  const serve = async (typed: TypedAcp) => (await import("../serve/agent.ts")).acpServe(typed);
   return performWord(ACP, { list: acpList, check: acpCheck, serve }, "takes list, check NAME or serve", parameters);
 }
 
 /** The configured agents of others, and whether their programs are found. Starts nothing. */
-async function acpList(parameters: readonly string[]): Promise<number> {
-  const { values, positionals } = readOptions(ACP, parameters);
+async function acpList({ values, positionals }: TypedAcp): Promise<number> {
   refusePositionals("sous acp list", positionals);
   const context = processContext();
   const servers = Object.values((await configurationOfServers(values, context)).agentServers);
@@ -67,8 +68,7 @@ function serverJson({ server, program }: Found): object {
 }
 
 /** Starts one server, asks what it can do, and ends it. No prompt is sent. */
-async function acpCheck(parameters: readonly string[]): Promise<number> {
-  const { values, positionals } = readOptions(ACP, parameters);
+async function acpCheck({ values, positionals }: TypedAcp): Promise<number> {
   const name = oneServerName("sous acp", positionals);
   const context = processContext();
   const { agentServers } = await configurationOfServers(values, context);
@@ -88,12 +88,12 @@ function openedLines({ server, program, answer, choices }: CheckedServer, { prin
     ["program", program ?? "not found"],
   ];
   if (answer !== undefined) {
-    const { handshakeMs, protocolVersion, agent, version, canLoad } = answer;
+    const { handshakeMs, protocolVersion, id, version, canLoadSessions } = answer;
     rows.push(
       ["handshake", `${Math.round(handshakeMs)} ms`],
       ["protocol", String(protocolVersion)],
-      ["agent", version === undefined ? agent : `${agent} ${version}`],
-      ["continues", canLoad ? "its sessions, also after a restart" : "no session after a restart"],
+      ["agent", version === undefined ? id : `${id} ${version}`],
+      ["continues", canLoadSessions ? "its sessions, also after a restart" : "no session after a restart"],
     );
   }
   if (choices !== undefined) {
@@ -120,8 +120,8 @@ function checkJson({ server, program, answer, choices, problem }: CheckedServer)
     program: program ?? null,
     handshake_ms: answer === undefined ? null : Math.round(answer.handshakeMs),
     protocol_version: answer?.protocolVersion ?? null,
-    agent: answer === undefined ? null : { name: answer.agent, version: answer.version ?? null },
-    capabilities: answer === undefined ? null : { load: answer.canLoad },
+    agent: answer === undefined ? null : { name: answer.id, version: answer.version ?? null },
+    capabilities: answer === undefined ? null : { load: answer.canLoadSessions },
     modes: choices?.modes ?? null,
     models: choices?.models ?? null,
   };

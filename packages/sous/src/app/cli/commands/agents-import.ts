@@ -1,8 +1,7 @@
 /** `sous agents import`: copies agent files of other programs into the user's own folder, where they keep their dialect. */
 
-import { lstat, mkdir, readFile } from "node:fs/promises";
+import { lstat, readFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
-import { messageOf } from "../../../core/errors.ts";
 import { checkPattern } from "../../../runtime/rights/rule-pattern.ts";
 import type { AgentDialect, AgentFile, AgentProblem } from "../../config/agents/file.ts";
 import type { AgentFolder } from "../../config/agents/folders.ts";
@@ -10,7 +9,7 @@ import { findAgentFiles } from "../../config/agents/load.ts";
 import { readAgentFile } from "../../config/agents/read.ts";
 import { userAgents } from "../application/project.ts";
 import { CommandError, EXIT } from "../exit-codes.ts";
-import { writePrivate } from "../files/file-access.ts";
+import { makePrivateFolder, writePrivate } from "../files/file-access.ts";
 import { type ProcessContext, userFolder } from "../files/paths.ts";
 import { type Output, personAtTerminal, printJson, tell } from "../terminal/output.ts";
 import { inertLine, plural } from "../terminal/text.ts";
@@ -40,7 +39,10 @@ export async function importAgents(context: ProcessContext, { values, output }: 
   const isReplaced =
     others.length > 0 && isAgreed && !isYes && (await agrees(`Replace ${plural(others.length, "file")} of yours?`));
   const copied = [...(isAgreed ? fresh : []), ...(isReplaced ? others : [])];
-  for (const { to, text, state } of copied) await write(to, text, state === "other");
+  for (const { to, text, state } of copied) {
+    await makePrivateFolder(dirname(to));
+    await writePrivate(to, text, state === "other");
+  }
   const kept = isReplaced ? [] : others;
   if (isJson) {
     const places = (list: readonly Copy[]): object[] => list.map((each) => ({ from: each.from, to: each.to }));
@@ -117,13 +119,6 @@ function show(copies: readonly Copy[], folders: readonly AgentFolder[], output: 
   }
   const listed = changed.flatMap(({ agent }) => agent ?? []);
   output.print(agentLines(listed, output));
-}
-
-async function write(to: string, text: string, isReplaced: boolean): Promise<void> {
-  await mkdir(dirname(to), { recursive: true, mode: 0o700 }).catch((error: unknown) => {
-    throw new CommandError(`${inertLine(dirname(to))} cannot be made: ${messageOf(error)}`);
-  });
-  await writePrivate(to, text, isReplaced);
 }
 
 async function agrees(question: string): Promise<boolean> {

@@ -1,9 +1,7 @@
 /** `sous agents list | show | check | new | import`: which agent files there are, what they may do, and what is wrong with them. */
 
-import { lstat, mkdir } from "node:fs/promises";
+import { lstat } from "node:fs/promises";
 import { basename, join, relative, resolve } from "node:path";
-import type { McpServer } from "../../../core/configuration.ts";
-import { messageOf } from "../../../core/errors.ts";
 import { nearest } from "../../../core/nearest.ts";
 import { shownLimit } from "../../../core/units.ts";
 import { checkPattern } from "../../../runtime/rights/rule-pattern.ts";
@@ -26,7 +24,7 @@ import {
   userAgents,
 } from "../application/project.ts";
 import { CommandError, EXIT, usageError } from "../exit-codes.ts";
-import { writePrivate } from "../files/file-access.ts";
+import { makePrivateFolder, writePrivate } from "../files/file-access.ts";
 import { processContext } from "../files/paths.ts";
 import { snakeCase } from "../stored/run-json.ts";
 import { quoted, readOptions, refusePositionals, wrongWord } from "../table/options.ts";
@@ -79,7 +77,7 @@ function oneName(action: string, [name, ...rest]: readonly string[]): string {
 }
 
 /** Loads the agents, after one line about what is not read. */
-async function load(): Promise<Loaded> {
+async function load() {
   const trust = await findTrust(processContext());
   const warning = trustWarning(trust);
   if (warning !== undefined) tell(`warning: ${inertLine(warning, 1000)}`);
@@ -91,12 +89,6 @@ async function load(): Promise<Loaded> {
   const mcpServers = Object.values(configuration?.mcpServers ?? {});
   return { agents: found, problems: [...problems, ...models], warning, settings, mcpServers };
 }
-
-type Loaded = Awaited<ReturnType<typeof loadAgents>> & {
-  warning: string | undefined;
-  settings: AgentSettings;
-  mcpServers: readonly McpServer[];
-};
 
 /** None, after one line, when the configuration has mistakes. */
 function limitsOf({ limits, problem }: AgentSettings): readonly ConfiguredLimit[] {
@@ -246,9 +238,7 @@ async function makeFolder(folder: string, root: string | undefined): Promise<voi
     const found = await lstat(each).catch(() => undefined);
     if (found !== undefined && !found.isDirectory()) throw new CommandError(`${inertLine(each)} is not a folder`);
   }
-  await mkdir(folder, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
-    throw new CommandError(`${inertLine(folder)} cannot be made: ${messageOf(error)}`);
-  });
+  await makePrivateFolder(folder);
 }
 
 function limitJson({ setting, from, ...state }: ConfiguredLimit): object {

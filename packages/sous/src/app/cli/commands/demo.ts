@@ -1,10 +1,9 @@
 /** `sous demo`: a real tree of agents over real files, on a model that follows a script and says so. */
 
-import { type AgentDefinition, agent } from "../../../core/agent.ts";
-import type { Clock } from "../../../core/clock.ts";
+import { agent } from "../../../core/agent.ts";
 import type { RuntimeOptions } from "../../../core/runtime.ts";
 import { systemHost } from "../../../machine/host.ts";
-import { createRuntime, type Runtime } from "../../../runtime.ts";
+import { createRuntime } from "../../../runtime.ts";
 import { scriptedModel } from "../../../testing/scripted-model.ts";
 import { readOnlyTools } from "../../tools/read-only.ts";
 import { readConfiguration } from "../application/project.ts";
@@ -43,8 +42,8 @@ export async function demo(parameters: readonly string[]): Promise<number> {
   output.print(treeLines(tree, output.columns, output.style));
   output.printText("\nTokens are counted as bytes ÷ 3: no real model was asked.");
   if (result.error !== undefined) tell(`error: ${inertLine(result.error.message)}`);
-  if (result.lost !== undefined && result.error?.type !== "store") warnOfLoss(result.lost);
-  else if (store !== undefined && result.error === undefined)
+  warnOfLoss(result);
+  if (store !== undefined && result.error === undefined && result.lost === undefined)
     tell(`The run is stored: ${called()} replay --tree --id ${result.runId}${again}`);
   return exitCodeOf(result, interrupt.exitCode());
 }
@@ -54,9 +53,7 @@ function called(): string {
   return process.env.npm_command === undefined ? "sous" : "npx sous";
 }
 
-type Demo = { clock: Clock; runtime: Runtime; agent: AgentDefinition };
-
-export function assembleDemo(cwd: string, storage: Pick<RuntimeOptions, "store" | "requireStore">): Demo {
+export function assembleDemo(cwd: string, storage: Pick<RuntimeOptions, "store" | "requireStore">) {
   const host = systemHost({ cwd });
   const lead = agent({
     name: "lead",

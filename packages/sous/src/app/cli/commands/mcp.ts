@@ -8,21 +8,22 @@ import { configurationOfServers, exitCodeOf, oneServerName, openServerPrograms }
 import { EXIT } from "../exit-codes.ts";
 import { processContext, userFolderIfAny } from "../files/paths.ts";
 import { checkedLines, checkServer, findMcpServer, reachedBy, statesOf } from "../mcp/servers.ts";
-import { performWord, readOptions, refusePositionals } from "../table/options.ts";
+import { performWord, refusePositionals, type Typed } from "../table/options.ts";
 import { MCP } from "../table/server-entries.ts";
 import { openOutput, printJson } from "../terminal/output.ts";
 import { inertLine, plural } from "../terminal/text.ts";
 import { type ListedServer, listedServerLines } from "../view/server-lines.ts";
 
+type TypedMcp = Typed<typeof MCP>;
+
 export async function mcp(parameters: readonly string[]): Promise<number> {
   // `serve` needs the runtime and the protocol, which `list` does not load.
-  const serve: typeof mcp = async (rest) => (await import("../mcp-serve/served-agents.ts")).mcpServe(rest);
+  const serve = async (typed: TypedMcp) => (await import("../mcp-serve/served-agents.ts")).mcpServe(typed);
   return performWord(MCP, { list: mcpList, check: mcpCheck, serve }, "takes list, check NAME or serve", parameters);
 }
 
 /** The configured servers, and what is known of their tools. Starts nothing. */
-async function mcpList(parameters: readonly string[]): Promise<number> {
-  const { values, positionals } = readOptions(MCP, parameters);
+async function mcpList({ values, positionals }: TypedMcp): Promise<number> {
   refusePositionals("sous mcp list", positionals);
   const context = processContext();
   const { mcpServers } = await configurationOfServers(values, context, { showsProblems: true });
@@ -81,8 +82,7 @@ function serverJson({ server, tools }: Found): object {
 }
 
 /** Starts one server, lists its tools with what is approved of them, and ends it. No tool is called. */
-async function mcpCheck(parameters: readonly string[]): Promise<number> {
-  const { values, positionals } = readOptions(MCP, parameters);
+async function mcpCheck({ values, positionals }: TypedMcp): Promise<number> {
   const name = oneServerName("sous mcp", positionals);
   const context = processContext();
   const { mcpServers, tools } = await configurationOfServers(values, context, { showsProblems: true });

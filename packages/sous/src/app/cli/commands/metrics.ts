@@ -1,5 +1,6 @@
 /** `sous metrics`: serves what all runs of a database add up to, until it is stopped. */
 
+import { once } from "node:events";
 import { serveMetrics } from "../../../bridges/telemetry/metrics-endpoint.ts";
 import { createRegistry } from "../../../bridges/telemetry/registry.ts";
 import { measureStore } from "../../../bridges/telemetry/totals-metrics.ts";
@@ -57,9 +58,6 @@ const KEEP_ALIVE_MS = 60_000;
 /** Keeps the process alive meanwhile: the endpoint does not. */
 async function untilAborted(signal: AbortSignal): Promise<void> {
   const timer = setInterval(() => {}, KEEP_ALIVE_MS);
-  const stopped = Promise.withResolvers<void>();
-  signal.addEventListener("abort", () => stopped.resolve(), { once: true });
-  if (signal.aborted) stopped.resolve();
-  await stopped.promise;
+  if (!signal.aborted) await once(signal, "abort");
   clearInterval(timer);
 }

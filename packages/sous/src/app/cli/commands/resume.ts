@@ -10,7 +10,7 @@ import type { EarlierTree } from "../../../runtime/tree/restore/earlier-tree.ts"
 import { assembleStored, type StoredAssembly } from "../application/stored.ts";
 import { CommandError, usageError } from "../exit-codes.ts";
 import { processContext, thisFolder } from "../files/paths.ts";
-import { endingSentence, exitCodeOfRun, raisedResume, raiseOf } from "../run/ending.ts";
+import { endingSentence, exitCodeOfRun, raiseOf } from "../run/ending.ts";
 import { openRunLog } from "../run/log.ts";
 import { answerLater, answersOf } from "../run/questions.ts";
 import { progressStyle, watchRun } from "../run/watch.ts";
@@ -19,7 +19,7 @@ import {
   databaseFlags,
   findDatabase,
   openRuns,
-  sameDatabase,
+  resumeCommand,
   warnOfLoss,
 } from "../stored/database.ts";
 import { findRun, folderNote, isElsewhere, type RunSearch } from "../stored/find-run.ts";
@@ -62,7 +62,7 @@ export async function resume(parameters: readonly string[]): Promise<number> {
   const search: ResumeSearch = {
     cwd: thisFolder(),
     elsewhere: values.here ? "take" : "refuse",
-    again: (id, ...options) => `${[COMMAND, inertLine(id, 60), ...options].join(" ")}${sameDatabase(typed)}`,
+    again: (id, ...options) => resumeCommand(id, typed, ...options),
   };
   const stored = await chooseRun(store, given, how, search);
   const file = values["log-file"];
@@ -93,7 +93,7 @@ export async function resume(parameters: readonly string[]): Promise<number> {
   const facts = { stoppedBy: interrupt.reason(), isStored: result.lost === undefined, flags: typed };
   const sentence = raisedSentence(result, typed, isHere) ?? endingSentence(result, facts);
   if (sentence !== undefined) tell(sentence);
-  if (result.lost !== undefined && result.error?.type !== "store") warnOfLoss(result.lost);
+  warnOfLoss(result);
   return exitCodeOfRun(result, interrupt.exitCode());
 }
 
@@ -110,8 +110,8 @@ function refuseNewLimits(parameters: readonly string[]): void {
 function raisedSentence({ error, runId, lost }: RunResult, typed: DatabaseFlags, isHere: boolean): string | undefined {
   const raise = error === undefined || lost !== undefined ? undefined : raiseOf(error.message);
   if (error === undefined || raise === undefined) return undefined;
-  const added = isHere ? `${raise.added} --here` : raise.added;
-  return `error: ${inertLine(error.message)}. Continue with more: ${raisedResume(runId, { ...raise, added }, typed)}`;
+  const command = resumeCommand(runId, typed, raise.added, ...(isHere ? ["--here"] : []));
+  return `error: ${inertLine(error.message)}. Continue with more: ${command}`;
 }
 
 /** The changes that are asked for; undefined is "as it was". */
@@ -190,10 +190,8 @@ function budgetOfFork(
   return { ...budget, tokens, costUsd, durationMs: seconds === undefined ? budget?.durationMs : secondsToMs(seconds) };
 }
 
-type Time = { timeoutMs: number | undefined; moreMs: number };
-
 /** The limits of a run count from its very beginning; what is typed counts from now. */
-function timeFor({ earlier, start }: StoredRun, agent: AgentDefinition, seconds: number | undefined): Time {
+function timeFor({ earlier, start }: StoredRun, agent: AgentDefinition, seconds: number | undefined) {
   if (seconds === undefined) return { timeoutMs: agent.timeoutMs, moreMs: 0 };
   const { end, usedMs } = earlier.root.state;
   const timeoutMs = Math.ceil((end === undefined ? usedMs : 0) + seconds * 1000);

@@ -115,8 +115,7 @@ async function perform(request: RunRequest, output: RunOutput, stops: Stops): Pr
     flags: databaseFlags(flags),
   });
   if (sentence !== undefined) tell(sentence);
-  // A failure of the store is in the sentence already.
-  if (result.lost !== undefined && result.error?.type !== "store") warnOfLoss(result.lost);
+  warnOfLoss(result);
   return exitCodeOfRun(result, interrupts.exitCode());
 }
 

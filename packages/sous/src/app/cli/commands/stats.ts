@@ -6,7 +6,7 @@ import { type Grouping, readStats, Stats } from "../stats/sums.ts";
 import { findDatabase, isThere, noDatabase, openRuns } from "../stored/database.ts";
 import { timestamp, withSnakeCase } from "../stored/run-json.ts";
 import { readOnlyOptions } from "../table/options.ts";
-import { STATS } from "../table/stored-entries.ts";
+import { GROUPINGS, STATS } from "../table/stored-entries.ts";
 import { openOutput, printJson, tell } from "../terminal/output.ts";
 
 export async function stats(parameters: readonly string[]): Promise<number> {
@@ -39,10 +39,7 @@ function statsJson(stats: Stats, since: number | undefined): Record<string, unkn
     schema: "sous.stats.v1",
     since: timestamp(since),
     total: withSnakeCase(stats.total),
-    agents: groupsJson(stats, "agent"),
-    models: groupsJson(stats, "model"),
-    projects: groupsJson(stats, "project"),
-    days: groupsJson(stats, "day"),
+    ...Object.fromEntries(GROUPINGS.map((by) => [`${by}s`, groupsJson(stats, by)])),
   };
 }
 

@@ -69,7 +69,7 @@ function toCheck({ server, answer, problem: wrong }: CheckedServer): Check {
   if (answer === undefined || wrong !== undefined)
     return problem(name, wrong ?? "it gave no answer", `sous acp check ${shellWord(server.name)} shows more`);
   const version = answer.version === undefined ? "" : ` ${answer.version}`;
-  return ok(name, `${answer.agent}${version} answers after ${Math.round(answer.handshakeMs)} ms`);
+  return ok(name, `${answer.id}${version} answers after ${Math.round(answer.handshakeMs)} ms`);
 }
 
 const TELEMETRY = "telemetry";

@@ -15,9 +15,7 @@ type SetupQuestion = ProcessContext & {
 };
 
 /** The configuration is undefined when it is broken. */
-export type Setup = { readonly checks: readonly Check[]; readonly configuration: Configuration | undefined };
-
-export async function checkSetup(question: SetupQuestion): Promise<Setup> {
+export async function checkSetup(question: SetupQuestion) {
   const trust = await findTrust(question);
   const settings = await checkConfiguration(question, trust);
   return {

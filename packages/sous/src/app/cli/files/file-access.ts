@@ -2,7 +2,7 @@
 
 import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
-import { open, rename, rm } from "node:fs/promises";
+import { mkdir, open, rename, rm } from "node:fs/promises";
 import { text as readAll } from "node:stream/consumers";
 import { codeOf, messageOf } from "../../../core/errors.ts";
 import { CommandError } from "../exit-codes.ts";
@@ -28,6 +28,13 @@ export async function readForeign(path: string): Promise<string> {
 }
 
 const PRIVATE = 0o600;
+
+/** With the folders above it. */
+export async function makePrivateFolder(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
+    throw new CommandError(`${inertLine(folder)} cannot be made: ${messageOf(error)}`);
+  });
+}
 
 /** Writes the file completely or not at all. With `force` an existing file or link is replaced, never followed. */
 export async function writePrivate(file: string, text: string, force: boolean): Promise<void> {

@@ -10,9 +10,9 @@ import type { ExternalAllowance } from "../../../core/external-agent.ts";
 import type { Budget } from "../../../core/limits.ts";
 import type { RootBudget, SharedBudget } from "../../../core/shared-budget.ts";
 import { readTraceContext } from "../../../core/trace-context.ts";
+import { toolRow } from "../../../core/words/tools.ts";
 import { systemClock } from "../../../machine/host.ts";
 import type { AgentFile } from "../../config/agents/file.ts";
-import { builtInTools } from "../../tools/built-in.ts";
 import { openApplication } from "../application/open.ts";
 import { agentFiles, knownTrust, readConfiguration } from "../application/project.ts";
 import { chooseAgent, ROOT_NAME } from "../application/root.ts";
@@ -22,9 +22,9 @@ import { type ProcessContext, processContext } from "../files/paths.ts";
 import { failureBefore } from "../run/output.ts";
 import { SharedParts, serveOverStdio } from "../serve/over-stdio.ts";
 import { databaseFlags } from "../stored/database.ts";
-import { readOptions, refusePositionals } from "../table/options.ts";
+import { refusePositionals, type Typed } from "../table/options.ts";
 import { type RunFlags, readRunFlags } from "../table/run-flags.ts";
-import { MCP } from "../table/server-entries.ts";
+import type { MCP } from "../table/server-entries.ts";
 import { openUnlessStopped } from "../terminal/interrupts.ts";
 import { tell } from "../terminal/output.ts";
 import { cutToWidth, inertLine } from "../terminal/text.ts";
@@ -109,8 +109,7 @@ const MAX_WARNINGS = 1000;
 
 const MAX_LINE_BYTES = 10 * 1024 * 1024;
 
-export async function mcpServe(parameters: readonly string[]): Promise<number> {
-  const { values, positionals } = readOptions(MCP, parameters);
+export async function mcpServe({ values, positionals }: Typed<typeof MCP>): Promise<number> {
   refusePositionals("sous mcp serve", positionals, " It reads requests from standard input.");
   const flags = readRunFlags(values);
   if (values.cwd !== undefined) workIn(values.cwd);
@@ -185,15 +184,9 @@ function toolOf({ name, nickname, description, tools, delegate }: AgentFile): Se
     name,
     title: shortened(oneLine(nickname), 100) || name,
     description: about === "" ? `The agent ${name} of sous.` : about,
-    isReadOnly: !delegate && tools !== undefined && tools.every((tool) => READING.has(tool)),
+    isReadOnly: !delegate && tools !== undefined && tools.every((tool) => toolRow(tool)?.effect === "read"),
   };
 }
-
-const READING: ReadonlySet<string> = new Set(
-  builtInTools()
-    .filter(({ effect }) => effect === "read")
-    .map(({ name }) => name),
-);
 
 const ROOT: ServedTool = {
   name: ROOT_NAME,

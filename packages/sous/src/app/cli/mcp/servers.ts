@@ -104,21 +104,23 @@ export function checkedLines(server: McpServer, checked: CheckedMcpServer, page:
 
 function rowsOf(server: McpServer, checked: CheckedMcpServer, isOff: boolean): [what: string, value: string][] {
   const { serverName = "without a name", version = "", handshakeMs, tools, transport } = checked;
-  return [
-    ...(isOff ? [["disabled", "runs do not start it"] as [string, string]] : []),
+  const rows: [what: string, value: string][] = [
     ["transport", transport],
     ["reached by", reachedBy(server)],
     ["from", server.origin ?? "an editor"],
-    ...(server.agents === undefined ? [] : [["for agents", server.agents.join(", ")] as [string, string]]),
-    ...(server.agents === undefined ? [] : [["only for", server.agents.join(", ") || "no agent"] as [string, string]]),
-    ...(handshakeMs === undefined
-      ? []
-      : ([
-          ["handshake", `${Math.round(handshakeMs)} ms`],
-          ["server", `${serverName} ${version}`.trim()],
-          ["tools", `${tools.length}${statesOf(tools)}`],
-        ] as [string, string][])),
   ];
+  if (isOff) rows.unshift(["disabled", "runs do not start it"]);
+  if (server.agents !== undefined) {
+    const names = server.agents.join(", ");
+    rows.push(["for agents", names], ["only for", names || "no agent"]);
+  }
+  if (handshakeMs !== undefined)
+    rows.push(
+      ["handshake", `${Math.round(handshakeMs)} ms`],
+      ["server", `${serverName} ${version}`.trim()],
+      ["tools", `${tools.length}${statesOf(tools)}`],
+    );
+  return rows;
 }
 
 /** ` (3 approved, 2 new)`; nothing without tools. */

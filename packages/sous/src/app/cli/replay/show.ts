@@ -10,7 +10,7 @@ import type { ReplayRequest } from "../commands/replay.ts";
 import { CommandError, EXIT } from "../exit-codes.ts";
 import { changeTo, thisFolder } from "../files/paths.ts";
 import { questionsSentence } from "../run/questions.ts";
-import { type DatabaseFlags, eventsOf, openRuns, sameDatabase } from "../stored/database.ts";
+import { type DatabaseFlags, eventsOf, openRuns, resumeCommand, sameDatabase } from "../stored/database.ts";
 import { findToRead } from "../stored/find-run.ts";
 import { eventJson, messageJson, questionJson, runJson } from "../stored/run-json.ts";
 import { catchInterrupts } from "../terminal/interrupts.ts";
@@ -155,14 +155,14 @@ export async function replayTree(replay: ReplayRequest): Promise<number> {
   else if (open.length > 0)
     output.print(["", questionsSentence(open, rootId, flags)].flatMap((text) => text.split("\n")));
   else if (root?.status === "interrupted")
-    output.print(["", `It was interrupted. Continue it: ${resumeCommand(root, flags)}`]);
+    output.print(["", `It was interrupted. Continue it: ${resumeHere(root, flags)}`]);
   return 0;
 }
 
 /** As it works when it is typed here. */
-function resumeCommand({ rootId, cwd }: RunRecord, flags: DatabaseFlags): string {
+function resumeHere({ rootId, cwd }: RunRecord, flags: DatabaseFlags): string {
   const go = cwd === undefined || cwd === thisFolder() ? "" : `${changeTo(cwd)} && `;
-  return `${go}sous resume ${inertLine(rootId, 60)}${sameDatabase(flags)}`;
+  return go + resumeCommand(rootId, flags);
 }
 
 export async function replayRerun({ values, file, output }: ReplayRequest): Promise<number> {

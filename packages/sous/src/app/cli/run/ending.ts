@@ -5,7 +5,7 @@ import type { RunResult } from "../../../core/runtime.ts";
 import { endingRow, OUTCOMES } from "../../../core/words/outcomes.ts";
 import { kindOf, readAction } from "../../../runtime/rights/action.ts";
 import { EXIT, exitCodeOf } from "../exit-codes.ts";
-import { type DatabaseFlags, sameDatabase } from "../stored/database.ts";
+import { type DatabaseFlags, resumeCommand } from "../stored/database.ts";
 import { inertLine, plural } from "../terminal/text.ts";
 import { describeInput } from "../view/plain-lines.ts";
 import { questionsSentence } from "./questions.ts";
@@ -36,8 +36,7 @@ export function endingSentence(result: RunResult, facts: EndingFacts): string | 
       if (result.questions.length > 0) return questionsSentence(result.questions, result.runId, flags);
       return partialSentence(result);
     case "stopped": {
-      const command = `sous resume ${result.runId}${sameDatabase(flags)}`;
-      const resume = isStored && result.runId !== "" ? ` Continue it: ${command}` : "";
+      const resume = isStored && result.runId !== "" ? ` Continue it: ${resumeCommand(result.runId, flags)}` : "";
       return `stopped${stoppedBy === undefined ? "" : ` by ${stoppedBy}`}: ${message}.${resume}`;
     }
     case "limit":
@@ -58,7 +57,7 @@ function moreOf(message: string, runId: string, { isStored, flags }: EndingFacts
   const raise = raiseOf(message);
   if (raise === undefined) return "";
   if (!isStored || runId === "") return `${raise.option} allows more.`;
-  return `${raise.option} allows more. Continue this run: ${raisedResume(runId, raise, flags)}`;
+  return `${raise.option} allows more. Continue this run: ${resumeCommand(runId, flags, raise.added)}`;
 }
 
 function partialSentence(result: RunResult): string {
@@ -134,10 +133,6 @@ export function raiseOf(sentence: string): Raise | undefined {
 
 function moreTime(seconds: number): Raise {
   return { option: "--timeout", added: `--timeout ${Math.max(1, Math.ceil(seconds))}s` };
-}
-
-export function raisedResume(runId: string, { added }: Raise, flags: DatabaseFlags): string {
-  return `sous resume ${inertLine(runId, 60)} ${added}${sameDatabase(flags)}`;
 }
 
 /** Rounded up to two significant digits, with at most this many decimals. */

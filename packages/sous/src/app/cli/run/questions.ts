@@ -2,7 +2,7 @@
 
 import type { Approve, GivenAnswer, OpenQuestion } from "../../../core/approval.ts";
 import { CommandError, usageError } from "../exit-codes.ts";
-import { type DatabaseFlags, sameDatabase } from "../stored/database.ts";
+import { type DatabaseFlags, resumeCommand } from "../stored/database.ts";
 import { quoted } from "../table/options.ts";
 import { inertLine, plural } from "../terminal/text.ts";
 
@@ -54,10 +54,7 @@ const MAX_ACTION = 400;
 export function questionsSentence(questions: readonly OpenQuestion[], runId: string, flags: DatabaseFlags): string {
   const [first] = questions;
   const wait = questions.length === 1 ? "waits" : "wait";
-  const command = answerCommand(runId, first?.id ?? "all", flags);
-  return `${plural(questions.length, "question")} ${wait} for an answer:\n${questionLines(questions).join("\n")}\nAnswer: ${command}, or --deny ${first?.id ?? "all"}=WHY`;
-}
-
-function answerCommand(runId: string, id: string, flags: DatabaseFlags): string {
-  return `sous resume ${inertLine(runId, 60)} --approve ${id}${sameDatabase(flags)}`;
+  const id = first?.id ?? "all";
+  const command = resumeCommand(runId, flags, `--approve ${id}`);
+  return `${plural(questions.length, "question")} ${wait} for an answer:\n${questionLines(questions).join("\n")}\nAnswer: ${command}, or --deny ${id}=WHY`;
 }

@@ -3,33 +3,22 @@
 import { fstatSync } from "node:fs";
 import { messageOf } from "../../../core/errors.ts";
 import type { UserInput } from "../../../core/message.ts";
-import type { JsonSchema } from "../../../core/schema.ts";
+import { isRecord, type JsonSchema } from "../../../core/schema.ts";
 import { usageError } from "../exit-codes.ts";
 import { readForeign } from "../files/file-access.ts";
 import { readOptions } from "../table/options.ts";
 import { OUTPUT_FORMATS, RUN } from "../table/run-entries.ts";
-import { type RunFlags, readRunFlags } from "../table/run-flags.ts";
+import { readRunFlags } from "../table/run-flags.ts";
 import type { Display } from "../terminal/output.ts";
 import { inertLine } from "../terminal/text.ts";
 import type { OutputFormat } from "./output.ts";
 
 const COMMAND = "sous run";
 
-export type RunRequest = {
-  readonly flags: RunFlags;
-  /** `-` when stdin has it. */
-  readonly prompt: string;
-  readonly format: OutputFormat;
-  readonly display: Display;
-  /** A file, or the schema itself. */
-  readonly outputSchema: string | undefined;
-  readonly logFile: string | undefined;
-  /** Calls that need approval are left open. */
-  readonly parks: boolean;
-};
+export type RunRequest = Readonly<ReturnType<typeof readRunRequest>>;
 
 /** Throws a `CommandError` about the first mistake. */
-export function readRunRequest(parameters: readonly string[]): RunRequest {
+export function readRunRequest(parameters: readonly string[]) {
   const { values, positionals } = readOptions(RUN, parameters);
   const format = values["output-format"] ?? (values.json ? "json" : "text");
   if (values.json && format !== "json") throw usageError(`--json is --output-format json, and not ${format}`);
@@ -37,13 +26,17 @@ export function readRunRequest(parameters: readonly string[]): RunRequest {
   if (prompt.trim() === "") {
     throw usageError(`${COMMAND} needs a prompt: ${COMMAND} "…", or ${COMMAND} - to read it from standard input`);
   }
+  const display: Display = values;
   return {
     flags: readRunFlags(values),
+    /** `-` when stdin has it. */
     prompt,
     format,
-    display: values,
+    display,
+    /** A file, or the schema itself. */
     outputSchema: values["output-schema"],
     logFile: values["log-file"],
+    /** Calls that need approval are left open. */
     parks: values.park,
   };
 }
@@ -78,8 +71,7 @@ export async function readOutputSchema(given: string): Promise<JsonSchema> {
   } catch (error) {
     throw usageError(`${source} is not JSON: ${inertLine(messageOf(error))}`);
   }
-  if (typeof schema !== "object" || schema === null || Array.isArray(schema))
-    throw usageError(`${source} is not a JSON Schema: it must be an object`);
+  if (!isRecord(schema)) throw usageError(`${source} is not a JSON Schema: it must be an object`);
   const found: JsonSchema = { ...schema };
   const { compileSchema } = await import("../../../runtime/schema/compile.ts");
   try {

@@ -23,14 +23,15 @@ type SpendingSource = Pick<RunHandle, "spending">;
 
 const MAX_LINES = 24;
 
-export function startRenderer(screen: Screen, style: Style, clock: Clock): Renderer {
-  const tree = new RunTree(style.glyphs.arrow);
-  if (style.isLive) return liveRenderer(screen, style, clock, tree);
+/** Without a style nothing is shown. */
+export function startRenderer(screen: Screen, style: Style | undefined, clock: Clock): Renderer {
+  const tree = new RunTree(style?.glyphs.arrow ?? "");
+  if (style?.isLive === true) return liveRenderer(screen, style, clock, tree);
   return {
     tree,
     onEvent(event) {
       tree.apply(event);
-      const line = plainLine(event, tree, style);
+      const line = style && plainLine(event, tree, style);
       if (line !== undefined) screen.write(`${line}\n`);
     },
     follow: () => {},
@@ -83,7 +84,7 @@ type WatchedRun = {
 /** When this returns, the terminal is as it was. Throws what is thrown before the run begins, such as a missing key. */
 export async function watchRun(run: WatchedRun): Promise<{ result: RunResult; tree: RunTree }> {
   const { clock, style, earlier = [], start, wait = ({ result }) => result } = run;
-  using renderer = style === undefined ? blindRenderer() : startRenderer(process.stderr, style, clock);
+  using renderer = startRenderer(process.stderr, style, clock);
   const { tree } = renderer;
   for (const event of earlier) tree.apply(event);
   // A run that continues has an event that says so.
@@ -91,11 +92,6 @@ export async function watchRun(run: WatchedRun): Promise<{ result: RunResult; tr
   const handle = start(renderer.onEvent);
   renderer.follow(handle);
   return { result: await wait(handle, renderer), tree };
-}
-
-function blindRenderer(): Renderer {
-  const tree = new RunTree("");
-  return { tree, onEvent: (event) => tree.apply(event), follow: () => {}, [Symbol.dispose]: () => {} };
 }
 
 /** The style of progress on stderr; undefined when none is shown, because a log in JSON has no other lines in between. */

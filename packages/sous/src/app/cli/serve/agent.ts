@@ -10,9 +10,9 @@ import { readOuterLimits } from "../application/within.ts";
 import { CommandError } from "../exit-codes.ts";
 import { processContext, thisFolder } from "../files/paths.ts";
 import { listConversations } from "../stored/list-conversations.ts";
-import { readOptions, refusePositionals } from "../table/options.ts";
+import { refusePositionals, type Typed } from "../table/options.ts";
 import { type RunFlags, readRunFlags } from "../table/run-flags.ts";
-import { ACP } from "../table/server-entries.ts";
+import type { ACP } from "../table/server-entries.ts";
 import { tell } from "../terminal/output.ts";
 import { inertLine } from "../terminal/text.ts";
 import { SharedParts, serveOverStdio } from "./over-stdio.ts";
@@ -55,8 +55,7 @@ async function listSessions(store: Store | undefined, cwd = "", cursor = "0"): P
 
 const MAX_LINE_BYTES = 32 * 1024 * 1024;
 
-export async function acpServe(parameters: readonly string[]): Promise<number> {
-  const { values, positionals } = readOptions(ACP, parameters);
+export async function acpServe({ values, positionals }: Typed<typeof ACP>): Promise<number> {
   refusePositionals("sous acp serve", positionals, " It reads requests from standard input.");
   const flags = readRunFlags(values);
   // Limits that cannot be read end the command, before a session is opened without them.

@@ -51,10 +51,8 @@ export async function serveOverStdio<Served extends AsyncDisposable>(service: St
   return interrupts.reason() === undefined ? EXIT.ok : interrupts.exitCode();
 }
 
-type ProtocolOutput = Disposable & { write(line: string): Promise<void> };
-
 /** Only the protocol writes to standard output: what anything else prints there goes to standard error. */
-function protocolOutput(onGone: () => void): ProtocolOutput {
+function protocolOutput(onGone: () => void): Disposable & { write(line: string): Promise<void> } {
   const { stdout } = process;
   const own = Object.getOwnPropertyDescriptor(stdout, "write");
   const write = stdout.write.bind(stdout);

@@ -4,6 +4,7 @@ import { ERROR_TYPES, type ErrorType } from "../../../core/errors.ts";
 import { RECORD_STATUSES, type RunRecord, type Store } from "../../../core/store.ts";
 import type { RunTally, Tally } from "../../../core/totals.ts";
 import { addUsage, noUsage, type Usage } from "../../../core/usage.ts";
+import { timestamp } from "../stored/run-json.ts";
 import { GROUPINGS } from "../table/stored-entries.ts";
 
 export type Grouping = (typeof GROUPINGS)[number];
@@ -126,10 +127,8 @@ export function countOf(errorTypes: Readonly<Record<ErrorType, number>>): number
 
 /** `2026-11-15`; undefined when a damaged database holds a number that is not a date. */
 function utcDay(time: number): string | undefined {
-  return Math.abs(time) <= LAST_MOMENT ? new Date(time).toISOString().split("T")[0] : undefined;
+  return timestamp(time)?.split("T")[0];
 }
-
-const LAST_MOMENT = 8.64e15;
 
 function bySpend(one: Group, other: Group): number {
   const [a, b] = [one.sums, other.sums];

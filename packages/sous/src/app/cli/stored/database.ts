@@ -7,6 +7,7 @@
 import { lstatSync } from "node:fs";
 import { messageOf } from "../../../core/errors.ts";
 import type { StoredEvent } from "../../../core/event.ts";
+import type { RunResult } from "../../../core/runtime.ts";
 import type { Store } from "../../../core/store.ts";
 import type { SqliteStore } from "../../../storage/store/sqlite/store.ts";
 import type { Configuration } from "../../config/configuration.ts";
@@ -48,6 +49,11 @@ export function storageOf(flags: RunFlags["storage"], { agent: { subagent } }: C
 export function sameDatabase({ dbPath, configFile }: DatabaseFlags): string {
   const database = dbPath === undefined ? "" : ` --db-path ${shellWord(dbPath)}`;
   return configFile === undefined ? database : `${database} --config ${shellWord(configFile)}`;
+}
+
+/** The command that continues a run of this database. */
+export function resumeCommand(runId: string, flags: DatabaseFlags, ...options: readonly string[]): string {
+  return `${["sous resume", inertLine(runId, 60), ...options].join(" ")}${sameDatabase(flags)}`;
 }
 
 /** Opens a database that exists; throws a `CommandError` otherwise. */
@@ -120,7 +126,8 @@ export async function openForRun({ dbPath, isEphemeral, isRequired }: RunFlags["
   }
 }
 
-/** Warns about a run that continued when its store failed. */
-export function warnOfLoss(reason: string): void {
-  tell(`warning: the run is not stored to its end, so it cannot be resumed: ${inertLine(reason)}`);
+/** Warns about a run that continued when its store failed. A run that failed with its store says so itself. */
+export function warnOfLoss({ lost, error }: RunResult): void {
+  if (lost === undefined || error?.type === "store") return;
+  tell(`warning: the run is not stored to its end, so it cannot be resumed: ${inertLine(lost)}`);
 }

@@ -12,6 +12,12 @@ export type OptionValues<Entry extends CommandEntry> = {
   [Option in Entry["groups"][number]["options"][number] as Option["name"]]: ValueOf<Option>;
 };
 
+/** The words of a command line: options by their names, and the others. */
+export type Typed<Entry extends CommandEntry> = {
+  readonly values: OptionValues<Entry>;
+  readonly positionals: readonly string[];
+};
+
 type ValueOf<Option> = Option extends { value: infer Name }
   ? ReadValue<Name, Option> | (Option extends { default: string } ? never : undefined)
   : boolean;
@@ -29,7 +35,7 @@ export function readOptions<const Entry extends CommandEntry>(
   entry: Entry,
   parameters: readonly string[],
   now: number = Date.now(),
-): { values: OptionValues<Entry>; positionals: string[] } {
+): Typed<Entry> {
   const described = new Map(entry.groups.flatMap(({ options }) => options).map((option) => [option.name, option]));
   const options = Object.fromEntries([...described].map(([name, option]) => [name, toParsed(option)]));
   const args = [...parameters];
@@ -94,10 +100,8 @@ export function refusePositionals(command: string, positionals: readonly string[
   if (first !== undefined) throw usageError(`${command} does not take ${quoted(first)}.${hint} See ${command} --help.`);
 }
 
-type Typed = string | boolean | (string | boolean)[] | undefined;
-
 /** From the texts that were typed to the value they stand for. */
-function readValue(option: OptionEntry | undefined, given: Typed, now: number): unknown {
+function readValue(option: OptionEntry | undefined, given: unknown, now: number): unknown {
   const { value, words } = option ?? {};
   if (option === undefined || value === undefined || words !== undefined) return given;
   if (Array.isArray(given) && isIn(value, LISTS)) return given.flatMap((each) => LISTS[value](String(each)));
@@ -169,15 +173,15 @@ export function wrongWord(command: string, takes: string, word: string | undefin
 }
 
 /** A command whose first argument names what to do (`sous acp list`): calls the function of that word with the rest. */
-export async function performWord(
-  entry: CommandEntry,
-  words: Readonly<Record<string, (parameters: readonly string[]) => Promise<number>>>,
+export async function performWord<const Entry extends CommandEntry>(
+  entry: Entry,
+  words: Readonly<Record<string, (typed: Typed<Entry>) => Promise<number>>>,
   takes: string,
   parameters: readonly string[],
 ): Promise<number> {
-  readOptions(entry, parameters);
-  const [word, ...rest] = parameters;
+  const { values, positionals } = readOptions(entry, parameters);
+  const [word] = parameters;
   const perform = word !== undefined && Object.hasOwn(words, word) ? words[word] : undefined;
   if (perform === undefined) throw wrongWord(`sous ${entry.name}`, takes, word);
-  return perform(rest);
+  return perform({ values, positionals: positionals.slice(1) });
 }

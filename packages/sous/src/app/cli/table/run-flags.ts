@@ -1,6 +1,5 @@
 /** The options of a command that runs agents: which model, which limits, which rights, and what is stored. */
 
-import type { LogLevel } from "../../../bridges/telemetry/log.ts";
 import type { PermissionRule } from "../../../core/configuration.ts";
 import type { FlagSetting } from "../../config/load-configuration.ts";
 import { usageError } from "../exit-codes.ts";
@@ -9,36 +8,10 @@ import type { OptionValues } from "./options.ts";
 import { RUN } from "./run-entries.ts";
 
 /** Undefined is "as configured". */
-export type RunFlags = {
-  readonly configFile: string | undefined;
-  readonly model: string | undefined;
-  /** The name of the agent that is the root. */
-  readonly agent: string | undefined;
-  /** `isRequired` fails when the run cannot be stored. */
-  readonly storage: { dbPath: string | undefined; isEphemeral: boolean; isRequired: boolean };
-  /** Reads no file of the project. */
-  readonly isBare: boolean;
-  /** Turns of the root. */
-  readonly maxTurns: number | undefined;
-  /** The options that stand in for settings: the model, the database, limits. */
-  readonly settings: readonly FlagSetting[];
-  readonly rights: RunRights;
-  readonly log: { format: "pretty" | "json"; level: LogLevel | undefined; isQuiet: boolean };
-};
-
-export type RunRights = {
-  /** Exactly these tools, when given. */
-  readonly tools: readonly string[] | undefined;
-  readonly denyTools: readonly string[];
-  /** No tools for children. */
-  readonly noDelegate: boolean;
-  readonly rules: readonly PermissionRule[];
-  /** Allows what no rule denies. */
-  readonly allowsAll: boolean;
-};
+export type RunFlags = Readonly<ReturnType<typeof readRunFlags>>;
 
 /** Reads the options of a command that has all of these, or some. */
-export function readRunFlags(values: Partial<OptionValues<typeof RUN>>): RunFlags {
+export function readRunFlags(values: Partial<OptionValues<typeof RUN>>) {
   const isEphemeral = values.ephemeral ?? false;
   const parks = values.park ?? false;
   if (parks && isEphemeral)
@@ -50,16 +23,24 @@ export function readRunFlags(values: Partial<OptionValues<typeof RUN>>): RunFlag
   return {
     configFile: values.config,
     model: values.model,
+    /** The name of the agent that is the root. */
     agent: values.agent,
+    /** `isRequired` fails when the run cannot be stored. */
     storage: { dbPath: values["db-path"], isEphemeral, isRequired },
+    /** Reads no file of the project. */
     isBare: values.bare ?? false,
+    /** Turns of the root. */
     maxTurns: values["max-turns"],
+    /** The options that stand in for settings: the model, the database, limits. */
     settings: flagSettings(values),
     rights: {
+      /** Exactly these tools, when given. */
       tools: values.tools,
       denyTools: values["deny-tools"] ?? [],
+      /** No tools for children. */
       noDelegate: values["no-delegate"] ?? false,
-      rules: (values.allow ?? []).map((pattern) => ({ effect: "allow", pattern, origin: "--allow" })),
+      rules: (values.allow ?? []).map((pattern): PermissionRule => ({ effect: "allow", pattern, origin: "--allow" })),
+      /** Allows what no rule denies. */
       allowsAll: values.yes ?? false,
     },
     log: {

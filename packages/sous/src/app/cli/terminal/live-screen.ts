@@ -13,7 +13,7 @@ export type Cursor = { row: number; column: number };
 export type Frame = { lines: readonly string[]; cursor?: Cursor };
 
 /** A frame as it is drawn, with the position of the cursor. */
-type DrawnFrame = DrawnLines & { readonly isCursorHidden: boolean };
+type DrawnFrame = Required<Frame> & { readonly isCursorHidden: boolean };
 
 const NOTHING: DrawnFrame = { lines: [], cursor: { row: 0, column: 0 }, isCursorHidden: false };
 
@@ -193,13 +193,8 @@ export function reflowOf({ TERM_PROGRAM }: Variables): Reflow {
   return TERM_PROGRAM === "vscode" ? "xterm.js" : "whole";
 }
 
-type DrawnLines = {
-  readonly lines: readonly string[];
-  readonly cursor: { readonly row: number; readonly column: number };
-};
-
 /** Counts the rows between the first of the lines and the cursor. */
-export function rowsAboveCursor({ lines, cursor }: DrawnLines, columns: number, reflow: Reflow): number {
+export function rowsAboveCursor({ lines, cursor }: Required<Frame>, columns: number, reflow: Reflow): number {
   const above = wrappedRows(lines.slice(0, cursor.row), columns);
   if (reflow === "whole") return above + Math.floor(cursor.column / columns);
   const below = lines.slice(cursor.row + 1);

@@ -59,11 +59,9 @@ export function colourOf(status: ShownStatus): Colour {
 }
 
 /** The state of a run in a word or two. */
-export function statusWords(facts: StatusFacts): string {
+export function statusWords(facts: { readonly status: ShownStatus; readonly stopReason: string | undefined }): string {
   return stopReasonOf(facts)?.words ?? STATUSES[facts.status].words;
 }
-
-type StatusFacts = { readonly status: ShownStatus; readonly stopReason: string | undefined };
 
 type Look = { readonly colour: Colour; readonly unicode: string; readonly ascii: string };
 

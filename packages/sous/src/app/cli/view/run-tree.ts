@@ -44,8 +44,6 @@ export type RunNode = {
   readonly refusals: { label: string; message: string }[];
 };
 
-type Siblings = { readonly list: RunNode[]; readonly level: number };
-
 /** No tree is deeper; a damaged database may claim more, which is drawn at this level. */
 const MAX_LEVEL = 12;
 
@@ -53,7 +51,7 @@ export class RunTree {
   readonly roots: RunNode[] = [];
   readonly #nodes = new Map<string, RunNode>();
   /** The lists of children, by the id of their run. */
-  readonly #siblings = new Map<string, Siblings>();
+  readonly #siblings = new Map<string, { readonly list: RunNode[]; readonly level: number }>();
   /** The text being said, by run; only its last line is shown. */
   readonly #speech = new Map<string, string>();
   /** The subjects of the calls in flight, by call id. */
