@@ -97,7 +97,7 @@ suite("together", () => {
   });
 
   suite("sous resume", { concurrency: true }, () => {
-    test("continues a run that was stopped, and asks only those agents again that were stopped with it; then it has completed", async () => {
+    test("sous resume continues a run that was stopped, asks again only agents that were stopped with it, and then it has completed", async () => {
       await using stage = await openStage();
       const stopped = await stage.interruptDemo("lead/files  ✓ completed");
       assert.equal(stopped.code, 130);
