@@ -143,7 +143,7 @@ export const EQUIVALENTS: readonly Equivalent[] = [
   },
   {
     path: "app/cli/doctor/machine.ts",
-    line: "await using programs = openPrograms({ environment: context.env, workspace: { cwd: context.cwd, projects } });",
+    line: "await using programs = await openOutside(context);",
     before: "await using",
     after: "const",
     why: "it only looks for programs and starts none, so there is nothing to end",

@@ -25,19 +25,14 @@ const MAX_LOOKED = 100_000;
 const MAX_PATH = 500;
 const MAX_DEPTH = 16;
 
-type FoundNotes = {
-  readonly notes: readonly { readonly path: string; readonly sha256: string; readonly bytes: number }[];
-  /** Why there may be more, in words. */
-  readonly left: string | undefined;
-};
-
 /** Looks in folders that git would look in, without hidden ones and installed packages. Follows no link. */
-export async function findNested(root: string): Promise<FoundNotes> {
+export async function findNested(root: string) {
   const [{ walkFiles }, { openWorkspace }] = await Promise.all([
     import("../../tools/walk.ts"),
     import("../../tools/workspace.ts"),
   ]);
   let looked = 0;
+  /** Why there may be more, in words. */
   let left: string | undefined;
   const tooMany = (): void => {
     left = `only the first ${MAX_LOOKED} files and folders were looked at`;

@@ -189,7 +189,9 @@ async function openTools(settings: Settings, machine: Machine, opened: Opened): 
   const models = await modelSource({ cwd, env, programs }, configuration);
   const users = { rights: flags.rights, rootName: chosen?.name ?? ROOT_NAME, chosen, files };
   const needed = neededServers(configuration, users);
-  if (needed.length > 0) await checkBefore(configuration.model, models);
+  const { model } = configuration;
+  // A missing key is said before servers are waited for. An external agent is not a model that could be looked at.
+  if (needed.length > 0 && model !== undefined && !isExternalModel(model)) await models.resolve(model);
   const served = await openServerTools(needed, request, {
     programs,
     allowHosts: configuration.tools.fetch.allowHosts,
@@ -199,11 +201,6 @@ async function openTools(settings: Settings, machine: Machine, opened: Opened): 
   const tools = [...(nested?.tools(builtIn) ?? builtIn), ...served];
   const bounds = { heldRules: trust?.heldRules ?? [], guards, files, tools };
   return { models, tools, nested, ...commandRules(request, configuration, bounds) };
-}
-
-/** A missing key is said before servers are waited for. An external agent is not a model that could be looked at. */
-async function checkBefore(model: string | undefined, { resolve }: Pick<ModelSource, "resolve">): Promise<void> {
-  if (model !== undefined && !isExternalModel(model)) await resolve(model);
 }
 
 /** The notes of sub-folders; undefined when there are none to read. */

@@ -15,6 +15,7 @@ import { type ProjectTrust, trustOf } from "../../config/trust/trust.ts";
 import { CommandError, EXIT } from "../exit-codes.ts";
 import { type ProcessContext, userFileIfAny, userFolder, userFolderIfAny } from "../files/paths.ts";
 import type { RunFlags } from "../table/run-flags.ts";
+import { tell } from "../terminal/output.ts";
 import { inertLine, plural } from "../terminal/text.ts";
 
 /** Opens no file of a project that is not trusted. */
@@ -114,13 +115,12 @@ export async function readConfiguration(request: ConfigurationRequest): Promise<
 export async function readWithProject(
   configFile: string | undefined,
   context: ProcessContext,
-  warn: (line: string) => void,
 ): Promise<{ trust: ProjectTrust; loaded: LoadedConfiguration }> {
   const trust = await findTrust(context);
   const loaded = await readConfiguration({ flags: { configFile }, ...context, project: trust });
   const untrusted = trustWarning(trust);
   for (const line of untrusted === undefined ? loaded.warnings : [untrusted, ...loaded.warnings])
-    warn(`warning: ${inertLine(line, 1000)}`);
+    tell(`warning: ${inertLine(line, 1000)}`);
   return { trust, loaded };
 }
 

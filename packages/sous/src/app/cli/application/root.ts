@@ -92,15 +92,13 @@ export async function rootAndAgents(parts: RootParts): Promise<{ root: AgentDefi
   const deny = [...new Set([...choice.deny, ...denied])];
   // The root cannot pass on what it may not use: agent files do not widen the options. Servers that name their agents are theirs.
   const reserved = choice.tools.filter((each) => isReserved(each, mcpServers));
+  const common = tools.filter((each) => !isReserved(each, mcpServers));
   const agents = files.map((file) => {
-    const passed = tools.filter((each) => !isReserved(each, mcpServers));
-    const ofServers = reserved.filter((each) => isFor(file.name, each, mcpServers));
+    const passed = [...common, ...reserved.filter((each) => isFor(file.name, each, mcpServers))];
     const rules = rulesOfFiles.get(file.name);
-    const definition = toDefinition(file, { tools: [...passed, ...ofServers], delegates, notes, rules });
+    const definition = toDefinition(file, { tools: passed, delegates, notes, rules });
     // A file without a list has what its caller has, which is not the same here.
-    return file.tools === undefined && reserved.length > 0
-      ? definition.with({ tools: [...passed, ...ofServers] })
-      : definition;
+    return file.tools === undefined && reserved.length > 0 ? definition.with({ tools: passed }) : definition;
   });
   if (model === undefined)
     throw new MissingKey(
@@ -184,9 +182,7 @@ function chooseTools({ tools, servers, agents, hasServers, maxChildren }: ToolOf
     tools: tools.filter(({ name }) => only === undefined || isAmong(only, name)),
     /** True when it may have children at all. */
     delegates: !isOff,
-    deny: [
-      ...new Set([...denyTools, ...deniedTools, ...(isOff ? [] : starting.filter((name) => !left.includes(name)))]),
-    ],
+    deny: [...denyTools, ...deniedTools, ...(isOff ? [] : starting.filter((name) => !left.includes(name)))],
   };
 }
 

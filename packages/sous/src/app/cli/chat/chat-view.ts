@@ -154,14 +154,15 @@ function layLine(line: string, at: number, room: number): { rows: string[]; curs
   let width = 0;
   let units = 0;
   let cursor: Cursor | undefined;
+  const beginRow = (): void => {
+    rows.push(row);
+    row = "";
+    width = 0;
+  };
   for (const character of charactersOf(line)) {
     const shown = inert(character).replaceAll("\n", "");
     const wide = displayWidth(shown);
-    if (width + wide > room) {
-      rows.push(row);
-      row = "";
-      width = 0;
-    }
+    if (width + wide > room) beginRow();
     if (cursor === undefined && at >= units && at < units + character.length)
       cursor = { row: rows.length, column: width };
     row += shown;
@@ -169,11 +170,7 @@ function layLine(line: string, at: number, room: number): { rows: string[]; curs
     units += character.length;
   }
   // The cursor cannot stand behind the last column.
-  if (at === units && width >= room) {
-    rows.push(row);
-    row = "";
-    width = 0;
-  }
+  if (at === units && width >= room) beginRow();
   if (at === units) cursor = { row: rows.length, column: width };
   return { rows: [...rows, row], cursor };
 }

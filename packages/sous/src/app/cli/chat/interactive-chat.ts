@@ -14,8 +14,7 @@ import { Chat } from "./chat.ts";
 import { type ChatScene, chatFrame, isLongQuestion } from "./chat-view.ts";
 import type { Key, KeyName } from "./keys.ts";
 import { echoLines, type History, PromptLine } from "./prompt-line.ts";
-import { QuestionKeys } from "./question-keys.ts";
-import type { Questions } from "./questions.ts";
+import { QuestionKeys, type Questions } from "./questions.ts";
 import { raiseHint } from "./raise-budget.ts";
 import { COMMAND_NAMES } from "./slash-commands.ts";
 

@@ -9,7 +9,7 @@ import { processContext } from "../files/paths.ts";
 import { showProblems } from "../report-error.ts";
 import { type OptionValues, quoted, readOptions, refusePositionals, wrongWord } from "../table/options.ts";
 import { CONFIG_COMMAND } from "../table/setup-entries.ts";
-import { type Output, openOutput, printJson, tell } from "../terminal/output.ts";
+import { type Output, openOutput, printJson } from "../terminal/output.ts";
 import type { Style } from "../terminal/style.ts";
 import { displayWidth, fillToWidth, inertLine, wrapToWidth } from "../terminal/text.ts";
 
@@ -44,7 +44,7 @@ async function withConfiguration(
   use: (loaded: LoadedConfiguration) => Promise<number> | number,
 ): Promise<number> {
   try {
-    const { loaded } = await readWithProject(values.config, processContext(), tell);
+    const { loaded } = await readWithProject(values.config, processContext());
     return await use(loaded);
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;

@@ -19,7 +19,7 @@ import { findMcpServer } from "../mcp/servers.ts";
 import { quoted, readOptions, refusePositionals, wrongWord } from "../table/options.ts";
 import { readRunFlags } from "../table/run-flags.ts";
 import { PERMISSIONS } from "../table/setup-entries.ts";
-import { openOutput, printJson, tell } from "../terminal/output.ts";
+import { openOutput, printJson } from "../terminal/output.ts";
 import { inertLine } from "../terminal/text.ts";
 
 const COMMAND = "sous permissions";
@@ -31,7 +31,7 @@ export async function permissions(parameters: readonly string[]): Promise<number
   if (command === undefined) throw usageError(`${COMMAND} test needs a command, such as 'git push'`);
   refusePositionals(`${COMMAND} test`, rest, " Put the command into quotes.");
   const context = processContext();
-  const { trust, loaded } = await readWithProject(values.config, context, tell);
+  const { trust, loaded } = await readWithProject(values.config, context);
   const { configuration } = loaded;
   const { rights } = readRunFlags(values);
   const guards = await guardPaths(

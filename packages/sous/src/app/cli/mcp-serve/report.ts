@@ -9,7 +9,7 @@ import { type EndingFacts, endingSentence } from "../run/ending.ts";
 import { resultJson } from "../stored/run-json.ts";
 
 /** Some clients show their model only the object, and of an error only the text: each has the whole report. */
-export function reportOf(given: RunResult, facts: Omit<EndingFacts, "stoppedBy">): ServedReport {
+export function reportOf(given: RunResult, facts: EndingFacts): ServedReport {
   const result = withoutSecretsIn(given);
   const answer = result.output === undefined ? result.text : JSON.stringify(result.output, undefined, 2);
   const cut = truncateMiddle(answer, MAX_RESULT_BYTES);
@@ -22,8 +22,8 @@ export function reportOf(given: RunResult, facts: Omit<EndingFacts, "stoppedBy">
 }
 
 /** Empty for a run that completed. */
-function endingWords(result: RunResult, facts: Omit<EndingFacts, "stoppedBy">): string {
-  const sentence = endingSentence(result, { ...facts, stoppedBy: undefined });
+function endingWords(result: RunResult, facts: EndingFacts): string {
+  const sentence = endingSentence(result, facts);
   if (sentence === undefined) return "";
   const how = lacksApproval(result) ? ` ${HOW_TO_ALLOW}` : "";
   return `${sentence}${how}${result.runId === "" ? "" : `\nrun ${result.runId}: ${result.status}`}`;

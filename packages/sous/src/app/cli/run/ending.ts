@@ -17,7 +17,7 @@ export function exitCodeOfRun(result: RunResult, whenCancelled: number): number 
 
 export type EndingFacts = {
   /** The signal that stopped it. */
-  stoppedBy: string | undefined;
+  stoppedBy?: string | undefined;
   /** It can be continued. */
   isStored: boolean;
   /** The options about its database. */

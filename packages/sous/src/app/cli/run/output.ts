@@ -21,22 +21,10 @@ export type RunOutput = {
 };
 
 export function runOutput(format: OutputFormat, outlet: RunOutlet, display: Display): RunOutput {
-  switch (format) {
-    case "text":
-      return {
-        follow: async () => {},
-        end: (result) => outlet.write(answerText(withoutSecretsIn(result), display)),
-      };
-    case "json":
-      return {
-        follow: async () => {},
-        end: (result) => outlet.write(`${prettyJson(resultJson(withoutSecretsIn(result)))}\n`),
-      };
-    case "stream-json":
-      return streamOutput(outlet);
-    default:
-      return format satisfies never;
-  }
+  if (format === "stream-json") return streamOutput(outlet);
+  const answerOf = (result: RunResult): string =>
+    format === "json" ? `${prettyJson(resultJson(result))}\n` : answerText(result, display);
+  return { follow: async () => {}, end: (result) => outlet.write(answerOf(withoutSecretsIn(result))) };
 }
 
 /** Each line is written when the reader has taken the one before, so that nothing is buffered. */

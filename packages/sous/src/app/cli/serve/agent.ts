@@ -13,7 +13,6 @@ import { listConversations } from "../stored/list-conversations.ts";
 import { refusePositionals, type Typed } from "../table/options.ts";
 import { type RunFlags, readRunFlags } from "../table/run-flags.ts";
 import type { ACP } from "../table/server-entries.ts";
-import { tell } from "../terminal/output.ts";
 import { inertLine } from "../terminal/text.ts";
 import { SharedParts, serveOverStdio } from "./over-stdio.ts";
 import { openSession } from "./session.ts";
@@ -31,7 +30,7 @@ async function openServedAgent(flags: RunFlags): Promise<ServedAgent & AsyncDisp
     version: manifest.version,
     open: async (opening, view) => {
       const { store, telemetry } = await shared.parts();
-      return openSession(opening, view, { flags, env, store, telemetry, newId, warn: tell });
+      return openSession(opening, view, { flags, env, store, telemetry, newId });
     },
     list: async (cwd, cursor) => listSessions((await shared.parts()).store, cwd, cursor),
     [Symbol.asyncDispose]: () => shared[Symbol.asyncDispose](),

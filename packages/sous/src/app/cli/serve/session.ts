@@ -20,6 +20,7 @@ import { CommandError, EXIT } from "../exit-codes.ts";
 import { changeTo, type ProcessContext, thisFolder } from "../files/paths.ts";
 import { withoutValuesIn } from "../files/without-secrets.ts";
 import type { RunFlags } from "../table/run-flags.ts";
+import { tell } from "../terminal/output.ts";
 import { inertLine } from "../terminal/text.ts";
 
 type ServeParts = {
@@ -29,8 +30,6 @@ type ServeParts = {
   readonly store: Store | undefined;
   readonly telemetry: RunTelemetry;
   readonly newId: () => string;
-  /** One line for the log of the editor. */
-  readonly warn: (line: string) => void;
 };
 
 const MODES: Readonly<Record<RightsMode, { name: string; description: string }>> = {
@@ -53,7 +52,7 @@ export async function openSession(
   await checkFolder(cwd, parts);
   const stored = sessionId === undefined ? undefined : await storedChat(sessionId, cwd, parts);
   const warn = (line: string): void => {
-    parts.warn(line);
+    tell(line);
     view.notice(line);
   };
   const now: SessionState = { mode: "ask", trace: undefined };
