@@ -7,7 +7,7 @@ import { buffer } from "node:stream/consumers";
 import { gunzipSync } from "node:zlib";
 import { readMetrics, readTraces, type SentMetric, type SentSpan } from "./otlp-bodies.ts";
 
-type SentRequest = { path: string; headers: IncomingMessage["headers"]; body: Buffer };
+type SentRequest = { path: string; headers: Record<string, string>; body: Buffer };
 
 export type Received = {
   spans: SentSpan[];
@@ -66,7 +66,8 @@ export class OtlpReceiver implements AsyncDisposable {
   }
 
   async #take(request: IncomingMessage, response: ServerResponse, answer: string): Promise<void> {
-    const { headers, url: path = "" } = request;
+    const { url: path = "" } = request;
+    const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
     const sent = await buffer(request);
     this.requests.push({ path, headers, body: headers["content-encoding"] === "gzip" ? gunzipSync(sent) : sent });
     for (const resolve of this.#heard.splice(0)) resolve();
