@@ -63,6 +63,7 @@ export function shellServer(method: (typeof METHODS)[number], how: "silent" | "d
 export const sdkServer = {
   command: process.execPath,
   args: [fileURLToPath(import.meta.resolve("./sdk-agent.ts"))],
+  env: { NODE_COMPILE_CACHE: compiled },
 };
 
 /** So long that no test fails because the machine is slow. */
