@@ -21,18 +21,23 @@ export type ManyChildrenFigure = {
   inSequence: number;
   /** Heap that is still held per child after it has ended, when the journal is in a SQLite file. */
   keptBytesPerChild: number;
-  /** The same with the journal in memory. */
-  keptBytesInMemory: number;
+  /** The same with the journal in memory; absent when it is not asked for. */
+  keptBytesInMemory?: number;
 };
 
 /** Runs both parts in a fresh process. */
-export async function measureManyChildren(waiting: number, inSequence: number): Promise<ManyChildrenFigure> {
+export async function measureManyChildren(
+  waiting: number,
+  inSequence: number,
+  { withMemory = true } = {},
+): Promise<ManyChildrenFigure> {
   const parameters = [
     "--expose-gc",
     "--conditions=sous-source",
     import.meta.filename,
     String(waiting),
     String(inSequence),
+    String(Number(withMemory)),
   ];
   const environment = { ...process.env, NODE_OPTIONS: "", NODE_V8_COVERAGE: "" };
   const { stdout } = await promisify(execFile)(process.execPath, parameters, { env: environment });
@@ -143,7 +148,7 @@ function collect(): void {
 }
 
 if (process.argv[1] === import.meta.filename) {
-  const [waiting = 0, inSequence = 0] = process.argv.slice(2).map(Number);
+  const [waiting = 0, inSequence = 0, withMemory = 0] = process.argv.slice(2).map(Number);
   const folder = mkdtempSync(join(tmpdir(), "sous-r5-"));
   try {
     await using store = await openSqliteStore(join(folder, "runs.db"));
@@ -152,7 +157,7 @@ if (process.argv[1] === import.meta.filename) {
       ...(await measureWaiting(waiting, store)),
       inSequence,
       keptBytesPerChild: await measureSequence(inSequence, store),
-      keptBytesInMemory: await measureSequence(inSequence, openMemoryStore()),
+      ...(withMemory === 1 && { keptBytesInMemory: await measureSequence(inSequence, openMemoryStore()) }),
     };
     process.stdout.write(JSON.stringify(figure));
   } finally {

@@ -21,7 +21,7 @@ async function makeIds(): Promise<void> {
   process.stdout.write("ready\n");
   await once(process.stdin, "data");
   const from = Date.now();
-  const handles = Array.from({ length: 50 }, () => runtime.run(lead, "Go."));
+  const handles = Array.from({ length: 40 }, () => runtime.run(lead, "Go."));
   const results = await Promise.all(handles);
   const made: MadeIds = {
     roots: handles.map(({ id }) => id),

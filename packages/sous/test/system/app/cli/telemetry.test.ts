@@ -12,8 +12,8 @@ import { METRICS } from "../../../../src/bridges/telemetry/names.ts";
 import { child, type Folder, folder, MODEL, USED } from "../../../support/app/cli/chat-folder.ts";
 import { inProcess } from "../../../support/app/cli/in-process.ts";
 import { compiled, type Ended, MAIN, sous } from "../../../support/app/cli/sous-process.ts";
+import { nameTree, OtlpReceiver } from "../../../support/bridges/telemetry/otlp-receiver.ts";
 import { editor, home, newSession, say } from "../../bridges/acp/serve-client.ts";
-import { nameTree, OtlpReceiver } from "../../bridges/telemetry/otlp-receiver.ts";
 
 const SCRIPT = {
   sous: [

@@ -3,12 +3,12 @@
 import assert from "node:assert/strict";
 import { readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { test } from "node:test";
-import { checkMcpServer, openMcpTools } from "../../../../src/bridges/mcp/open.ts";
+import { after, before, suite, test } from "node:test";
+import { checkMcpServer, type McpTools, openMcpTools } from "../../../../src/bridges/mcp/open.ts";
 import { openPinBook } from "../../../../src/bridges/mcp/pins.ts";
 import { ApprovalNeeded, UserError } from "../../../../src/core/errors.ts";
 import { VirtualClock } from "../../../../src/testing/world.ts";
-import { callTool, hostileWorld, isAlive, until } from "../../../support/bridges/mcp/hostile.ts";
+import { callTool, hostileWorld, isAlive, until, type World } from "../../../support/bridges/mcp/hostile.ts";
 
 const ECHO = { name: "echo", description: "Echoes.", inputSchema: { type: "object" } };
 const PICTURE = Buffer.from("\x89PNG\r\n\x1a\npicture", "latin1").toString("base64");
@@ -44,39 +44,39 @@ test("a tool of a server has our rights, whatever it says of itself, and its cal
   assert.deepEqual(await callTool(opened, { a: 1 }), { success: true, output: 'ran echo {"a":1}' });
 });
 
-test("pictures become documents, structured content becomes data and text, links are one line and not opened", async () => {
-  await using world = await hostileWorld();
-  const content = [
-    { type: "text", text: "one" },
-    { type: "image", data: PICTURE, mimeType: "image/png" },
-    { type: "image", data: "http://127.0.0.1/x", mimeType: "image/png" },
-    { type: "image", data: PICTURE, mimeType: "image/svg+xml" },
-    { type: "resource", resource: { uri: "file:///a", text: "inside" } },
-    { type: "resource", resource: { uri: "file:///b", blob: PICTURE, mimeType: "application/zip" } },
-    { type: "resource_link", uri: "javascript:alert(1)", name: "link" },
-    { type: "dance" },
-    7,
-  ];
-  const opened = await world.open(world.server(answering({ content, structuredContent: { a: 1 } })));
-  assert.deepEqual(await callTool(opened), {
-    success: true,
-    output: [
-      "one",
-      "[image that is not base64 was left out]",
-      "[image of the type image/svg+xml was left out: about 1 KB]",
-      "[resource file:///a]\ninside",
-      "[resource file:///b] [resource of the type application/zip was left out: about 1 KB]",
-      "[link to link: javascript:alert(1); it was not opened]",
-      "[a part of the type dance was left out]",
-      "[a part that is not an object was left out]",
-      '{"a":1}',
-    ].join("\n"),
-    data: { a: 1 },
-    documents: [{ type: "file", mediaType: "image/png", data: PICTURE }],
-  });
-});
+const MIXED = [
+  { type: "text", text: "one" },
+  { type: "image", data: PICTURE, mimeType: "image/png" },
+  { type: "image", data: "http://127.0.0.1/x", mimeType: "image/png" },
+  { type: "image", data: PICTURE, mimeType: "image/svg+xml" },
+  { type: "resource", resource: { uri: "file:///a", text: "inside" } },
+  { type: "resource", resource: { uri: "file:///b", blob: PICTURE, mimeType: "application/zip" } },
+  { type: "resource_link", uri: "javascript:alert(1)", name: "link" },
+  { type: "dance" },
+  7,
+];
 
 const ANSWERS: [string, unknown, unknown][] = [
+  [
+    "pictures become documents, structured content becomes data and text, links are one line and not opened",
+    { content: MIXED, structuredContent: { a: 1 } },
+    {
+      success: true,
+      output: [
+        "one",
+        "[image that is not base64 was left out]",
+        "[image of the type image/svg+xml was left out: about 1 KB]",
+        "[resource file:///a]\ninside",
+        "[resource file:///b] [resource of the type application/zip was left out: about 1 KB]",
+        "[link to link: javascript:alert(1); it was not opened]",
+        "[a part of the type dance was left out]",
+        "[a part that is not an object was left out]",
+        '{"a":1}',
+      ].join("\n"),
+      data: { a: 1 },
+      documents: [{ type: "file", mediaType: "image/png", data: PICTURE }],
+    },
+  ],
   ["nothing at all is done", {}, { success: true, output: "done" }],
   [
     "an error is a failed result",
@@ -136,13 +136,21 @@ const ANSWERS: [string, unknown, unknown][] = [
     },
   ],
 ];
-for (const [name, answer, expected] of ANSWERS) {
-  test(name, async () => {
-    await using world = await hostileWorld();
-    const opened = await world.open(world.server(answering(answer)));
-    assert.deepEqual(await callTool(opened), expected);
+suite("the answer of a tool", () => {
+  let world: World;
+  let opened: McpTools;
+  before(async () => {
+    world = await hostileWorld();
+    opened = await world.open(world.server({}));
   });
-}
+  after(() => world[Symbol.asyncDispose]());
+  for (const [name, answer, expected] of ANSWERS) {
+    test(name, async () => {
+      world.change("bad", answering(answer));
+      assert.deepEqual(await callTool(opened), expected);
+    });
+  }
+});
 
 test("the settings tools and deny choose by the server's own names", async () => {
   await using world = await hostileWorld();

@@ -1,8 +1,8 @@
 /** What a client writes to `sous mcp serve` by hand: bad lines, wrong types, too much; and everything it may wait for. */
 
 import assert from "node:assert/strict";
-import { suite, test } from "node:test";
-import { type Message, serveStage, toolCall, wireClient } from "./serve-stage.ts";
+import { after, before, suite, test } from "node:test";
+import { type Message, type ServeStage, serveStage, toolCall, type WireClient, wireClient } from "./serve-stage.ts";
 
 const HANGS = { text: "Working", ending: "hangs" };
 
@@ -56,11 +56,22 @@ suite("the wire of sous mcp serve", () => {
     assert.equal((await client.answerTo(20)).result?.content[0]?.text, "Fine.");
     assert.match(client.stderr(), /noise on standard output/);
   });
+});
+
+suite("the wire of sous mcp serve, in a process with little memory", () => {
+  let stage: ServeStage;
+  let client: WireClient;
+  before(async () => {
+    stage = await serveStage({ scout: [{ text: "Fine." }] });
+    client = wireClient(stage, [], { NODE_OPTIONS: "--max-old-space-size=80" });
+    await client.initialize();
+  });
+  after(async () => {
+    await client[Symbol.asyncDispose]();
+    await stage[Symbol.asyncDispose]();
+  });
 
   test("a task that is missing, empty, of a wrong type or too long is an error that its model can mend", async () => {
-    await using stage = await serveStage({ scout: [{ text: "Fine." }] });
-    await using client = wireClient(stage);
-    await client.initialize();
     const wrong: readonly [given: object | undefined, words: RegExp][] = [
       [undefined, /task is missing/],
       [{}, /task is missing/],
@@ -70,8 +81,9 @@ suite("the wire of sous mcp serve", () => {
       [{ task: "x", also: 1 }, /Unknown argument "also"/],
     ];
     for (const [index, [given, words]] of wrong.entries()) {
-      await client.send({ id: index, method: "tools/call", params: { name: "scout", arguments: given } });
-      const { result } = await client.answerTo(index);
+      const id = `task ${index}`;
+      await client.send({ id, method: "tools/call", params: { name: "scout", arguments: given } });
+      const { result } = await client.answerTo(id);
       assert.equal(result?.isError, true);
       assert.match(result?.content[0]?.text ?? "", words);
     }
@@ -81,31 +93,27 @@ suite("the wire of sous mcp serve", () => {
     );
   });
 
-  test("a line of 200 MB is skipped with an error, and holds no memory", async () => {
-    await using stage = await serveStage({ scout: [{ text: "Fine." }] });
-    await using client = wireClient(stage, [], { NODE_OPTIONS: "--max-old-space-size=150" });
-    await client.initialize();
+  test("a line of 100 MB is skipped with an error, and holds no memory", async () => {
     const chunk = Buffer.alloc(1024 * 1024, "a");
-    await client.write('{"jsonrpc":"2.0","id":1,"method":"');
-    for (let count = 0; count < 200; count++) await client.write(chunk);
+    await client.write('{"jsonrpc":"2.0","id":"long","method":"');
+    for (let count = 0; count < 100; count++) await client.write(chunk);
     await client.write('"}\n');
     assert.match((await client.answerTo(null)).error?.message ?? "", /at most 10485760 bytes; send less at once/);
-    await client.send(toolCall(2, "scout", "Look"));
-    assert.equal((await client.answerTo(2)).result?.content[0]?.text, "Fine.");
+    await client.send(toolCall("next", "scout", "Look"));
+    assert.equal((await client.answerTo("next")).result?.content[0]?.text, "Fine.");
   });
 
   test("a flood of requests is answered, each once", async () => {
-    await using stage = await serveStage({});
-    await using client = wireClient(stage);
-    await client.initialize();
-    const COUNT = 5000;
+    const COUNT = 1500;
     await client.send(...Array.from({ length: COUNT }, (_, id) => ({ id, method: "tools/list", params: {} })));
     await client.answerTo(COUNT - 1);
     const ids = client.messages.map(({ id }) => id).filter((id) => typeof id === "number");
     assert.equal(new Set(ids).size, COUNT);
     assert.equal(ids.length, COUNT);
   });
+});
 
+suite("the calls of sous mcp serve", () => {
   test("sixteen calls work at once; one more is refused in words, and taken when one has ended", async () => {
     await using stage = await serveStage({ scout: [HANGS] });
     await using client = wireClient(stage);

@@ -5,6 +5,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
 import { Pool } from "pg";
 import { StoreError } from "../../../../src/core/errors.ts";
 import type { PostgresPool } from "../../../../src/storage/store/postgres/connection.ts";
@@ -13,6 +14,7 @@ import {
   type PostgresStore,
   type PostgresStoreOptions,
 } from "../../../../src/storage/store/postgres/store.ts";
+import { emptySchema } from "../../../support/storage/store/empty-schema.ts";
 import { type PostgresServer, startPostgresServer } from "../../../support/storage/store/postgres-server.ts";
 import { sharedBudgetContract } from "../../../support/storage/store/shared-budget/contract.ts";
 import { opened } from "../../../support/storage/store/shared-budget/opened.ts";
@@ -45,8 +47,8 @@ after(async () => {
 
 suite("H1: Postgres keeps the contract of shared budgets", () => {
   sharedBudgetContract(test, async () => {
-    const schema = freshSchema();
-    const [one, other] = await Promise.all([open({ schema }), open({ schema })]);
+    const schema = await emptySchema(pool, "budget");
+    const [one, other] = [await openPostgresStore({ pool, schema }), await openPostgresStore({ pool, schema })];
     return {
       one,
       other,
@@ -61,7 +63,7 @@ suite("H1: Postgres keeps the contract of shared budgets", () => {
 
 suite("H1: the statements of a step", () => {
   test("a step is one statement while no other process changes the books, and three after one has", async () => {
-    const schema = freshSchema();
+    const schema = await emptySchema(pool, "budget");
     const counted = countingPool();
     await using store = await openPostgresStore({ pool: counted.pool, schema });
     await using other = await open({ schema });
@@ -81,9 +83,9 @@ suite("H1: the statements of a step", () => {
     assert.equal(await statementsOf(() => here.step()), 1);
   });
 
-  test("eight stores that step at once all get their turn, and nothing is lost", async () => {
-    const schema = freshSchema();
-    const stores = await Promise.all(Array.from({ length: 8 }, () => open({ schema, maxConnections: 2 })));
+  test("four stores that step at once all get their turn, and nothing is lost", async () => {
+    const schema = await emptySchema(pool, "budget");
+    const stores = await Promise.all(Array.from({ length: 4 }, () => open({ schema, maxConnections: 2 })));
     const [first] = stores;
     assert.ok(first !== undefined);
     await first.sharedBudget("team", { tokens: 100_000 });
@@ -92,35 +94,35 @@ suite("H1: the statements of a step", () => {
     );
     await Promise.all(
       processes.map(async (process) => {
-        for (let step = 0; step < 20; step++) {
+        for (let step = 0; step < 6; step++) {
           await process.granted(call(need(10, 5)));
           await process.settle(tokens(15), tokens(12));
         }
       }),
     );
-    assert.equal((await processes[0]?.spent())?.tokens, 8 * 20 * 12);
+    assert.equal((await processes[0]?.spent())?.tokens, 4 * 6 * 12);
     for (const store of stores) await store[Symbol.asyncDispose]();
     assert.deepEqual(await rows(schema), 0);
   });
 
   test("a pool whose transactions are serializable works too", async () => {
     const strict = `${server.connectionString()}?options=-c%20default_transaction_isolation%3Dserializable`;
-    const schema = freshSchema();
-    const stores = await Promise.all(Array.from({ length: 4 }, () => open({ schema, connectionString: strict })));
+    const schema = await emptySchema(pool, "budget");
+    const stores = await Promise.all(Array.from({ length: 3 }, () => open({ schema, connectionString: strict })));
     const processes = await Promise.all(
       stores.map(async (store) => new PurseProcess(await store.sharedBudget("team", { tokens: 100_000 }))),
     );
     await Promise.all(
       processes.map(async (process) => {
-        for (let step = 0; step < 10; step++) await process.settle(tokens(0), tokens(1));
+        for (let step = 0; step < 5; step++) await process.settle(tokens(0), tokens(1));
       }),
     );
-    assert.equal((await processes[0]?.spent())?.tokens, 40);
+    assert.equal((await processes[0]?.spent())?.tokens, 15);
     for (const store of stores) await store[Symbol.asyncDispose]();
   });
 
   test("books that were deleted and made again are not taken for those from before", async () => {
-    const schema = freshSchema();
+    const schema = await emptySchema(pool, "budget");
     await using store = await open({ schema });
     await using other = await open({ schema });
     const here = new PurseProcess(await store.sharedBudget("team", { tokens: 1000 }));
@@ -138,7 +140,7 @@ suite("H1: the statements of a step", () => {
 
 suite("H1: the rows of processes in Postgres", () => {
   test("a process that is killed has spent what its call could have cost, and what it kept is free", async () => {
-    const schema = freshSchema();
+    const schema = await emptySchema(pool, "budget");
     await using store = await open({ schema });
     const here = new PurseProcess(await store.sharedBudget("team", { tokens: 1000, executions: 3 }));
     const parameters = ["--conditions=sous-source", purseWorker, "postgres", server.connectionString(), schema];
@@ -154,7 +156,7 @@ suite("H1: the rows of processes in Postgres", () => {
   });
 
   test("a row is seen at the time of the server, whatever the clock of the machine says", async (context) => {
-    const schema = freshSchema();
+    const schema = await emptySchema(pool, "budget");
     await using store = await open({ schema });
     const here = new PurseProcess(await store.sharedBudget("team", { tokens: 1000 }));
     const { now } = Date;
@@ -171,7 +173,7 @@ suite("H1: the rows of processes in Postgres", () => {
   });
 
   test("a store that is closed leaves what its calls hold as spent, and keeps nothing", async () => {
-    const schema = freshSchema();
+    const schema = await emptySchema(pool, "budget");
     await using store = await open({ schema });
     const here = new PurseProcess(await store.sharedBudget("team", { tokens: 1000 }));
     {
@@ -186,7 +188,7 @@ suite("H1: the rows of processes in Postgres", () => {
 suite("H1: a step whose answer is lost", () => {
   for (const where of ["before-commit", "during-commit", "after-commit"] as const) {
     test(`a step that is cut ${where} is done again, and counts once`, async () => {
-      const schema = freshSchema();
+      const schema = await emptySchema(pool, "budget");
       await using store = await openThroughProxy({ schema });
       await using other = await open({ schema });
       const { here, there } = await twoProcesses({ one: store, other }, { tokens: 1000, executions: 5 });
@@ -201,7 +203,7 @@ suite("H1: a step whose answer is lost", () => {
   }
 
   test("a step whose answer is lost is an error when the server stays away, and the next step puts the books right", async () => {
-    const schema = freshSchema();
+    const schema = await emptySchema(pool, "budget");
     await using store = await openThroughProxy({ schema, reconnectMs: 0 });
     await using other = await open({ schema });
     const { here, there } = await twoProcesses({ one: store, other }, { tokens: 1000 });
@@ -219,7 +221,7 @@ suite("H1: a step whose answer is lost", () => {
 
 suite("H1: news of a shared budget", () => {
   test("news are heard again after the connection broke", async () => {
-    const schema = freshSchema();
+    const schema = await emptySchema(pool, "budget");
     await using store = await open({ schema });
     await using other = await open({ schema });
     const { here, there } = await twoProcesses({ one: store, other }, { tokens: 1000 });
@@ -238,7 +240,7 @@ suite("H1: news of a shared budget", () => {
   });
 
   test("news are sent only while another process waits, and not to the one that made them", async () => {
-    const schema = freshSchema();
+    const schema = await emptySchema(pool, "budget");
     await using store = await open({ schema });
     await using other = await open({ schema });
     const { here, there } = await twoProcesses({ one: store, other }, { tokens: 1000 });
@@ -257,7 +259,7 @@ suite("H1: news of a shared budget", () => {
   });
 
   test("listening for news needs one connection while anyone listens, and none some time after that", async () => {
-    const schema = freshSchema();
+    const schema = await emptySchema(pool, "budget");
     await using store = await open({ schema });
     const shared = opened(await store.sharedBudget("team", { tokens: 1000 }));
     const listening = async () =>
@@ -270,7 +272,7 @@ suite("H1: news of a shared budget", () => {
     first?.[Symbol.dispose]();
     assert.equal(await listening(), 1);
     second?.[Symbol.dispose]();
-    while ((await listening()) !== 0);
+    while ((await listening()) !== 0) await pause(50);
     const again = heard();
     using _third = shared.books.listen(again.hear);
     await again.next();

@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { after, before, suite, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { Pool } from "pg";
@@ -23,6 +24,7 @@ import { storeContract } from "../../../../src/testing/store-contract.ts";
 import { everyEnding, tallied } from "../../../../src/testing/store-contract-totals.ts";
 import { VirtualClock } from "../../../../src/testing/world.ts";
 import { askingTrees, STILL_ASKING } from "../../../support/storage/store/asking-trees.ts";
+import { emptySchema } from "../../../support/storage/store/empty-schema.ts";
 import { type PostgresServer, startPostgresServer } from "../../../support/storage/store/postgres-server.ts";
 import { checkSameAnswers } from "../../../support/storage/store/same-answers.ts";
 import { postgresWorker } from "./postgres-worker.ts";
@@ -30,6 +32,9 @@ import { postgresWorker } from "./postgres-worker.ts";
 let server: PostgresServer;
 let pool: Pool;
 let schemas = 0;
+
+/** The schema of the tests that need no new one. */
+const EMPTIED = "emptied";
 before(async () => {
   server = await startPostgresServer();
   pool = new Pool({ connectionString: server.connectionString() });
@@ -40,13 +45,13 @@ after(async () => {
 });
 
 suite("G2: Postgres keeps the contract of stores", () => {
-  storeContract(test, () => open());
+  storeContract(test, openEmpty);
 });
 
-for (const seed of [1, 2, 3]) {
+for (const seed of [1, 2]) {
   test(`G2: Postgres answers as memory does, whatever is asked in whatever order (seed ${seed})`, async () => {
-    await using store = await open();
-    await checkSameAnswers(openMemoryStore(), store, seed, 60);
+    await using store = await openEmpty();
+    await checkSameAnswers(openMemoryStore(), store, seed, 40);
   });
 }
 
@@ -70,7 +75,7 @@ suite("G2: two processes on one schema", () => {
   });
 
   test("one of ten processes that claim a tree at once gets it", async () => {
-    const schema = freshSchema();
+    const schema = await emptySchema(pool, EMPTIED);
     const stores = await Promise.all(Array.from({ length: 10 }, () => open({ schema, maxConnections: 1 })));
     const [first] = stores;
     assert.ok(first !== undefined);
@@ -126,7 +131,7 @@ suite("G2: two processes on one schema", () => {
   });
 
   test("a lease is renewed as long as a tree is at work, by a timer that ends with it", async () => {
-    const schema = freshSchema();
+    const schema = await emptySchema(pool, EMPTIED);
     const clock = new VirtualClock(0);
     await using store = await open({ schema, clock });
     const tree = await begin(store, "lead");
@@ -145,7 +150,7 @@ suite("G2: two processes on one schema", () => {
   });
 
   test("the tree of a process that was killed is free at once", async () => {
-    const schema = freshSchema();
+    const schema = await emptySchema(pool, EMPTIED);
     const parameters = ["--conditions=sous-source", postgresWorker, server.connectionString(), schema];
     const child = spawn(process.execPath, parameters, { stdio: ["pipe", "pipe", "inherit"] });
     await once(child.stdout, "data");
@@ -241,7 +246,7 @@ suite("G2: the tables", () => {
   });
 
   test("a long text is kept once, and forgotten with the last event that has it", async () => {
-    const schema = freshSchema();
+    const schema = await emptySchema(pool, EMPTIED);
     await using store = await open({ schema });
     const long = "a\0b €".repeat(20_000);
     const uses = async () => (await pool.query(`select uses::integer from "${schema}".blobs`)).rows;
@@ -263,9 +268,9 @@ suite("G2: the tables", () => {
       assert.deepEqual((await pool.query(`select * from "${schema}".${table}`)).rows, [], table);
   });
 
-  test("hundreds of trees are pruned, and those that are younger stay", async () => {
-    await using store = await open();
-    const trees = Array.from({ length: 230 }, (_, index) => sampleTree(`run${index}`, index * 1_000));
+  test("more than a hundred trees are pruned, and those that are younger stay", async () => {
+    await using store = await openEmpty();
+    const trees = Array.from({ length: 130 }, (_, index) => sampleTree(`run${index}`, index * 1_000));
     await Promise.all(
       trees.map((tree) => {
         tree.start(tree.rootId);
@@ -273,14 +278,14 @@ suite("G2: the tables", () => {
         return store.append(tree.rootId, tree.events);
       }),
     );
-    assert.equal(await store.prune(225_000), 225);
-    assert.deepEqual(ids(await store.list()), ["run229", "run228", "run227", "run226", "run225"]);
+    assert.equal(await store.prune(125_000), 125);
+    assert.deepEqual(ids(await store.list()), ["run129", "run128", "run127", "run126", "run125"]);
   });
 });
 
 suite("G2: the totals in Postgres", () => {
   test("a transaction that began earlier and commits later is counted after the others, and once", async () => {
-    const schema = freshSchema();
+    const schema = await emptySchema(pool, EMPTIED);
     await using store = await open({ schema });
     const early = await pool.connect();
     await early.query("begin");
@@ -332,7 +337,7 @@ suite("G2: the totals in Postgres", () => {
   });
 
   test("lines of a dump from a server that was further are counted, once", async () => {
-    const schema = freshSchema();
+    const schema = await emptySchema(pool, EMPTIED);
     await using first = await open({ schema });
     const tree = await end(first, "lead");
     await pool.query(`update "${schema}".tallies set xid = '999999999999'`);
@@ -345,7 +350,7 @@ suite("G2: the totals in Postgres", () => {
   });
 
   test("lines after a mark are found by an index", async () => {
-    const schema = freshSchema();
+    const schema = await emptySchema(pool, EMPTIED);
     await using store = await open({ schema });
     const tree = everyEnding("lead");
     await store.append("lead", tree.events);
@@ -382,7 +387,7 @@ suite("texts that Postgres cannot hold", () => {
   });
 
   test("texts that Postgres cannot hold are labels, tasks, ids and reasons like all others", async () => {
-    await using store = await open();
+    await using store = await openEmpty();
     const strange = "a\0b\ud800\\u0000\\";
     const tree = sampleTree(strange);
     tree.start(strange, {
@@ -406,12 +411,16 @@ suite("texts that Postgres cannot hold", () => {
   });
 });
 
+async function openEmpty(): Promise<PostgresStore> {
+  return openPostgresStore({ pool, schema: await emptySchema(pool, EMPTIED) });
+}
+
 function open(options: PostgresStoreOptions = {}): Promise<PostgresStore> {
   return openPostgresStore({ connectionString: server.connectionString(), schema: freshSchema(), ...options });
 }
 
 async function openTwo(): Promise<{ store: PostgresStore; other: PostgresStore; schema: string }> {
-  const schema = freshSchema();
+  const schema = await emptySchema(pool, EMPTIED);
   const [store, other] = await Promise.all([open({ schema }), open({ schema })]);
   return { store, other, schema };
 }
@@ -450,7 +459,7 @@ async function lapse(schema: string): Promise<void> {
 
 /** Asks again until the answer is yes; the test runner's time is the limit. */
 async function until(isTrue: () => Promise<boolean>): Promise<void> {
-  while (!(await isTrue()));
+  while (!(await isTrue())) await pause(10);
 }
 
 /** As JSON keeps it. */

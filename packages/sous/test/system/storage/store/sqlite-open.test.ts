@@ -66,8 +66,8 @@ suite("a new SQLite store", () => {
   test("a new store is made once when many open it at the same moment", async () => {
     await using place = sqlitePlace();
     const script = "await using store = await openSqliteStore(file); console.log(await store.list());";
-    const printed = await Promise.all(Array.from({ length: 6 }, () => runScript(place.file, script)));
-    assert.deepEqual(printed, Array(6).fill("[]\n"));
+    const printed = await Promise.all(Array.from({ length: 3 }, () => runScript(place.file, script)));
+    assert.deepEqual(printed, Array(3).fill("[]\n"));
     assert.deepEqual(place.query("PRAGMA integrity_check"), [{ integrity_check: "ok" }]);
   });
 });
@@ -303,24 +303,12 @@ suite("a SQLite store that is open", () => {
     assert.deepEqual(place.query("PRAGMA integrity_check"), [{ integrity_check: "ok" }]);
   });
 
-  test("an open store loads SQLite without a word on Node 22, and lets other warnings pass", async () => {
-    await using place = sqlitePlace();
-    const script = `
-      const store = await openSqliteStore(file);
-      console.log(await store.list());
-      await store[Symbol.asyncDispose]();
-      process.emitWarning("something else");`;
-    const [list, warning] = (await runScript(place.file, script, { node: node22() })).split("\n");
-    assert.equal(list, "[]");
-    assert.match(warning ?? "", /Warning: something else$/);
-  });
-
-  test("an open store keeps what Node 22 reads badly: a character 0, and half ones", async () => {
+  test("an open store keeps what Node 22 reads badly: a character 0, and half ones; there it loads SQLite without a word, and lets other warnings pass", async () => {
     await using place = sqlitePlace();
     const script = `
       import assert from "node:assert/strict";
       const store = await openSqliteStore(file);
-      const hostile = ["a\\0b", "half \\ud800", "back\\\\slash \\\\u0000", "\\0".repeat(70_000)];
+      const hostile = ["a\\0b", "half \\ud800", "back\\\\slash \\\\u0000", "\\0".repeat(100) + "x".repeat(70_000) + "\\ud800"];
       for (const [index, text] of hostile.entries()) {
         const id = index + text.slice(0, 20);
         const tree = sampleTree(id);
@@ -337,9 +325,13 @@ suite("a SQLite store that is open", () => {
       }
       assert.equal(await store.delete("0a\\0b"), true);
       assert.equal(await store.prune(Number.MAX_SAFE_INTEGER), 3);
-      console.log("kept");`;
-    for (const node of [process.execPath, node22()])
-      assert.equal(await runScript(place.file, script, { node }), "kept\n");
+      console.log("kept");
+      process.emitWarning("something else");`;
+    for (const node of [process.execPath, node22()]) {
+      const [kept, warning = "", ...more] = (await runScript(place.file, script, { node })).split("\n");
+      assert.deepEqual([kept, more.filter((line) => line !== "" && !line.includes("--trace-warnings"))], ["kept", []]);
+      assert.match(warning, /Warning: something else$/);
+    }
   });
 });
 

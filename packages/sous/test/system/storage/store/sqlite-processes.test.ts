@@ -17,7 +17,7 @@ suite("G3: processes that share a SQLite file", () => {
       const rootId = "root" + process.pid;
       const tree = sampleTree(rootId);
       tree.start(rootId);
-      for (let kept = 0, turn = 0; turn < 150; kept = tree.events.length, turn++) {
+      for (let kept = 0, turn = 0; turn < 60; kept = tree.events.length, turn++) {
         tree.turn(rootId, "Turn " + turn);
         tree.start(rootId + "-" + turn, { parent: rootId });
         tree.end(rootId + "-" + turn);
@@ -27,16 +27,16 @@ suite("G3: processes that share a SQLite file", () => {
       store.append(rootId, tree.events.slice(-1));
       await store[Symbol.asyncDispose]();
       console.log(rootId);`;
-    const printed = await Promise.all([1, 2, 3, 4].map(() => runScript(place.file, script)));
+    const printed = await Promise.all([1, 2, 3].map(() => runScript(place.file, script)));
     const store = await place.open();
     for (const rootId of printed.map((line) => line.trim())) {
       const events = await store.read(rootId);
       assert.deepEqual(
         events.map(({ seq }) => seq),
-        Array.from({ length: 602 }, (_, index) => index + 1),
+        Array.from({ length: 242 }, (_, index) => index + 1),
       );
       const records = await store.tree(rootId);
-      assert.equal(records.length, 151);
+      assert.equal(records.length, 61);
       assert.ok(records.every(({ status, rootId: tree }) => status === "completed" && tree === rootId));
     }
     assert.deepEqual(place.query("PRAGMA integrity_check"), [{ integrity_check: "ok" }]);
@@ -66,7 +66,7 @@ suite("G3: processes that share a SQLite file", () => {
         ({ fence }) => console.log("fence " + fence + " of " + process.pid),
         (error) => console.log(String(error)));
       process.stdin.resume();`;
-    const children = [1, 2, 3, 4].map(() => startScript(place.file, claim));
+    const children = [1, 2, 3].map(() => startScript(place.file, claim));
     const answers = await Promise.all(
       children.map(async ({ stdout }) => String((await once(stdout, "data"))[0]).trim()),
     );
@@ -78,10 +78,10 @@ suite("G3: processes that share a SQLite file", () => {
     const losers = answers.filter((answer) =>
       answer.startsWith(`UserError: Run lead is at work in process ${pid} on `),
     );
-    assert.equal(losers.length, 3, answers.join("\n"));
+    assert.equal(losers.length, 2, answers.join("\n"));
   });
 
-  for (const seed of [1, 2, 3, Date.now() % 100_000]) {
+  for (const seed of [1, Date.now() % 100_000]) {
     test(`processes lose nothing that was kept when one is killed while it writes (seed ${seed})`, async () => {
       await using place = sqlitePlace();
       const random = seededRandom(seed);

@@ -1,9 +1,10 @@
-/** Starts a collector in a process of its own, and reads what it was sent: JSON and protobuf come out the same. */
+/** A collector on a port of this machine, which reads what it was sent: JSON and protobuf come out the same. */
 
-import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { join } from "node:path";
-import { createInterface } from "node:readline";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { buffer } from "node:stream/consumers";
+import { gunzipSync } from "node:zlib";
 import { readMetrics, readTraces, type SentMetric, type SentSpan } from "./otlp-bodies.ts";
 
 type SentRequest = { path: string; headers: Record<string, string>; body: Buffer };
@@ -19,26 +20,20 @@ export type Received = {
 export class OtlpReceiver implements AsyncDisposable {
   readonly requests: SentRequest[] = [];
   readonly port: number;
-  readonly #end: () => Promise<unknown>;
+  readonly #server: Server;
   #heard: (() => void)[] = [];
 
-  private constructor(port: number, end: () => Promise<unknown>) {
-    this.port = port;
-    this.#end = end;
+  private constructor(server: Server) {
+    this.port = (server.address() as AddressInfo).port;
+    this.#server = server;
   }
 
-  /** `answer` is a status, or `hang`. */
+  /** `answer` is a status, or `hang`: takes everything and never answers. */
   static async start(answer = "200"): Promise<OtlpReceiver> {
-    const program = join(import.meta.dirname, "otlp-receiver-process.ts");
-    const child = spawn(process.execPath, [program, answer], { stdio: ["ignore", "pipe", "inherit"] });
-    const lines = createInterface({ input: child.stdout });
-    const [first] = await once(lines, "line");
-    const receiver = new OtlpReceiver(JSON.parse(first).port, async () => {
-      const ended = once(child, "close");
-      child.kill("SIGKILL");
-      await ended;
-    });
-    lines.on("line", (line) => receiver.#hear(JSON.parse(line)));
+    const server = createServer().listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const receiver = new OtlpReceiver(server);
+    server.on("request", (request, response) => void receiver.#take(request, response, answer));
     return receiver;
   }
 
@@ -70,13 +65,21 @@ export class OtlpReceiver implements AsyncDisposable {
     return this.requests.map(({ body }) => body.toString("latin1")).join("\n");
   }
 
-  #hear({ path, headers, body }: { path: string; headers: Record<string, string>; body: string }): void {
-    this.requests.push({ path, headers, body: Buffer.from(body, "base64") });
+  async #take(request: IncomingMessage, response: ServerResponse, answer: string): Promise<void> {
+    const { url: path = "" } = request;
+    const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]));
+    const sent = await buffer(request);
+    this.requests.push({ path, headers, body: headers["content-encoding"] === "gzip" ? gunzipSync(sent) : sent });
     for (const resolve of this.#heard.splice(0)) resolve();
+    if (answer === "hang") return;
+    response.writeHead(Number(answer), { "content-type": headers["content-type"] ?? "" });
+    response.end(headers["content-type"] === "application/json" ? "{}" : "");
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#end();
+    this.#server.close();
+    this.#server.closeAllConnections();
+    await once(this.#server, "close");
   }
 }
 

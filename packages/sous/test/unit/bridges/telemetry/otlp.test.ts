@@ -1,4 +1,4 @@
-/** Traces and metrics on their way to a collector in another process: what arrives, what is counted, and when it ends. */
+/** Traces and metrics on their way to a collector: what arrives, what is counted, and when it ends. */
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
@@ -10,7 +10,7 @@ import { readOtlpSettings } from "../../../../src/bridges/telemetry/otlp-setting
 import { createRegistry } from "../../../../src/bridges/telemetry/registry.ts";
 import { runIdGenerator, withIds } from "../../../../src/bridges/telemetry/run-ids.ts";
 import { traceIdOf } from "../../../../src/core/trace-context.ts";
-import { OtlpReceiver } from "./otlp-receiver.ts";
+import { OtlpReceiver } from "../../../support/bridges/telemetry/otlp-receiver.ts";
 
 async function openTo(url: string, variables: Record<string, string> = {}): Promise<Otlp & { lost: () => number }> {
   const settings = readOtlpSettings({ endpoint: url, variables, warn: assert.fail });
