@@ -52,7 +52,7 @@ suite("F2: a collector in another process", () => {
   before(async () => {
     receiver = await OtlpReceiver.start();
   });
-  const forget = (): void => void (receiver.requests.length = 0);
+  const forget = (): void => void receiver.requests.splice(0);
   beforeEach(forget);
   after(() => receiver[Symbol.asyncDispose]());
 
