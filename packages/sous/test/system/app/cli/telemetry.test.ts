@@ -6,7 +6,7 @@ import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
-import { suite, test } from "node:test";
+import { after, before, beforeEach, suite, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { METRICS } from "../../../../src/bridges/telemetry/names.ts";
 import { child, type Folder, folder, MODEL, USED } from "../../../support/app/cli/chat-folder.ts";
@@ -23,8 +23,6 @@ const SCRIPT = {
   "sous/slow": [{ ...USED, text: "Slowly done." }],
 };
 const STUCK = { ...SCRIPT, "sous/slow": [{ ...USED, wait_ms: 60_000, text: "never" }] };
-
-const PROTOCOLS = ["http/json", "http/protobuf"] as const;
 
 /** Quick, so that a test need not wait for what a process sends while it works. */
 function sendingTo({ url }: OtlpReceiver, more: Record<string, string> = {}): Record<string, string> {
@@ -50,41 +48,15 @@ const TREE = {
 
 // One after the other: a command sends for a second at its end, and processes that start beside it would take that second.
 suite("F2: a collector in another process", () => {
-  for (const protocol of PROTOCOLS) {
-    test(`a collector gets one nested trace of a tree that was killed and resumed, as ${protocol}`, async () => {
-      await using receiver = await OtlpReceiver.start();
-      await using place = await folder(STUCK);
-      const env = { ...place.env, ...sendingTo(receiver, { OTEL_EXPORTER_OTLP_PROTOCOL: protocol }) };
-      const first = spawn(process.execPath, [MAIN, "run", "Go", ...MODEL], {
-        cwd: place.cwd,
-        env: { NODE_COMPILE_CACHE: compiled, ...env },
-        stdio: "ignore",
-      });
-      const ended = once(first, "close");
-      await receiver.until(({ spans }) => spans.some(({ name }) => name === CHAT));
-      first.kill("SIGKILL");
-      await ended;
-      await place.write("script.json", SCRIPT);
-      const resumed = await sous(["resume"], { cwd: place.cwd, env });
-      assert.deepEqual([resumed.code, resumed.stdout], [0, "It is done.\n"], resumed.stderr);
-      assert.doesNotMatch(resumed.stderr, /warning/);
-      const { spans } = receiver.received();
-      assert.equal(new Set(spans.map(({ traceId }) => traceId)).size, 1);
-      assert.equal(new Set(spans.map(({ spanId }) => spanId)).size, spans.length);
-      assert.deepEqual(
-        spans.filter(({ parentSpanId }) => parentSpanId === "").map(({ name }) => name),
-        ["invoke_agent sous"],
-      );
-      // The child was asked twice: what the first process had asked has no answer.
-      const child = { "invoke_agent subagent": { [CHAT]: {}, [`${CHAT} (1)`]: {} } };
-      assert.deepEqual(nameTree(spans), {
-        "invoke_agent sous": { ...TREE["invoke_agent sous"], "execute_tool subagent": child },
-      });
-    });
-  }
+  let receiver: OtlpReceiver;
+  before(async () => {
+    receiver = await OtlpReceiver.start();
+  });
+  const forget = (): void => void receiver.requests.splice(0);
+  beforeEach(forget);
+  after(() => receiver[Symbol.asyncDispose]());
 
   test("a collector gets the trace that TRACEPARENT names, the resource and the headers of the user, compressed", async () => {
-    await using receiver = await OtlpReceiver.start();
     await using place = await folder(SCRIPT);
     const [traceId, spanId] = ["0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"];
     const { stderr } = await runIn(
@@ -126,7 +98,6 @@ suite("F2: a collector in another process", () => {
   });
 
   test("a collector gets nothing when the sampler is off, or the trace of the caller is not sampled", async () => {
-    await using receiver = await OtlpReceiver.start();
     await using place = await folder(SCRIPT);
     const off = [
       { OTEL_TRACES_SAMPLER: "always_off" },
@@ -155,7 +126,7 @@ suite("F2: a collector in another process", () => {
     await using place = await folder(script);
     const env = { ANTHROPIC_API_KEY: secret, OTEL_EXPORTER_OTLP_HEADERS: `authorization=Bearer ${header}` };
     for (const capture of ["false", "true"]) {
-      await using receiver = await OtlpReceiver.start();
+      forget();
       await runIn(place, sendingTo(receiver, { ...env, SOUS_TELEMETRY_CAPTURE_CONTENT: capture }));
       await receiver.until(({ spans }) => spans.some(({ name }) => name === "invoke_agent sous"));
       assert.equal(receiver.bytes.toLowerCase().includes("marmalade"), capture === "true");
@@ -164,7 +135,6 @@ suite("F2: a collector in another process", () => {
   });
 
   test("a collector gets the runs of all sessions of sous acp serve, from one process", async () => {
-    await using receiver = await OtlpReceiver.start();
     await using place = await home();
     const served = await editor(place, undefined, sendingTo(receiver));
     for (const name of ["one", "two"]) {
@@ -180,7 +150,6 @@ suite("F2: a collector in another process", () => {
   });
 
   test("the collector is where telemetry.otlp_endpoint of the user says, and never where a project says", async () => {
-    await using receiver = await OtlpReceiver.start();
     await using place = await folder(SCRIPT);
     const settings = `telemetry: { otlp_endpoint: "${receiver.url}" }\n`;
     mkdirSync(join(place.cwd, ".sous"));
@@ -196,45 +165,78 @@ suite("F2: a collector in another process", () => {
     await runIn(place, {}, "--bare", "--config", "user.yaml");
     assert.deepEqual(nameTree(receiver.received().spans), TREE);
   });
+
+  test("gets one nested trace of a tree that was killed and resumed, as JSON or as protobuf", async () => {
+    await using place = await folder(STUCK);
+    const sending = (protocol: string) => sendingTo(receiver, { OTEL_EXPORTER_OTLP_PROTOCOL: protocol });
+    const first = spawn(process.execPath, [MAIN, "run", "Go", ...MODEL], {
+      cwd: place.cwd,
+      env: { NODE_COMPILE_CACHE: compiled, ...place.env, ...sending("http/json") },
+      stdio: "ignore",
+    });
+    const ended = once(first, "close");
+    await receiver.until(({ spans }) => spans.some(({ name }) => name === CHAT));
+    first.kill("SIGKILL");
+    await ended;
+    await place.write("script.json", SCRIPT);
+    const options = { cwd: place.cwd, env: { ...place.env, ...sending("http/protobuf") } };
+    const resumed = await inProcess(["resume"], options);
+    assert.deepEqual([resumed.code, resumed.stdout], [0, "It is done.\n"], resumed.stderr);
+    assert.doesNotMatch(resumed.stderr, /warning/);
+    const { spans } = receiver.received();
+    const types = receiver.requests
+      .filter(({ path }) => path === "/v1/traces")
+      .map(({ headers }) => headers["content-type"]);
+    assert.deepEqual([...new Set(types)], ["application/json", "application/x-protobuf"]);
+    assert.equal(new Set(spans.map(({ traceId }) => traceId)).size, 1);
+    assert.equal(new Set(spans.map(({ spanId }) => spanId)).size, spans.length);
+    assert.deepEqual(
+      spans.filter(({ parentSpanId }) => parentSpanId === "").map(({ name }) => name),
+      ["invoke_agent sous"],
+    );
+    // The child was asked twice: what the first process had asked has no answer.
+    const child = { "invoke_agent subagent": { [CHAT]: {}, [`${CHAT} (1)`]: {} } };
+    assert.deepEqual(nameTree(spans), {
+      "invoke_agent sous": { ...TREE["invoke_agent sous"], "execute_tool subagent": child },
+    });
+  });
 });
 
 suite("F2: a collector that fails", { concurrency: true }, () => {
   /** Without a limit of ours a collector that is gone keeps a process for 11 s and more. A slow machine is slow with both. */
   const mayTake = (plainMs: number): number => 5 * plainMs + 3000;
+  const GONE = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:1" };
+  const RUN = ["run", "Go", ...MODEL, "--quiet"];
+  let place: Folder;
+  let plain: Ended;
+  before(async () => {
+    place = await folder(SCRIPT);
+    plain = await sous(RUN, place);
+  });
+  after(() => place[Symbol.asyncDispose]());
 
   test("a collector that fails costs a run one line and about a second at its end, and nothing of its result", async () => {
     await using hanging = await OtlpReceiver.start("hang");
-    await using place = await folder(SCRIPT);
-    const perform = (url: string): Promise<Ended> =>
-      sous(["run", "Go", ...MODEL, "--quiet"], {
-        cwd: place.cwd,
-        env: { ...place.env, ...(url && { OTEL_EXPORTER_OTLP_ENDPOINT: url }) },
-      });
-    // The first one compiles.
-    await perform("");
-    const plain = await perform("");
-    for (const url of [hanging.url, "http://127.0.0.1:1"]) {
-      const { code, stdout, stderr, milliseconds } = await perform(url);
+    const hangs = await sous(RUN, { ...place, env: { ...place.env, OTEL_EXPORTER_OTLP_ENDPOINT: hanging.url } });
+    const gone = await inProcess(RUN, { ...place, env: { ...place.env, ...GONE } });
+    for (const { code, stdout, stderr } of [hangs, gone]) {
       assert.deepEqual([code, stdout], [0, "It is done.\n"]);
       assert.match(stderr, /^warning: 6 of 6 spans and the last metrics were not exported \(http:[^\n]*\)\n$/);
-      assert.ok(milliseconds < mayTake(plain.milliseconds), `${milliseconds} and ${plain.milliseconds} ms`);
     }
+    for (const { milliseconds } of [hangs, gone])
+      assert.ok(milliseconds < mayTake(plain.milliseconds), `${milliseconds} and ${plain.milliseconds} ms`);
   });
 
   test("a collector that fails is not named when nothing has happened that it could be told", async () => {
-    await using place = await folder(SCRIPT);
-    const env = { ...place.env, OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:1" };
-    const { code, stderr } = await sous(["run", "Go.", "--model", "script/none.json"], { cwd: place.cwd, env });
+    const env = { ...place.env, ...GONE };
+    const { code, stderr } = await inProcess(["run", "Go.", "--model", "script/none.json"], { ...place, env });
     assert.equal(code, 1);
     assert.match(stderr, /^error: [^\n]*none\.json[^\n]*\n$/);
   });
 
   test("a collector that fails does not keep sous chat either", async () => {
-    await using place = await folder(SCRIPT);
-    const chat = (env: Record<string, string>) =>
-      sous(["chat", ...MODEL], { cwd: place.cwd, env: { ...place.env, ...env } });
-    const plain = await chat({});
-    const { code, milliseconds, stderr } = await chat({ OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:1" });
+    const env = { ...place.env, ...GONE };
+    const { code, milliseconds, stderr } = await sous(["chat", ...MODEL], { ...place, env });
     assert.equal(code, 0, stderr);
     assert.ok(milliseconds < mayTake(plain.milliseconds), `${milliseconds} and ${plain.milliseconds} ms`);
   });
