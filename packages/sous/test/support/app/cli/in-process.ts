@@ -57,9 +57,14 @@ export async function inProcess(words: readonly string[], options: InProcess = {
 }
 
 /** With the folders that `runProcess` gives. */
-export function runInProcess({ cwd, parameters, env = {}, input }: Omit<RunProcess, "acts">): Promise<Ended> {
+export function runInProcess({
+  cwd,
+  parameters,
+  env = {},
+  ...more
+}: Omit<RunProcess, "acts"> & Pick<InProcess, "signalAt">): Promise<Ended> {
   const folders = { XDG_DATA_HOME: cwd, XDG_CONFIG_HOME: cwd, XDG_STATE_HOME: cwd };
-  return inProcess(parameters, { cwd, env: { ...folders, ...env }, input: input ?? "" });
+  return inProcess(parameters, { ...more, cwd, env: { ...folders, ...env } });
 }
 
 export type Streams = { stdin: Readable; stdout: Writable; stderr: Writable };

@@ -33,7 +33,7 @@ export type ProcessOptions = {
   /** Whatever the others run. */
   fromSources?: boolean;
   /** Sends a signal, once, when this is seen on stderr. */
-  signalAt?: { text: string; signal: NodeJS.Signals };
+  signalAt?: { text: string; signal: NodeJS.Signals } | undefined;
 };
 
 export function sous(parameters: readonly string[], options: ProcessOptions = {}): Promise<Ended> {

@@ -5,6 +5,7 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
+import { inProcess } from "../../../support/app/cli/in-process.ts";
 import { dataFolder } from "../../../support/app/cli/sous-process.ts";
 import { packageFolder } from "../../../support/source-files.ts";
 
@@ -14,10 +15,8 @@ test("J1: in a clone, the last line of the demo is a command that shows its tree
   await using folder = await dataFolder();
   // As npx sets it.
   const env = { ...folder.env, npm_command: "exec" };
-  const type = (words: string[]) =>
-    promisify(execFile)(process.execPath, [COMMAND, ...words], { cwd: folder.path, env });
-  const { stderr } = await type(["demo"]);
+  const { stderr } = await inProcess(["demo"], { cwd: folder.path, env });
   const [, words = ""] = /^The run is stored: npx sous (replay --tree --id \w+)$/m.exec(stderr) ?? assert.fail(stderr);
-  const { stdout } = await type(words.split(" "));
+  const { stdout } = await promisify(execFile)(process.execPath, [COMMAND, ...words.split(" ")], { env });
   assert.match(stdout, /^lead +✓ completed/m);
 });

@@ -1,4 +1,4 @@
-/** Every ending of `sous run` as a real process, and in every format: exit code, status, answer and last line agree. */
+/** Every ending of `sous run` in every format, and what ends a process as one: exit code, status, answer and last line agree. */
 
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
@@ -13,6 +13,7 @@ import { type RunResult, withoutRun } from "../../../../src/core/runtime.ts";
 import { openSqliteStore } from "../../../../src/storage/store/sqlite/store.ts";
 import { runInProcess } from "../../../support/app/cli/in-process.ts";
 import { type Act, runProcess, type ScriptFolder, scriptFolder } from "../../../support/app/cli/run-process.ts";
+import type { ProcessOptions } from "../../../support/app/cli/sous-process.ts";
 
 type Format = "text" | "json" | "stream-json";
 
@@ -58,6 +59,8 @@ type Row = {
   script?: keyof typeof SCRIPTS;
   parameters?: string[];
   acts?: Act[];
+  /** The same for other formats, whose progress is on stderr. */
+  signalAt?: ProcessOptions["signalAt"];
   code: number;
   status: string;
   stopReason?: string;
@@ -65,16 +68,24 @@ type Row = {
   text?: string;
   /** The last line of stderr. */
   says: RegExp;
-  /** Formats besides `stream-json`, when not all: that they say the same is shown without a process. */
+  /** Formats besides `stream-json`, when not all: they say the same whatever the ending is. */
   also?: Format[];
+  /** Its stream is that of a process; so is that of all that a signal ends. */
+  isProcess?: boolean;
   /** Nothing was started, so there need not be an `init`. */
   isBefore?: boolean;
 };
 
-const STARTED = /sous {2}starts|"turn-start"/;
-
 const ROWS: Row[] = [
-  { name: "completed", script: "answers", code: 0, status: "completed", text: READABLE, says: /^sous {2}✓ completed/ },
+  {
+    isProcess: true,
+    name: "completed",
+    script: "answers",
+    code: 0,
+    status: "completed",
+    text: READABLE,
+    says: /^sous {2}✓ completed/,
+  },
   {
     name: "failed",
     also: [],
@@ -95,6 +106,7 @@ const ROWS: Row[] = [
   },
   {
     name: "usage",
+    isProcess: true,
     parameters: ["--max-turns", "zero"],
     code: 2,
     status: "failed",
@@ -151,6 +163,7 @@ const ROWS: Row[] = [
   },
   {
     name: "timeout",
+    isProcess: true,
     also: [],
     script: "hangs",
     parameters: ["--timeout", "4s"],
@@ -161,6 +174,7 @@ const ROWS: Row[] = [
   },
   {
     name: "consent",
+    isProcess: true,
     also: ["text"],
     script: "asks",
     code: 7,
@@ -172,7 +186,8 @@ const ROWS: Row[] = [
   {
     name: "INT once",
     script: "waits",
-    acts: [{ at: STARTED, act: "SIGINT" }],
+    acts: [{ at: /"turn-start"/, act: "SIGINT" }],
+    signalAt: { text: "sous  starts", signal: "SIGINT" },
     code: 130,
     status: "cancelled",
     text: READABLE,
@@ -180,10 +195,10 @@ const ROWS: Row[] = [
   },
   {
     name: "INT once while tools and children work",
-    also: ["text"],
+    also: [],
     script: "works",
     parameters: ["--yes"],
-    acts: [{ at: /sous\/busy {2}starts|"path":"sous\/busy".*"tool-call-start"/, act: "SIGINT" }],
+    acts: [{ at: /"path":"sous\/busy".*"tool-call-start"/, act: "SIGINT" }],
     code: 130,
     status: "cancelled",
     text: READABLE,
@@ -214,7 +229,7 @@ const ROWS: Row[] = [
   },
   {
     name: "TERM",
-    also: ["text"],
+    also: [],
     script: "hangs",
     acts: [{ at: CHILD_WAITS, act: "SIGTERM" }],
     code: 143,
@@ -224,7 +239,7 @@ const ROWS: Row[] = [
   },
   {
     name: "HUP",
-    also: ["json"],
+    also: [],
     script: "hangs",
     acts: [{ at: CHILD_WAITS, act: "SIGHUP" }],
     code: 129,
@@ -259,7 +274,7 @@ before(async () => {
 });
 after(() => folder[Symbol.asyncDispose]());
 
-/** What a row printed, when it has ended as it should. Its stream is that of a process, and so is all that a signal ends. */
+/** What a row printed, when it has ended as it should. */
 async function endOf(row: Row, format: Format): Promise<{ code: number | null; stdout: string; stderr: string }> {
   const { name, script, parameters = [], acts = [] } = row;
   const model = script === undefined ? [] : ["--model", `script/${script}.json`];
@@ -267,8 +282,8 @@ async function endOf(row: Row, format: Format): Promise<{ code: number | null; s
   const kept = acts.length === 0 ? ["--ephemeral"] : ["--db-path", file];
   const flags = ["--output-format", format, ...model, ...kept, ...parameters];
   const run = { cwd: folder.path, parameters: ["run", "Go.", ...flags] };
-  const isProcess = format === "stream-json" || acts.length > 0;
-  const ended = await (isProcess ? runProcess({ ...run, acts }) : runInProcess(run));
+  const isProcess = format === "stream-json" && (row.isProcess === true || acts.length > 0);
+  const ended = await (isProcess ? runProcess({ ...run, acts }) : runInProcess({ ...run, signalAt: row.signalAt }));
   assert.equal(ended.code, row.code, ended.stderr);
   assert.doesNotMatch(ended.stdout + ended.stderr, FORBIDDEN);
   assert.doesNotMatch(ended.stderr, /\n {4}at /, "a person reads no stack");

@@ -60,14 +60,16 @@ const FIXTURES: Fixture[] = [
   says("Analyse Z.", "Z is small and fast."),
 ];
 
-for (const model of ["anthropic/claude-sonnet-4-5", "openai/gpt-5.5"]) {
+const MODELS = ["anthropic/claude-sonnet-4-5", "openai/gpt-5.5"] as const;
+
+for (const model of MODELS) {
   test(`J3: the four sentences work headless with ${model}`, async () => {
     await using server = await startAimock(FIXTURES);
     await using place = await scriptFolder({});
     await writeFile(join(place.path, "pay.ts"), "export const retries = 3;\n");
     const transcript: string[] = [];
     for (const sentence of SENTENCES) {
-      const start = sentence === NEST ? runProcess : runInProcess;
+      const start = sentence === NEST && model === MODELS[0] ? runProcess : runInProcess;
       const { code, stdout, stderr } = await start({
         cwd: place.path,
         parameters: ["run", sentence, "--model", model, "--ephemeral"],

@@ -6,8 +6,10 @@ import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, readdirSync, r
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, suite, test } from "node:test";
+import { COMMAND_TABLE } from "../../../../src/app/cli/table/help.ts";
 import { assertGolden } from "../../../support/app/cli/golden.ts";
 import { inProcess } from "../../../support/app/cli/in-process.ts";
+import { inOneProcess } from "../../../support/app/cli/one-process.ts";
 import { MAIN, PACKAGE, sous } from "../../../support/app/cli/sous-process.ts";
 import { CommandInTerminal } from "../../../support/app/cli/terminal-screen.ts";
 import { temporaryTree } from "../../../support/app/tools/temporary-tree.ts";
@@ -16,10 +18,10 @@ const SNAPSHOTS = join(import.meta.dirname, "../../../snapshots");
 
 test("--version tells the version and nothing else", async () => {
   const { version } = JSON.parse(readFileSync(join(PACKAGE, "package.json"), "utf8"));
-  for (const flag of ["--version", "-V"]) {
-    const { code, stdout, stderr } = await sous([flag]);
-    assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: `${version}\n`, stderr: "" });
-  }
+  const said = { code: 0, stdout: `${version}\n`, stderr: "" };
+  const { code, stdout, stderr } = await sous(["--version"]);
+  assert.deepEqual({ code, stdout, stderr }, said);
+  assert.deepEqual(await inOneProcess(["-V"], ["--version"]), [said, said]);
 });
 
 test("a Node that is too old is refused in one line, before anything is loaded", async () => {
@@ -44,8 +46,9 @@ test("--help is as it was promised, for all commands and for each", async () => 
     [["replay", "--list", "-h"], "help-replay.txt"],
     [["help", "resume"], "help-resume.txt"],
   ];
-  for (const [parameters, snapshot] of pages) {
-    const { code, stdout, stderr } = await sous(parameters);
+  const ended = await inOneProcess(...pages.map(([parameters]) => parameters));
+  for (const [index, [, snapshot]] of pages.entries()) {
+    const { code, stdout = "", stderr } = ended[index] ?? {};
     assert.deepEqual({ code, stderr }, { code: 0, stderr: "" });
     assertGolden(snapshot, stdout.trimEnd().split("\n"), SNAPSHOTS);
   }
@@ -88,9 +91,6 @@ test("what this build does not have is a mistake of usage, said in one line", as
     [["x\u001b[2J"], 'error: Unknown command "x". Try sous demo, or sous --help.\n'],
     [["help", "repaly"], 'error: Unknown command "repaly". Try sous replay, or sous --help.\n'],
     [["--model", "a/b"], 'error: "--model" comes after a command, such as sous run or sous chat. See sous --help.\n'],
-    [["--quiet", "-p", "--fast"], "error: sous run has no option --fast. See sous run --help.\n"],
-  ];
-  const ofCommands: typeof complaints = [
     [["demo", "--color", "pink"], 'error: --color is one of auto, always, never; found "pink"\n'],
     [["demo", "--fast"], "error: sous demo has no option --fast. See sous demo --help.\n"],
     [["demo", "here"], 'error: sous demo does not take "here". See sous demo --help.\n'],
@@ -98,15 +98,22 @@ test("what this build does not have is a mistake of usage, said in one line", as
       ["demo", "--ephemeral", "--require-store"],
       "error: --ephemeral stores nothing, and --require-store wants the run stored\n",
     ],
+    [["--quiet", "-p", "--fast"], "error: sous run has no option --fast. See sous run --help.\n"],
   ];
-  for (const [given, start] of [
-    [complaints, sous],
-    [ofCommands, inProcess],
-  ] as const) {
-    for (const [parameters, stderr] of given) {
-      const ended = await start(parameters);
-      assert.deepEqual([ended.code, ended.stdout, ended.stderr], [2, "", stderr]);
-    }
+  const ended = await inOneProcess(...complaints.map(([parameters]) => parameters));
+  assert.deepEqual(
+    ended,
+    complaints.map(([, stderr]) => ({ code: 2, stdout: "", stderr })),
+  );
+});
+
+test("every command is found by its name, and hears what follows it", async () => {
+  const names = [...COMMAND_TABLE.map(({ name }) => name).filter((name) => name !== "run"), "run"];
+  const ended = await inOneProcess(...names.map((name) => [name, "--no-such-option"]));
+  for (const [index, name] of names.entries()) {
+    const { code, stdout, stderr = "" } = ended[index] ?? {};
+    assert.deepEqual([code, stdout], [2, ""], name);
+    assert.match(stderr, new RegExp(`^error: .*sous ${name}`));
   }
 });
 
@@ -193,7 +200,7 @@ suite("sous demo", { concurrency: true }, () => {
       "two.py": "class Third:\n  pass\n",
       "notes.txt": "nothing\n",
     });
-    const { code, stdout } = await sous(["demo", "--ascii", "--ephemeral"], { cwd: tree.path });
+    const { code, stdout } = await inProcess(["demo", "--ascii", "--ephemeral"], { cwd: tree.path });
     assert.equal(code, 0);
     const [, answer] = stdout.split("\n\n");
     assert.deepEqual(answer?.split("\n"), [
@@ -215,7 +222,7 @@ suite("sous demo", { concurrency: true }, () => {
 
   test("an interrupt stops the tree, and what there is is still shown", async () => {
     await using tree = await temporaryTree({ "one.py": "def first():\n  pass\n" });
-    const ended = await sous(["demo", "--ephemeral"], {
+    const ended = await inProcess(["demo", "--ephemeral"], {
       cwd: tree.path,
       signalAt: { text: "lead/reader  starts", signal: "SIGINT" },
     });

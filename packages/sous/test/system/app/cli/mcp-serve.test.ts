@@ -7,11 +7,12 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { suite, test } from "node:test";
 import { openSqliteStore } from "../../../../src/storage/store/sqlite/store.ts";
+import { inProcess } from "../../../support/app/cli/in-process.ts";
 import { type ServeStage, serveCommand, serveStage, toolCall, wireClient } from "../../bridges/mcp/serve-stage.ts";
 
 /** A command that cannot be mistaken for one of another test, and that ignores a polite end. */
 function stubborn(mark: string): string {
-  return `trap '' TERM; : ${mark}; while :; do sleep 0.2; done`;
+  return `trap '' TERM; : ${mark}; sleep 60; sleep 60`;
 }
 
 /** The processes whose command line has this mark. */
@@ -97,63 +98,52 @@ suite("the life of sous mcp serve", () => {
     assert.deepEqual([...new Set(await statuses(stage))], ["cancelled"]);
   });
 
-  test("F2: a call belongs to the trace that its client names, else to that of the process", async () => {
-    await using stage = await serveStage({ scout: [{ text: "Done." }] });
+  test("F2: a call belongs to the trace that its client names, else to that of the process, works in --cwd, and reads the files again: an agent that is gone is an error", async () => {
+    await using stage = await serveStage({
+      scout: [{ calls: [{ tool: "read_file", input: { path: "pay.ts" } }] }, { text: "Read." }],
+    });
     const [ofProcess, ofCall] = ["1", "2"].map((digit) => `00-${digit.repeat(32)}-${digit.repeat(16)}-01`);
-    const server = wireClient(stage, [], { TRACEPARENT: ofProcess ?? "" });
+    const elsewhere = { ...stage, project: stage.path };
+    const server = wireClient(elsewhere, ["--cwd", "project"], { TRACEPARENT: ofProcess ?? "" });
     await server.initialize();
     const given = [{ traceparent: ofCall }, {}, { traceparent: "nonsense", tracestate: 7 }];
     const traces: unknown[] = [];
     for (const [id, meta] of given.entries()) {
       await server.send(toolCall(id, "scout", "Look", meta));
       const { result } = await server.answerTo(id);
+      assert.equal(result?.structuredContent.status, "completed");
       await using store = await openSqliteStore(join(stage.path, "data/sous/sous.db"), { readOnly: true });
+      assert.equal((await store.list())[0]?.cwd, stage.project);
       const events = await store.read(String(result?.structuredContent.run_id));
       traces.push(...events.flatMap((event) => (event.type === "run-start" ? [event.traceparent] : [])));
     }
     assert.deepEqual(traces, [ofCall, ofProcess, ofProcess]);
-    server.process.stdin?.end();
-    assert.equal(await server.ended, 0);
-  });
-
-  test("a call reads the files again: an agent that changed works as its file says now, one that is gone is an error", async () => {
-    await using stage = await serveStage({ scout: [{ text: "Done." }] });
-    await using server = wireClient(stage);
-    await server.initialize();
-    await server.send(toolCall(1, "scout", "Look"));
-    assert.equal((await server.answerTo(1)).result?.structuredContent.status, "completed");
     await writeFile(
       join(stage.path, "config/sous/agents/scout.md"),
       "---\nname: other\ndescription: Other.\n---\nWork.\n",
     );
-    await server.send(toolCall(2, "scout", "Look"));
-    const { result } = await server.answerTo(2);
-    assert.equal(result?.isError, true);
+    await server.send(toolCall(9, "scout", "Look"));
+    const { result } = await server.answerTo(9);
+    assert.equal(result?.isError, true, "a call reads the files again, and this agent is gone");
     assert.match(result?.content[0]?.text ?? "", /^error: Unknown agent scout/);
+    server.process.stdin?.end();
+    assert.equal(await server.ended, 0);
   });
 
-  test("--cwd names the folder to work in, and a folder that does not exist is a mistake of usage", async () => {
-    await using stage = await serveStage({
-      scout: [{ calls: [{ tool: "read_file", input: { path: "pay.ts" } }] }, { text: "Read." }],
-    });
-    {
-      await using server = wireClient({ ...stage, project: stage.path }, ["--cwd", "project"]);
-      await server.initialize();
-      await server.send(toolCall(1, "scout", "Look"));
-      assert.equal((await server.answerTo(1)).result?.structuredContent.status, "completed");
-      await using store = await openSqliteStore(join(stage.path, "data/sous/sous.db"), { readOnly: true });
-      assert.equal((await store.list())[0]?.cwd, stage.project);
-    }
-    const nowhere = wireClient(stage, ["--cwd", "nowhere"]);
-    assert.equal(await nowhere.ended, 2);
-    assert.match(nowhere.stderr(), /^error: --cwd: the folder nowhere cannot be used: /);
+  test("a folder to work in that does not exist is a mistake of usage", async () => {
+    await using stage = await serveStage({});
+    const words = ["mcp", "serve", "--model", "script/script.json", "--cwd", "nowhere"];
+    const nowhere = await inProcess(words, { cwd: stage.project, env: stage.env });
+    assert.deepEqual([nowhere.code, nowhere.stdout], [2, ""]);
+    assert.match(nowhere.stderr, /^error: --cwd: the folder nowhere cannot be used: /);
   });
 
   test("limits of an outer run that cannot be read end the command, with nothing on stdout", async () => {
     await using stage = await serveStage({});
-    const server = wireClient(stage, [], { SOUS_WITHIN: "nonsense" });
-    assert.equal(await server.ended, 3);
-    assert.match(server.stderr(), /SOUS_WITHIN/);
-    assert.deepEqual(server.messages, []);
+    const env = { ...stage.env, SOUS_WITHIN: "nonsense" };
+    const words = ["mcp", "serve", "--model", "script/script.json"];
+    const ended = await inProcess(words, { cwd: stage.project, env });
+    assert.deepEqual([ended.code, ended.stdout], [3, ""]);
+    assert.match(ended.stderr, /SOUS_WITHIN/);
   });
 });

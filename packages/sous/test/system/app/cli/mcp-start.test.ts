@@ -6,6 +6,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { suite, test } from "node:test";
 import { type AgentStage, agentStage, calls, DONE } from "../../../support/app/cli/agent-stage.ts";
+import { inProcess } from "../../../support/app/cli/in-process.ts";
 import { sous } from "../../../support/app/cli/sous-process.ts";
 import { isAlive, until } from "../../../support/bridges/mcp/hostile.ts";
 import { serveStage, toolCall, wireClient } from "../../bridges/mcp/serve-stage.ts";
@@ -35,8 +36,8 @@ async function silentStage(): Promise<Silent> {
 const WAITS = "waiting for the MCP server quiet";
 
 /** A signal when it says what it waits for. It must end long before the 30 seconds that a start may take. */
-async function interrupted(here: Silent, ...parameters: readonly string[]): Promise<void> {
-  const ended = await sous(parameters, { cwd: here.root, env: here.env, signalAt: { text: WAITS, signal: "SIGINT" } });
+async function interrupted(start: typeof sous | typeof inProcess, here: Silent, ...words: string[]): Promise<void> {
+  const ended = await start(words, { cwd: here.root, env: here.env, signalAt: { text: WAITS, signal: "SIGINT" } });
   assert.match(ended.stderr, /[Ss]topped by SIGINT/);
   assert.deepEqual([ended.code, ended.stdout], [130, ""]);
   const [server = 0] = startedIn(here.pids).slice(-1);
@@ -49,12 +50,12 @@ async function interrupted(here: Silent, ...parameters: readonly string[]): Prom
 suite("a server that does not answer", { concurrency: 2 }, () => {
   test("sous run says what it waits for, and an interrupt ends the wait", async () => {
     await using here = await silentStage();
-    await interrupted(here, "run", "Go.", "--model", here.script);
+    await interrupted(sous, here, "run", "Go.", "--model", here.script);
   });
 
   test("sous chat says what it waits for", async () => {
     await using here = await silentStage();
-    await interrupted(here, "chat", "--model", here.script);
+    await interrupted(inProcess, here, "chat", "--model", here.script);
   });
 
   test("sous resume says what it waits for", async () => {
@@ -64,22 +65,16 @@ suite("a server that does not answer", { concurrency: 2 }, () => {
       ...["--max-turns", "1", "--deny-tools", "mcp__quiet"],
     );
     assert.equal(result.status, "incomplete");
-    await interrupted(here, "resume", result.runId);
+    await interrupted(inProcess, here, "resume", result.runId);
   });
 
-  test("sous mcp check says what it waits for", async () => {
-    await using here = await silentStage();
-    const signalAt = { text: WAITS, signal: "SIGTERM" } as const;
-    const ended = await sous(["mcp", "check", "quiet"], { cwd: here.root, env: here.env, signalAt });
-    assert.equal(ended.stderr.trim(), WAITS);
-  });
-
-  test("a quiet run does not say what it waits for", async () => {
+  test("sous mcp check says what it waits for, a quiet run does not", async () => {
     await using here = await silentStage();
     const config = silentServer(here.pids).replace(" }\n", ", start_timeout: 4s }\n");
     await writeFile(join(here.path, "config/sous/config.yaml"), config);
-    const parameters = ["run", "Go.", "--model", here.script, "--quiet"];
-    const ended = await sous(parameters, { cwd: here.root, env: here.env });
+    const checked = await here.command("mcp", "check", "quiet");
+    assert.deepEqual([checked.code, checked.stderr.split("\n")[0]], [1, WAITS]);
+    const ended = await here.command("run", "Go.", "--model", here.script, "--quiet");
     assert.deepEqual([ended.code, ended.stdout], [0, "Done.\n"]);
     assert.doesNotMatch(ended.stderr, /waiting/);
   });

@@ -380,7 +380,8 @@ suite("J1: sous run as a process", { concurrency: 4 }, () => {
     const schema = JSON.stringify({ type: "object", properties: { hits: { type: "array" } }, required: ["hits"] });
     const log = ["--quiet", "--log-file", "life.log", "--log-format", "json"];
     const parameters = ["run", "-", "--model", "script/answers.json", "--json", "--output-schema", schema, ...log];
-    const { cwd, ended } = await at(parameters, { input: "Find it.\n" });
+    const { path: cwd } = await scripts;
+    const ended = await runInProcess({ cwd, parameters: [...parameters, "--ephemeral"], input: "Find it.\n" });
     assert.deepEqual([ended.code, ended.stderr], [0, ""]);
     assert.deepEqual(JSON.parse(ended.stdout).output, { hits: ["a\u2028b"] });
     const lines = linesOf(readFileSync(join(cwd, "life.log"), "utf8"));

@@ -52,7 +52,7 @@ suite("F2: a collector in another process", () => {
   before(async () => {
     receiver = await OtlpReceiver.start();
   });
-  const forget = (): void => void (receiver.requests.length = 0);
+  const forget = (): void => void receiver.requests.splice(0);
   beforeEach(forget);
   after(() => receiver[Symbol.asyncDispose]());
 
@@ -166,7 +166,7 @@ suite("F2: a collector in another process", () => {
     assert.deepEqual(nameTree(receiver.received().spans), TREE);
   });
 
-  test("gets one nested trace of a tree that was killed and resumed, as JSON or as protobuf", async () => {
+  test("a collector gets one nested trace of a tree that was killed and resumed, as JSON or as protobuf", async () => {
     await using place = await folder(STUCK);
     const sending = (protocol: string) => sendingTo(receiver, { OTEL_EXPORTER_OTLP_PROTOCOL: protocol });
     const first = spawn(process.execPath, [MAIN, "run", "Go", ...MODEL], {

@@ -30,9 +30,40 @@ export function badServer(start: BadStart = {}) {
   return { command: process.execPath, args: [file, JSON.stringify(start)], env: { NODE_COMPILE_CACHE: compiled } };
 }
 
+const METHODS = ["initialize", "session/new", "session/prompt"] as const;
+
+const ANSWERS = {
+  initialize: { protocolVersion: 1, agentInfo: { name: "bad", version: "1" }, agentCapabilities: {} },
+  "session/new": { sessionId: "s1" },
+  "session/prompt": { stopReason: "end_turn" },
+};
+
+const WRONG = { sessionId: 5, protocolVersion: "one", stopReason: [] };
+const REFUSAL = { code: -32603, message: "Internal error", data: "on purpose" };
+
+/**
+ * An agent that breaks the protocol at one method and follows it before that. A shell with its answers written out: it takes
+ * a tenth of the time of a Node, and the tests start many.
+ */
+export function shellServer(method: (typeof METHODS)[number], how: "silent" | "dies" | "wrong" | "refuses") {
+  const before = METHODS.slice(0, METHODS.indexOf(method));
+  const id = before.length + 1;
+  const say = (message: object): string => `echo '${JSON.stringify({ jsonrpc: "2.0", ...message })}'`;
+  const breaks = {
+    silent: ":",
+    dies: "printf '\\033[31mout of memory\\n' >&2; exit 7",
+    wrong: say({ id, result: WRONG }),
+    refuses: say({ id, error: REFUSAL }),
+  };
+  const follows = before.map((each, index) => `read -r line; ${say({ id: index + 1, result: ANSWERS[each] })}`);
+  const lines = [...follows, "read -r line", breaks[how], "while read -r line; do :; done"];
+  return { command: "/bin/sh", args: ["-c", lines.join("\n")] };
+}
+
 export const sdkServer = {
   command: process.execPath,
   args: [fileURLToPath(import.meta.resolve("./sdk-agent.ts"))],
+  env: { NODE_COMPILE_CACHE: compiled },
 };
 
 /** So long that no test fails because the machine is slow. */

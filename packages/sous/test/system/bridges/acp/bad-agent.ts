@@ -10,17 +10,14 @@ import { createInterface } from "node:readline";
 export type BadStart = {
   /** Lines that are no messages, before everything else. */
   banner?: boolean;
-  /** A request that is not answered, at which it ends, or that it answers in a wrong shape. */
+  /** A request that is not answered. */
   silentAt?: string;
-  dieAt?: string;
-  wrongAt?: string;
   /** Answers this method with an error. */
   refuseAt?: string;
   /** Stays when its input is closed. */
   isStubborn?: boolean;
   /** Written to standard error at the start. */
   stderrBytes?: number;
-  lastWords?: string;
   /** Parts of its answers. */
   info?: object;
   session?: object;
@@ -68,7 +65,6 @@ let onNoneOpen = (): void => {};
 type Json = Record<string, unknown>;
 
 if (start.stderrBytes !== undefined) process.stderr.write(`${"e".repeat(start.stderrBytes)}\n`);
-if (start.lastWords !== undefined) process.stderr.write(`${start.lastWords}\n`);
 if (start.banner)
   process.stdout.write('Welcome!\n\u001b[31mred\u001b[0m\n[1,2]\n"text"\n{"jsonrpc":"1.0","id":1}\n{ half\n');
 if (start.isStubborn) setInterval(() => {}, 60_000);
@@ -82,11 +78,9 @@ function send(message: object): void {
 async function receive(message: Json): Promise<void> {
   const { id, method, params } = message as { id?: string | number; method?: string; params?: Json };
   if (method === undefined) return waiting.get(id ?? "")?.(message);
-  if (method === start.dieAt) process.exit(7);
   if (method === start.silentAt) return;
   if (method === "session/cancel") return cancelled.get(String(params?.sessionId))?.();
   if (id === undefined) return;
-  if (method === start.wrongAt) return send({ id, result: { sessionId: 5, protocolVersion: "one", stopReason: [] } });
   if (method === start.refuseAt)
     return send({ id, error: { code: -32603, message: "Internal error", data: "on purpose" } });
   const result = await answerTo(method, params ?? {});

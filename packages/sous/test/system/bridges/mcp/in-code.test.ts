@@ -12,12 +12,14 @@ import { UserError } from "../../../../src/core/errors.ts";
 import { type McpServerOptions, mcpTools } from "../../../../src/mcp.ts";
 import { run } from "../../../../src/runtime.ts";
 import { calls, says, scriptedModel } from "../../../../src/testing.ts";
+import { compiled } from "../../../support/app/cli/sous-process.ts";
 import { temporaryTree } from "../../../support/app/tools/temporary-tree.ts";
 import { callTool, isAlive, SERVER_FILE, until } from "../../../support/bridges/mcp/hostile.ts";
 
 async function serverIn(script: object = {}) {
   const tree = await temporaryTree({ "server.json": JSON.stringify(script) });
-  const command = { command: process.execPath, args: [SERVER_FILE, join(tree.path, "server.json")] };
+  const env = { NODE_COMPILE_CACHE: compiled };
+  const command = { command: process.execPath, args: [SERVER_FILE, join(tree.path, "server.json")], env };
   return { tree, command };
 }
 

@@ -166,7 +166,7 @@ suite("sous mcp serve", () => {
 });
 
 suite("the options of sous mcp serve", () => {
-  test("what is allowed and limited on the command line holds for each call, and each call begins anew", async () => {
+  test("what is allowed and limited on the command line holds for each call by itself", async () => {
     const answer = { text: "Done.", usage: { input: 4000, output: 1000 } };
     await using stage = await serveStage({ ...SCRIPT, scout: [answer] }, AGENTS);
     const limits = ["--max-turns", "2", "--max-tokens-total", "12000"];

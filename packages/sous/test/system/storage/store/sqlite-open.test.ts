@@ -308,7 +308,7 @@ suite("a SQLite store that is open", () => {
     const script = `
       import assert from "node:assert/strict";
       const store = await openSqliteStore(file);
-      const hostile = ["a\\0b", "half \\ud800", "back\\\\slash \\\\u0000", "\\0".repeat(70_000)];
+      const hostile = ["a\\0b", "half \\ud800", "back\\\\slash \\\\u0000", "\\0".repeat(100) + "x".repeat(70_000) + "\\ud800"];
       for (const [index, text] of hostile.entries()) {
         const id = index + text.slice(0, 20);
         const tree = sampleTree(id);

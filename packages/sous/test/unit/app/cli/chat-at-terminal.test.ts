@@ -141,7 +141,7 @@ suite("sous chat at a terminal", () => {
 
 suite("the first screen of a chat without a model", () => {
   for (const columns of [100, 40]) {
-    test(`offers only what works, at ${columns} columns`, async () => {
+    test(`the first screen without a model offers only what works, at ${columns} columns`, async () => {
       await using place = await folder();
       const env = { ...place.env, OPENAI_API_KEY: "sk-canary" };
       await using command = new TerminalInProcess(["chat"], { ...place, columns, env });

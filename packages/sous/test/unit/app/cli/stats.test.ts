@@ -99,7 +99,7 @@ test("--by shows one table, and --since leaves out what started before", async (
   );
 });
 
-suite("J1: --json has the fields of the reference and no others", () => {
+suite("--json", () => {
   test("F5: --json has the sums of all runs, those of deleted trees and unended runs too", async () => {
     const { code, stdout, stderr } = await stats("--json");
     assert.deepEqual([code, stderr], [0, ""]);

@@ -286,7 +286,7 @@ suite("C5: one answer has a size", () => {
     });
 
   for (const [what, piece, max] of [
-    ["text", { type: "text-delta", id: "1", delta: MEGABYTE }, 3],
+    ["texts", { type: "text-delta", id: "1", delta: MEGABYTE }, 3],
     ["arguments of a call", { type: "tool-input-delta", id: "c", delta: MEGABYTE }, 3],
     ["very small words", { type: "text-delta", id: "1", delta: "a" }, 33_000],
     ["calls that say nothing", { type: "tool-call", toolCallId: "c", toolName: "look", input: "" }, 3_000],
