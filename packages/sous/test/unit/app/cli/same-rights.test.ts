@@ -53,7 +53,7 @@ const WAYS: Record<string, (agent: string) => object[]> = {
 
 suite("C1: the rights of a file hold on every way", () => {
   for (const count of [1, 20])
-    for (const agent of ["held", "git"])
+    for (const agent of count === 1 ? ["held", "git"] : ["held"])
       for (const [way, begin] of Object.entries(WAYS))
         test(`C1: ${agent} by ${way}, with ${count} others`, async () => {
           await using here = await agentStage(files(count));
