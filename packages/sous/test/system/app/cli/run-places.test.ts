@@ -7,7 +7,7 @@ import { suite, test } from "node:test";
 import { inProcess, runInProcess } from "../../../support/app/cli/in-process.ts";
 import { scriptFolder } from "../../../support/app/cli/run-process.ts";
 import { compiled, MAIN, sous } from "../../../support/app/cli/sous-process.ts";
-import { TerminalInProcess } from "../../../support/app/cli/terminal-in-process.ts";
+import { CommandInTerminal } from "../../../support/app/cli/terminal-screen.ts";
 
 const LISTS = { calls: [{ tool: "list_files", input: {} }] };
 const SCRIPTS = {
@@ -29,7 +29,7 @@ suite("J1: sous run", () => {
   test("J1: sous run in a terminal leaves the tree of its runs, and breaks the answer between words", async () => {
     await using place = await scriptFolder(SCRIPTS);
     const options = { cwd: place.path, env: envOf(place.path), columns: 40 };
-    await using command = new TerminalInProcess([...RUN, "--ephemeral", "--color", "never"], options);
+    using command = new CommandInTerminal([...RUN, "--ephemeral", "--color", "never"], options);
     assert.equal(await command.ended, 0);
     const text = command.screen.text();
     assert.match(text, /^Every word of this answer is {4}kept\nwhole at the end of a line\.$/m);
