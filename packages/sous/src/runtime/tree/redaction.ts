@@ -6,26 +6,28 @@ import type { Host } from "../../core/clock.ts";
 import { createRedactor } from "../secrets/redact.ts";
 import { type Secret, secretsOf } from "../secrets/variables.ts";
 
-type Known = { readonly secrets: readonly Secret[]; readonly redactor: Redactor; lookedAt: number };
-
-const known = new WeakMap<Host["environment"], Known>();
-
-/** Reading the variables of a process takes longer than a turn, so several trees in one second share a look. */
+/** Reading the variables of a process takes longer than a turn, so the trees of one runtime share a look for a second. */
 const LOOK_AGAIN_MS = 1_000;
 
-/** Asked for by every tree, so that a variable that was set after the runtime was made counts too. */
-export function redactorFor({ environment, clock }: Pick<Host, "environment" | "clock">): Redactor {
-  const now = clock.monotonic();
-  const before = known.get(environment);
-  const age = before === undefined ? Number.POSITIVE_INFINITY : now - before.lookedAt;
-  // The clock of a test can start again, so the last look may be in the future.
-  if (before !== undefined && age >= 0 && age < LOOK_AGAIN_MS) return before.redactor;
+const looks = new WeakMap<Host, { readonly redactor: Redactor; readonly at: number }>();
+/** Making a redactor takes far longer than a look, so runtimes with the same variables share it. */
+const made = new WeakMap<Host["environment"], { readonly secrets: readonly Secret[]; readonly redactor: Redactor }>();
+
+/** Asked for by every tree: a variable that was set before the runtime was made counts at once, a later one within a second. */
+export function redactorFor(host: Host): Redactor {
+  const now = host.clock.monotonic();
+  const last = looks.get(host);
+  if (last !== undefined && now - last.at < LOOK_AGAIN_MS) return last.redactor;
+  const redactor = redactorOf(host.environment);
+  looks.set(host, { redactor, at: now });
+  return redactor;
+}
+
+function redactorOf(environment: Host["environment"]): Redactor {
   const secrets = secretsOf(environment);
-  if (before !== undefined && isDeepStrictEqual(secrets, before.secrets)) {
-    before.lookedAt = now;
-    return before.redactor;
-  }
+  const before = made.get(environment);
+  if (before !== undefined && isDeepStrictEqual(secrets, before.secrets)) return before.redactor;
   const redactor = createRedactor(secrets);
-  known.set(environment, { secrets, redactor, lookedAt: now });
+  made.set(environment, { secrets, redactor });
   return redactor;
 }

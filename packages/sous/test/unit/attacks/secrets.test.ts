@@ -256,7 +256,8 @@ suite("B3.3: a secret that a person or a model says", () => {
     await assertNotKept(stage);
   });
 
-  test("a secret that is said is looked for by default among the variables of the process", async () => {
+  test("a secret that is said is looked for among the variables of the process, also when another runtime just looked", async () => {
+    await createRuntime().run(agent({ name: "lead", model: scriptedModel(says("Done.")) }), "Go.");
     process.env.SOUS_TEST_ONLY_TOKEN = KEY;
     try {
       const model = scriptedModel(calls("leak"), says("Done."));
