@@ -6,28 +6,29 @@ import type { Host } from "../../core/clock.ts";
 import { createRedactor } from "../secrets/redact.ts";
 import { type Secret, secretsOf } from "../secrets/variables.ts";
 
-/** Reading the variables of a process takes longer than a turn, so the trees of one runtime share a look for a second. */
-const LOOK_AGAIN_MS = 1_000;
+type Known = { readonly secrets: readonly Secret[]; readonly redactor: Redactor; lookedAt: number };
 
-const looks = new WeakMap<Host, { readonly redactor: Redactor; readonly at: number }>();
-/** Making a redactor takes far longer than a look, so runtimes with the same variables share it. */
-const made = new WeakMap<Host["environment"], { readonly secrets: readonly Secret[]; readonly redactor: Redactor }>();
+const known = new WeakMap<Host["environment"], Known>();
 
-/** Asked for by every tree: a variable that was set before the runtime was made counts at once, a later one within a second. */
-export function redactorFor(host: Host): Redactor {
-  const now = host.clock.monotonic();
-  const last = looks.get(host);
-  if (last !== undefined && now - last.at < LOOK_AGAIN_MS) return last.redactor;
-  const redactor = redactorOf(host.environment);
-  looks.set(host, { redactor, at: now });
-  return redactor;
-}
+/**
+ * Reading the variables of a process takes longer than a turn, so trees that start together share a look. A program that sets a
+ * variable has not looked this shortly before, unless it starts trees all the time.
+ */
+const LOOK_AGAIN_MS = 20;
 
-function redactorOf(environment: Host["environment"]): Redactor {
+/** Asked for by every tree, so that a variable that was set after the runtime was made counts too. */
+export function redactorFor({ environment, clock }: Pick<Host, "environment" | "clock">): Redactor {
+  const now = clock.monotonic();
+  const before = known.get(environment);
+  const age = before === undefined ? Number.POSITIVE_INFINITY : now - before.lookedAt;
+  // The clock of a test can start again, so the last look may be in the future.
+  if (before !== undefined && age >= 0 && age < LOOK_AGAIN_MS) return before.redactor;
   const secrets = secretsOf(environment);
-  const before = made.get(environment);
-  if (before !== undefined && isDeepStrictEqual(secrets, before.secrets)) return before.redactor;
+  if (before !== undefined && isDeepStrictEqual(secrets, before.secrets)) {
+    before.lookedAt = now;
+    return before.redactor;
+  }
   const redactor = createRedactor(secrets);
-  made.set(environment, { secrets, redactor });
+  known.set(environment, { secrets, redactor, lookedAt: now });
   return redactor;
 }

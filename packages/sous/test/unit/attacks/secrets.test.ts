@@ -5,6 +5,7 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { suite, type TestContext, test } from "node:test";
+import { setTimeout as pause } from "node:timers/promises";
 import { agent } from "../../../src/core/agent.ts";
 import { ToolFailure } from "../../../src/core/errors.ts";
 import type { StoredEvent } from "../../../src/core/event.ts";
@@ -256,8 +257,9 @@ suite("B3.3: a secret that a person or a model says", () => {
     await assertNotKept(stage);
   });
 
-  test("a secret that is said is looked for among the variables of the process, also when another runtime just looked", async () => {
+  test("a secret that is said is looked for by default among the variables of the process, as they were 20 ms ago", async () => {
     await createRuntime().run(agent({ name: "lead", model: scriptedModel(says("Done.")) }), "Go.");
+    await pause(21);
     process.env.SOUS_TEST_ONLY_TOKEN = KEY;
     try {
       const model = scriptedModel(calls("leak"), says("Done."));
