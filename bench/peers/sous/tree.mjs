@@ -1,9 +1,10 @@
 /** What sous does in each workload, whatever the model and the store. It is the published build that is measured. */
 
 import { z } from "zod";
-import { agent, createRuntime, run, tool } from "../../../packages/sous/dist/index.js";
 import { counters, doWork } from "../../mock/brain.mjs";
+import { builtSous } from "./build.mjs";
 
+const { agent, createRuntime, run, tool } = await builtSous("index.js");
 const maxTurns = 1000;
 
 /** The tool of the benchmark changes nothing outside, so it says that it only reads. */

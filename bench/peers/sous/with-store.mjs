@@ -3,10 +3,12 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openSqliteStore } from "../../../packages/sous/dist/sqlite.js";
 import { childPlan, parentPlan, workerPlan } from "../../mock/brain.mjs";
+import { builtSous } from "./build.mjs";
 import { createOwnModel } from "./own-model.mjs";
 import { runAlone, runAloneByIterator, runTree } from "./tree.mjs";
+
+const { openSqliteStore } = await builtSous("sqlite.js");
 
 const folder = mkdtempSync(join(tmpdir(), "bench-sous-durable-"));
 process.on("exit", () => rmSync(folder, { recursive: true, force: true }));

@@ -38,6 +38,8 @@ export type ModelRequest = {
   caller: ModelCaller;
   /** Made on first use: read it only if you hand it on. A spread of the request leaves it out, so name it there. */
   readonly signal: AbortSignal;
+  /** Set it when the provider has begun to answer: from then on it bills the prompt, also when nothing arrives. */
+  isAccepted?: boolean | undefined;
 };
 
 /** The settings of a question. A model may ignore those that it does not have. */
@@ -81,6 +83,8 @@ export type Model = {
   readonly contextWindow?: number | undefined;
   /** Set for an external agent: runs prompt it in a session and never call `answer`. */
   readonly external?: ExternalAgent | undefined;
+  /** The longest that one call may take; as long as it likes when unset. */
+  readonly callTimeoutMs?: number | undefined;
   /** The number of times that a call which failed for a passing reason is made again; 4 when unset. */
   readonly maxRetries?: number | undefined;
   /** True when requests may have this tool of a provider; by default the tools of the provider in `id`. */

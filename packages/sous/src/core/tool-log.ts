@@ -25,9 +25,9 @@ type ToolCallFacts = Pick<ToolLogEntry, "durationMs" | "isDenied" | "displayName
 export function toLogEntry(
   { input }: ToolCallPart,
   { toolName, output, isError }: ToolResultPart,
-  facts: ToolCallFacts,
+  { durationMs, isDenied, displayName, counts }: ToolCallFacts,
 ): ToolLogEntry {
-  return { toolName, input, output, success: !isError, ...facts };
+  return { toolName, input, output, success: !isError, isDenied, durationMs, displayName, counts };
 }
 
 /** The log of one run, from its events. Events do not hold what a tool is called for people. */

@@ -26,7 +26,8 @@ export async function checkCall(call: ToolCallPart, run: Run, approved?: Approve
   if (typeof call.input === "string") return invalidInput(["The input is not valid JSON. Make the call again."]);
   // A copy of the input, because a tool may change it and the message must stay. Subagent tools only read.
   const given = tool.category === "subagent" ? call.input : copyJson(call.input);
-  const parsed = await orAborted(schema.parse(given, run.work), run);
+  let parsed = schema.parse(given, run.work);
+  if (parsed instanceof Promise) parsed = await orAborted(parsed, run);
   if (!parsed.ok) return invalidInput(parsed.problems);
   const input = parsed.value;
   const hook = run.profile.hooks?.beforeToolCall;

@@ -26,7 +26,7 @@ export async function runToolCalls(calls: readonly ToolCallPart[], run: Run, ear
   const running = calls.map((call) =>
     runToolCall(call, run, earlier && (earlier.get(call.callId) ?? { state: "open" })),
   );
-  const settled = await Promise.allSettled(running);
+  const settled = await allSettled(running);
   const lost = settled.find((each) => each.status === "rejected" && !(each.reason instanceof Parked));
   if (lost?.status === "rejected") throw lost.reason;
   if (settled.some(({ status }) => status === "rejected")) await run.tree.park(run);
@@ -35,6 +35,17 @@ export async function runToolCalls(calls: readonly ToolCallPart[], run: Run, ear
     return each?.status === "fulfilled" ? each.value : withdraw(call, run);
   });
   run.conversation.add({ role: "tool", content });
+}
+
+/** `Promise.allSettled`, without its list of promises for the one call that most answers make. */
+async function allSettled<T>(running: readonly Promise<T>[]): Promise<PromiseSettledResult<T>[]> {
+  const [only] = running;
+  if (only === undefined || running.length > 1) return await Promise.allSettled(running);
+  try {
+    return [{ status: "fulfilled", value: await only }];
+  } catch (reason) {
+    return [{ status: "rejected", reason }];
+  }
 }
 
 /** Ends the parked calls of a run that is not going to be resumed. */

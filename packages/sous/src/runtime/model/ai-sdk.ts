@@ -1,6 +1,11 @@
 /** Any AI SDK language model (specification V4) as a `Model`. */
 
-import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4ToolChoice } from "@ai-sdk/provider";
+import type {
+  LanguageModelV4,
+  LanguageModelV4CallOptions,
+  LanguageModelV4StreamResult,
+  LanguageModelV4ToolChoice,
+} from "@ai-sdk/provider";
 import type { ForeignModel } from "../../core/agent.ts";
 import { ModelError, type ModelErrorKind, UserError } from "../../core/errors.ts";
 import type { Model, ModelRequest, ModelSettings } from "../../core/model.ts";
@@ -10,7 +15,6 @@ import { classifyError } from "./classify-error.ts";
 import { thinkingFor } from "./effort.ts";
 import { readErrorFacts } from "./error-facts.ts";
 import { readAnswer } from "./from-stream.ts";
-import { isAccepted } from "./model-fetch.ts";
 import { nativeSchema } from "./output-schema.ts";
 import { promptBuilder, toolConverter } from "./to-prompt.ts";
 
@@ -60,18 +64,23 @@ function adapt(model: LanguageModelV4, options: AdapterOptions): Model {
   return {
     id,
     maxRetries: options.maxRetries,
+    callTimeoutMs: options.callTimeoutMs ?? CALL_TIMEOUT_MS,
     takesProviderTool: (toolId) => takesTool(model.provider, toolId),
     answer: async (request, onDelta) => {
-      request.signal.throwIfAborted();
-      using deadline = new CallDeadline(id, options.callTimeoutMs ?? CALL_TIMEOUT_MS, request.signal);
-      const { signal } = deadline;
-      const answering = openStream(toCall(request, signal), request.settings, signal).then((stream) => {
-        deadline.isAccepted = () => true;
-        const { provider, modelId } = model;
-        return readAnswer(stream, { id, signal, onDelta, asked: { provider, modelId, tools: request.tools } });
-      });
-      // Not every model obeys its signal.
-      return await Promise.race([answering, deadline.passed]);
+      const { signal, settings, tools } = request;
+      signal.throwIfAborted();
+      const call = toCall(request, signal);
+      let opened: LanguageModelV4StreamResult;
+      try {
+        opened = await model.doStream(call);
+      } catch (error) {
+        signal.throwIfAborted();
+        throw refused(error, call, settings);
+      }
+      // One that ignored its signal may open its stream during a later attempt.
+      if (!signal.aborted) request.isAccepted = true;
+      const { provider, modelId } = model;
+      return await readAnswer(opened.stream, { id, signal, onDelta, asked: { provider, modelId, tools } });
     },
   };
 
@@ -107,21 +116,17 @@ function adapt(model: LanguageModelV4, options: AdapterOptions): Model {
     throw new ModelError("invalid_request", message);
   }
 
-  async function openStream(call: LanguageModelV4CallOptions, settings: ModelSettings, signal: AbortSignal) {
-    try {
-      return (await model.doStream(call)).stream;
-    } catch (error) {
-      signal.throwIfAborted();
-      const failure = classifyError(error, { id, phase: "request" });
-      const { kind, status, message } = failure;
-      if (call.responseFormat !== undefined && isSchemaRefusal(kind, error)) {
-        isSchemaRefused = true;
-        const words = `${message}. The call is made again without the schema of the output`;
-        throw new ModelError("output_schema", words, { cause: error, status, retryAfterMs: 0 });
-      }
-      const hint = optionHint(kind, error, settings);
-      throw hint === "" ? failure : new ModelError(kind, `${message}${hint}`, { cause: error, status });
+  /** The error for a call whose stream was not opened. */
+  function refused(error: unknown, call: LanguageModelV4CallOptions, settings: ModelSettings): ModelError {
+    const failure = classifyError(error, { id, phase: "request" });
+    const { kind, status, message } = failure;
+    if (call.responseFormat !== undefined && isSchemaRefusal(kind, error)) {
+      isSchemaRefused = true;
+      const words = `${message}. The call is made again without the schema of the output`;
+      return new ModelError("output_schema", words, { cause: error, status, retryAfterMs: 0 });
     }
+    const hint = optionHint(kind, error, settings);
+    return hint === "" ? failure : new ModelError(kind, `${message}${hint}`, { cause: error, status });
   }
 }
 
@@ -140,35 +145,6 @@ function takesTool(provider: string, toolId: string): boolean {
   // The chat protocol has no tools of the provider.
   if (owner === "openai" && (names.at(-1) === "chat" || names.at(-1) === "completion")) return false;
   return names.includes(owner) || names.some((name) => SPEAKS[name] === owner);
-}
-
-/** Bounds the time of one call: some servers keep the connection alive and never end the answer. */
-class CallDeadline implements Disposable {
-  readonly #timer: NodeJS.Timeout;
-  /** The signal of the call: aborted by the caller, or when the time has passed. */
-  readonly signal: AbortSignal;
-  readonly passed: Promise<never>;
-  /** True when the server has begun to answer. */
-  isAccepted: () => boolean = () => isAccepted(this.signal);
-
-  constructor(id: string, milliseconds: number, given: AbortSignal) {
-    const controller = new AbortController();
-    this.signal = AbortSignal.any([given, controller.signal]);
-    const { promise, reject } = Promise.withResolvers<never>();
-    this.passed = promise;
-    promise.catch(() => {});
-    this.#timer = setTimeout(() => {
-      const message = `The answer of ${id} was not complete after ${milliseconds / 1000} s, and the call was given up: provider.call_timeout allows more`;
-      const error = new ModelError("unknown", message, { afterOutput: this.isAccepted() });
-      controller.abort(error);
-      reject(error);
-    }, milliseconds);
-    this.#timer.unref();
-  }
-
-  [Symbol.dispose](): void {
-    clearTimeout(this.#timer);
-  }
 }
 
 /** The schema of an output by the name of its field. */

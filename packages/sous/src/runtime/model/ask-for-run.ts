@@ -2,7 +2,8 @@
 
 import { systemPrompt } from "../../core/agent.ts";
 import { type Amount, amountAt, NO_AMOUNT, toNeed } from "../../core/amount.ts";
-import type { Clock, Random } from "../../core/clock.ts";
+import type { Clock, Deadlines, Random } from "../../core/clock.ts";
+import { ModelError } from "../../core/errors.ts";
 import { type CallAsk, type CallNeed, type Lease, type LimitState, METERED_OUTPUT } from "../../core/limits.ts";
 import type { Model, ModelAnswer, ModelCaller, ModelRequest, ModelSettings, OnDelta } from "../../core/model.ts";
 import { isForced, type ToolChoice } from "../../core/model-options.ts";
@@ -14,11 +15,13 @@ import { limitWords } from "../../core/units.ts";
 import { type Usage, utf8Length } from "../../core/usage.ts";
 import { askModel, type FailedAttempt, type Governor, governorOf, type Question } from "./ask.ts";
 import { answerTooLarge, MAX_ANSWER_BYTES } from "./check-answer.ts";
+import { isAccepted } from "./model-fetch.ts";
 
 export type AskPorts = {
   readonly clock: Clock;
   readonly random: Random;
   readonly journal: Journal;
+  readonly deadlines: Deadlines;
   /** Calls at once per model; the governor's own default when unset. */
   readonly callsAtOnce: number | undefined;
 };
@@ -47,10 +50,12 @@ class RunQuestion implements Question, ModelRequest {
   readonly caller: ModelCaller;
   settings: ModelSettings;
   receivedBytes = 0;
+  isAccepted = false;
   readonly #run: Run;
   readonly #options: AskOptions;
   readonly #ports: AskPorts;
   #call: Scope | undefined;
+  #deadline: Disposable | undefined;
   /** Grows when an attempt begins and when it ends. */
   #attempt = 0;
   /** The provider has refused the schema of the output in an earlier attempt. */
@@ -128,6 +133,7 @@ class RunQuestion implements Question, ModelRequest {
     const isOrdinary = maxOutputTokens === settings.maxOutputTokens && toolChoice === settings.toolChoice;
     this.settings =
       isOrdinary && outputSchema === undefined ? settings : { ...settings, maxOutputTokens, toolChoice, outputSchema };
+    this.#setDeadline();
     // A model may return any thenable.
     return Promise.resolve(this.model.answer(this, this.#listener()));
   }
@@ -178,17 +184,38 @@ class RunQuestion implements Question, ModelRequest {
     this.#run.bill(usage, costUsd);
   }
 
-  /** One per attempt, made only when the model asks for it. */
-  get signal(): AbortSignal {
+  get call(): Scope {
     this.#call ??= new Scope(this.#run.scope);
-    return this.#call.signal;
+    return this.#call;
+  }
+
+  get signal(): AbortSignal {
+    return this.call.signal;
+  }
+
+  /** Some servers keep the connection alive and never end the answer. */
+  #setDeadline(): void {
+    const { callTimeoutMs, id } = this.model;
+    if (callTimeoutMs === undefined) return;
+    const { call } = this;
+    this.#deadline = this.#ports.deadlines.add(callTimeoutMs, () => {
+      const afterOutput = this.isAccepted || isAccepted(call.signal);
+      call.abort(new ModelError("unknown", notComplete(id, callTimeoutMs), { afterOutput }));
+    });
   }
 
   endAttempt(): void {
     this.#attempt += 1;
+    this.#deadline?.[Symbol.dispose]();
+    this.#deadline = undefined;
     this.#call?.[Symbol.dispose]();
     this.#call = undefined;
+    this.isAccepted = false;
   }
+}
+
+function notComplete(id: string, milliseconds: number): string {
+  return `The answer of ${id} was not complete after ${milliseconds / 1000} s, and the call was given up: provider.call_timeout allows more`;
 }
 
 /** A run cannot pay its next call yet, or a child its first one. */

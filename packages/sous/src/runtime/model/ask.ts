@@ -17,6 +17,8 @@ export type Question = {
   readonly governor: Governor;
   readonly need: CallNeed;
   readonly scope: Scope;
+  /** The current attempt: aborts with the run, or when its time has passed. */
+  readonly call: Scope;
   readonly clock: Clock;
   readonly random: Random;
   /** A lease for one attempt; each attempt has its own. */
@@ -65,14 +67,15 @@ export async function askModel(question: Question): Promise<BilledAnswer> {
     let slot: Disposable | undefined;
     let answer: Promise<ModelAnswer> | undefined;
     let delayMs: number;
-    const lease = await question.lease();
+    let lease = question.lease();
+    if (lease instanceof Promise) lease = await lease;
     try {
       slot = await governor.take(scope);
       await question.onReady(lease, attempt);
       scope.throwIfAborted();
       answer = question.ask(lease);
       // The run does not wait for a model that ignores its signal.
-      return settleAnswer(checkAnswer(await untilAborted(answer, scope), model.id), lease, question);
+      return settleAnswer(checkAnswer(await untilAborted(answer, question.call), model.id), lease, question);
     } catch (error) {
       if (error instanceof StoreError) throw error;
       const late = scope.aborted && answer !== undefined ? await arrived(answer, model.id) : undefined;
@@ -127,7 +130,7 @@ async function arrived(answer: Promise<ModelAnswer>, id: string): Promise<ModelA
     },
     () => {},
   );
-  // The signal of the model aborts after this, and it may answer at once with what it has.
+  // The signal of the model has just aborted, and it may answer at once with what it has.
   for (let tick = 0; tick < TICKS_TO_ANSWER; tick++) await undefined;
   try {
     return late && checkAnswer(late, id);

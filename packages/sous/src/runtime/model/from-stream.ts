@@ -17,7 +17,7 @@ import type { AssistantMessage, FilePart, ProviderData, ProviderPart, ToolCallPa
 import type { FinishReason, ModelAnswer, OnDelta } from "../../core/model.ts";
 import { answerTooLarge, MAX_ANSWER_BYTES } from "./check-answer.ts";
 import { classifyError } from "./classify-error.ts";
-import { type AskedModel, countCalls, Sources, toUsage } from "./provider-calls.ts";
+import { type AskedModel, countCalls, noteOf, Sources, toUsage } from "./provider-calls.ts";
 
 type Reading = {
   /** `provider/model`, for messages. */
@@ -71,11 +71,13 @@ class GatheredAnswer {
   readonly #id: string;
   readonly #onDelta: OnDelta;
   readonly #parts: Part[] = [];
-  readonly #blocks = { text: new Map<string, Block>(), reasoning: new Map<string, Block>() };
+  readonly #text = new Map<string, Block>();
+  /** Made when they are needed, as few answers do. */
+  #reasoning: Map<string, Block> | undefined;
   /** The calls whose input comes in pieces. */
-  readonly #inputs = new Set<string>();
+  #inputs: Set<string> | undefined;
+  #sources: Sources | undefined;
   readonly #asked: AskedModel;
-  readonly #sources = new Sources();
 
   constructor(id: string, onDelta: OnDelta, asked: AskedModel) {
     this.#id = id;
@@ -100,18 +102,19 @@ class GatheredAnswer {
         keepProviderData(this.#open("reasoning", part.id), part.providerMetadata);
         return;
       case "text-end":
-        keepProviderData(this.#blocks.text.get(part.id), part.providerMetadata);
+        keepProviderData(this.#text.get(part.id), part.providerMetadata);
         return;
       case "reasoning-end":
-        keepProviderData(this.#blocks.reasoning.get(part.id), part.providerMetadata);
+        keepProviderData(this.#reasoning?.get(part.id), part.providerMetadata);
         return;
       case "tool-input-start":
         this.hasOutput = true;
+        this.#inputs ??= new Set();
         this.#inputs.add(part.id);
         return;
       case "tool-call":
         this.hasOutput = true;
-        if (!this.#inputs.has(part.toolCallId)) this.#grow(part.input.length);
+        if (this.#inputs?.has(part.toolCallId) !== true) this.#grow(part.input.length);
         this.#parts.push(part.providerExecuted === true ? this.#callThere(part) : toToolCall(part));
         return;
       case "tool-result":
@@ -122,6 +125,7 @@ class GatheredAnswer {
         this.#parts.push(this.#resultThere(part));
         return;
       case "source":
+        this.#sources ??= new Sources();
         this.#grow(this.#sources.add(part));
         return;
       case "stream-start":
@@ -155,7 +159,7 @@ class GatheredAnswer {
       }
       content.push(part);
     }
-    const note = this.#sources.note(this.finish, this.#asked);
+    const note = noteOf(this.#sources, this.finish, this.#asked);
     if (note !== undefined) content.push(note);
     const usage = toUsage(this.finish?.usage, this.hasOutput);
     const providerCalls = countCalls(this.#parts, this.finish, this.#asked);
@@ -193,7 +197,8 @@ class GatheredAnswer {
   }
 
   #append(kind: Block["type"], part: Extract<LanguageModelV4StreamPart, { delta: string }>): void {
-    const block = this.#blocks[kind].get(part.id) ?? this.#open(kind, part.id);
+    const blocks = kind === "text" ? this.#text : this.#reasoning;
+    const block = blocks?.get(part.id) ?? this.#open(kind, part.id);
     if (part.providerMetadata !== undefined) keepProviderData(block, part.providerMetadata);
     if (part.delta === "") return;
     this.hasOutput = true;
@@ -208,7 +213,8 @@ class GatheredAnswer {
 
   #open(type: Block["type"], blockId: string): Block {
     const block: Block = { type, text: "" };
-    this.#blocks[type].set(blockId, block);
+    if (type === "reasoning") this.#reasoning ??= new Map();
+    (type === "text" ? this.#text : this.#reasoning)?.set(blockId, block);
     this.#parts.push(block);
     return block;
   }

@@ -36,20 +36,28 @@ export class Sources {
     return key.length + title.length;
   }
 
-  /** Undefined when there is nothing to say. */
-  note(finish: Finish | undefined, asked: AskedModel): ProviderPart | undefined {
-    const queries = searchQueries(finish?.providerMetadata);
-    if (this.#found.size === 0 && queries.length === 0) return undefined;
-    const sources = [...this.#found.values()];
-    return {
-      type: "provider",
-      kind: "note",
-      from: asked.provider,
-      callId: "sources",
-      toolName: searchTool(asked)?.name ?? "sources",
-      value: queries.length === 0 ? { sources } : { queries, sources },
-    };
+  list(): Record<string, string>[] {
+    return [...this.#found.values()];
   }
+}
+
+/** The search behind an answer, where its provider reports it by what it asked and found. Undefined when there is nothing to say. */
+export function noteOf(
+  found: Sources | undefined,
+  finish: Finish | undefined,
+  asked: AskedModel,
+): ProviderPart | undefined {
+  const queries = searchQueries(finish?.providerMetadata);
+  const sources = found?.list() ?? [];
+  if (sources.length === 0 && queries.length === 0) return undefined;
+  return {
+    type: "provider",
+    kind: "note",
+    from: asked.provider,
+    callId: "sources",
+    toolName: searchTool(asked)?.name ?? "sources",
+    value: queries.length === 0 ? { sources } : { queries, sources },
+  };
 }
 
 /** Counts the uses of each tool of the provider, as the provider bills them. Undefined when none was used. */
@@ -58,8 +66,8 @@ export function countCalls(
   finish: Finish | undefined,
   asked: AskedModel,
 ): ProviderCalls | undefined {
+  if (asked.tools.every(({ provider }) => provider === undefined)) return undefined;
   const ids = new Map(asked.tools.flatMap(({ name, provider }) => (provider ? [[name, provider.id] as const] : [])));
-  if (ids.size === 0) return undefined;
   const counts: Record<string, number> = {};
   for (const part of parts) {
     if (!isResult(part) || part.isError === true || isPageView(part.value)) continue;
@@ -100,8 +108,9 @@ function searchTool({ tools }: AskedModel): ToolDefinition | undefined {
 
 /** The search queries of Google: under `google`, or under `vertex` where its adapter is asked so. */
 function searchQueries(metadata: SharedV4ProviderMetadata | undefined): string[] {
+  if (metadata === undefined) return [];
   for (const name of ["google", "vertex", "googleVertex"]) {
-    const grounding = metadata?.[name]?.groundingMetadata;
+    const grounding = metadata[name]?.groundingMetadata;
     if (isRecord(grounding) && Array.isArray(grounding.webSearchQueries))
       return grounding.webSearchQueries.filter((query) => typeof query === "string").slice(0, MAX_SOURCES);
   }

@@ -1,8 +1,9 @@
 /** The parts of a history that a provider can be sent: it refuses a whole request for one that it does not take. */
 
-import type { AssistantMessage, FilePart, Message } from "../../core/message.ts";
+import type { AssistantMessage, FilePart, Message, ProviderPart } from "../../core/message.ts";
 
-type Sending = { readonly provider: string; readonly sentCalls: Set<string> };
+/** Calls of the provider that one history was sent with: only their results are. Undefined while there is none. */
+export type SentCalls = { sentCalls: Set<string> | undefined };
 
 /**
  * The message without what its provider did, as far as this one cannot be told of it: parts of another provider, notes, a call
@@ -11,22 +12,27 @@ type Sending = { readonly provider: string; readonly sentCalls: Set<string> };
 export function sendable(
   message: AssistantMessage,
   next: Message | undefined,
-  { provider, sentCalls }: Sending,
+  provider: string,
+  sent: SentCalls,
 ): AssistantMessage {
-  const parts = message.content.filter((part) => part.type === "provider");
-  if (parts.length === 0) return message;
+  if (!message.content.some(isOfProvider)) return message;
+  const parts = message.content.filter(isOfProvider);
   const results = new Set(parts.filter(({ kind }) => kind === "result").map(({ callId }) => callId));
   // The result comes in the next answer when the provider has paused, or waits for a tool of ours that it called itself.
   const mayBeOpen = next === undefined || next.role === "assistant" || next.role === "tool";
   const content = message.content.filter((part) => {
     if (part.type !== "provider") return true;
     if (part.from !== provider || part.kind === "note") return false;
-    if (part.kind === "result") return sentCalls.has(part.callId);
+    if (part.kind === "result") return sent.sentCalls?.has(part.callId) === true;
     const isSent = results.has(part.callId) || mayBeOpen;
-    if (isSent) sentCalls.add(part.callId);
+    if (isSent) sent.sentCalls = (sent.sentCalls ?? new Set()).add(part.callId);
     return isSent;
   });
   return { ...message, content };
+}
+
+function isOfProvider(part: AssistantMessage["content"][number]): part is ProviderPart {
+  return part.type === "provider";
 }
 
 /** Pictures that no provider takes, or only some. */

@@ -29,18 +29,16 @@ import type {
   UserMessage,
 } from "../../core/message.ts";
 import type { ModelRequest, ToolDefinition } from "../../core/model.ts";
-import { notShown, sendable, takesFile } from "./sendable.ts";
+import { notShown, type SentCalls, sendable, takesFile } from "./sendable.ts";
 
 type Conversation = Pick<ModelRequest, "instructions" | "messages">;
 
 /** The converted part of one history. `last` distinguishes a history that only grew from one that was edited. */
-type Converted = {
+type Converted = SentCalls & {
   instructions: string | undefined;
   prompt: LanguageModelV4Message[];
   count: number;
   last: Message | undefined;
-  /** Calls of the provider that were sent: only their results are. */
-  sentCalls: Set<string>;
 };
 
 /** A function from a request to a prompt, with a memory of the histories it has seen. `provider` as the AI SDK names it. */
@@ -51,7 +49,8 @@ export function promptBuilder(provider: string): (conversation: Conversation) =>
   return ({ instructions, messages }) => {
     let converted = known.get(messages);
     if (converted === undefined || !isContinuation(converted, instructions, messages)) {
-      converted = { instructions, prompt: systemPrompt(instructions, marksCache), ...NOTHING_SENT() };
+      const prompt = systemPrompt(instructions, marksCache);
+      converted = { instructions, prompt, count: 0, last: undefined, sentCalls: undefined };
       known.set(messages, converted);
     }
     for (let index = converted.count; index < messages.length; index++) {
@@ -66,8 +65,6 @@ export function promptBuilder(provider: string): (conversation: Conversation) =>
     return prompt;
   };
 }
-
-const NOTHING_SENT = () => ({ count: 0, last: undefined, sentCalls: new Set<string>() });
 
 type ForeignDefinition = LanguageModelV4FunctionTool | LanguageModelV4ProviderTool;
 
@@ -141,13 +138,14 @@ type Convert = (message: Message, converted: Converted, next: Message | undefine
 function messageConverter(provider: string): Convert {
   // The chat protocol has no files in tool results: its adapters would send the bytes as JSON text.
   const hasFilesInResults = !provider.endsWith(".chat");
-  return (message, { prompt, sentCalls }, next) => {
+  return (message, sent, next) => {
+    const { prompt } = sent;
     switch (message.role) {
       case "user":
         prompt.push(fromUser(message));
         return;
       case "assistant": {
-        const converted = fromAssistant(sendable(message, next, { provider, sentCalls }));
+        const converted = fromAssistant(sendable(message, next, provider, sent));
         if (converted !== undefined) prompt.push(converted);
         return;
       }

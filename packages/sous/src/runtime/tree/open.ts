@@ -113,7 +113,7 @@ export function openTree(shared: Shared, earlier?: Earlier) {
       onExhausted,
       onLiveChildren,
     },
-    asking: { clock, random, journal, callsAtOnce: options.maxConcurrentCalls },
+    asking: { clock, random, journal, deadlines, callsAtOnce: options.maxConcurrentCalls },
     profiles: shared.profiles?.(profiles) ?? profiles,
     limits,
     spending: {

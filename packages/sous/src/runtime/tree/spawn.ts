@@ -1,8 +1,8 @@
 /** The one gate for children. Each passes it in the same order: check, profile, pay, enrol, run, report. */
 
 import { Conversation } from "../../core/conversation.ts";
-import { Refused, toRefusal } from "../../core/errors.ts";
-import type { Account, CallNeed, RunSlot, Started } from "../../core/limits.ts";
+import { ignore, Refused, toRefusal } from "../../core/errors.ts";
+import type { Account, CallNeed, RunSlot } from "../../core/limits.ts";
 import { type Message, userMessage } from "../../core/message.ts";
 import type { Run, RunProfile, SummaryPlan } from "../../core/run.ts";
 import { Cancelled, onDispose, Parked, Scope } from "../../core/scope.ts";
@@ -29,6 +29,7 @@ const NOT_STARTED = "Subagent cancelled before it started";
 export async function spawn(tree: TreeState, parent: Run, callId: string, request: SpawnRequest): Promise<SpawnReply> {
   const { limits, settings, profiles } = tree.parts;
   let path: string | undefined;
+  let plan: ChildPlan;
   try {
     checkDepth(parent.who.depth + 1, limits.maxDepth);
     checkRequest(request, parent);
@@ -42,14 +43,14 @@ export async function spawn(tree: TreeState, parent: Run, callId: string, reques
       const input = { serverName: external.serverName, description: label, task: request.task };
       await approveExternal(parent, { callId, index: request.index }, input);
     }
-    const plan = newChild(tree, parent, callId, request, { label, path, profile });
-    return await runChild(tree, plan, request.options);
+    plan = newChild(tree, parent, callId, request, { label, path, profile });
   } catch (error) {
     if (!(error instanceof Parked)) return refuse(tree, error, parent, { label: request.label, path });
     // The question whether to hand the task to an external agent is answered later.
     parent.parkCall(callId);
     return { kind: "parked", report: undefined };
   }
+  return runChild(tree, plan, request.options);
 }
 
 /** The plan of a child that has never run. */
@@ -165,8 +166,15 @@ type Queueing = { readonly callId?: string | undefined; readonly onQueued?: () =
 /** Waits until the child can start, runs it to its end and reports. Throws what keeps it from starting. */
 async function payAndRun(tree: TreeState, run: Run, plan: ChildPlan, queueing: Queueing): Promise<ChildReport> {
   const { parent, entry, earlier } = plan;
+  const counting = accountBelow(tree, parent);
   try {
-    const { holding, slot, first } = await payFor(tree, run, plan, queueing);
+    // A tool can keep its context, and a message can come from external: the parent may have ended meanwhile.
+    if (!tree.book.isLive(parent)) plan.scope.abort(new Cancelled(NOT_STARTED));
+    checkWrapUp(parent);
+    await checkPrice(plan.profile, entry.account);
+    const started = pay(feeOf(tree, run, plan, queueing));
+    run.waitedToStart = started instanceof Promise;
+    const { holding, slot, first } = await started;
     run.holding = holding;
     run.slot = slot;
     run.firstCall = first && { lease: first, promptTokens: plan.conversation.promptTokens };
@@ -179,25 +187,20 @@ async function payAndRun(tree: TreeState, run: Run, plan: ChildPlan, queueing: Q
     if (closed !== undefined) return closed;
     throw reason;
   }
-  if (earlier === undefined) accountBelow(tree, parent).useExecution();
+  if (earlier === undefined) counting.useExecution();
   tree.parts.spending.childTime.start();
-  const outcome = await startRun(tree, run, plan);
-  return reportOf(run, entry, outcome, tree.parts);
+  return startRun(tree, run, plan).then((outcome) => reportOf(run, entry, outcome, tree.parts));
 }
 
-/** An execution, a slot and the first call, in one step. Nothing is spent when it throws. */
-async function payFor(tree: TreeState, run: Run, plan: ChildPlan, queueing: Queueing): Promise<Started> {
-  const { parent, profile, scope, earlier } = plan;
+/** An execution, a slot and the first call, in one step. Nothing is spent when paying it fails. */
+function feeOf(tree: TreeState, run: Run, plan: ChildPlan, { callId, onQueued = ignore }: Queueing): Fee {
+  const { parent, scope, earlier } = plan;
   const { spending, asking } = tree.parts;
   const { account, path } = plan.entry;
-  // A tool can keep its context, and a message can come from external: the parent may have ended meanwhile.
-  if (!tree.book.isLive(parent)) scope.abort(new Cancelled(NOT_STARTED));
-  checkWrapUp(parent);
-  await checkPrice(profile, account);
-  const fee: Fee = {
+  return {
     path,
     above: parent.holding,
-    callId: queueing.callId,
+    callId,
     // After a restart it may have to finish its tools first.
     need: earlier === undefined ? firstNeed(plan) : undefined,
     scope,
@@ -207,11 +210,8 @@ async function payFor(tree: TreeState, run: Run, plan: ChildPlan, queueing: Queu
     account,
     childTime: spending.childTime,
     isCounted: earlier !== undefined,
-    onAsked: queueing.onQueued ?? (() => {}),
+    onAsked: onQueued,
   };
-  const started = pay(fee);
-  run.waitedToStart = started instanceof Promise;
-  return await started;
 }
 
 /** The need of its first call, or of the prompt to an external agent. */

@@ -1,0 +1,75 @@
+/**
+ * What no load of the machine changes: promises and jobs that a turn, a delta, a delegation and a child take, and the part of
+ * what is allocated that survives young collections. Each is the difference of two lengths of the same run, so that what
+ * happens once in a run does not count.
+ */
+
+import { GCProfiler, promiseHooks } from "node:v8";
+
+/** By name: a load of `factor` times its length, and how many of the thing it has more than half of it. */
+const LOADS = {
+  turn: { per: 50, run: ({ single }, factor) => single({ turns: 50 * factor, deltas: 1 }) },
+  delta: { per: 11 * 200, run: ({ single }, factor) => single({ turns: 10, deltas: 200 * factor }) },
+  delegation: { per: 20, run: ({ delegate }, factor) => delegate({ ...TREE, turns: 20 * factor, fan: 1, childTurns: 3 }) },
+  child: { per: 100, run: ({ delegate }, factor) => delegate({ ...TREE, turns: 1, fan: 100 * factor, latency: 1 }) },
+  root: { per: 50, run: ({ single }, factor) => repeat(50 * factor, () => single({ turns: 0, deltas: 1 })) },
+};
+
+const TREE = { childTurns: 5, deltas: 10, latency: 0 };
+
+/** Promises made and promise jobs run, for each of the loads. */
+export async function countPromises(adapter) {
+  const figures = {};
+  for (const [name, { per, run }] of Object.entries(LOADS)) {
+    // What is made once in a process, such as the schema of a tool.
+    await run(adapter, 1);
+    const [one, two] = [await counted(() => run(adapter, 1)), await counted(() => run(adapter, 2))];
+    figures[name] = { promises: (two.promises - one.promises) / per, jobs: (two.jobs - one.jobs) / per };
+  }
+  return figures;
+}
+
+async function counted(work) {
+  const counts = { promises: 0, jobs: 0 };
+  const stops = [
+    promiseHooks.onInit(() => {
+      counts.promises += 1;
+    }),
+    promiseHooks.onBefore(() => {
+      counts.jobs += 1;
+    }),
+  ];
+  await work();
+  for (const stop of stops) stop();
+  return counts;
+}
+
+const RUNS = 1500;
+const RUNS_TO_WARM_UP = 300;
+
+/** Bytes that survive a young collection, of those allocated. Needs `--expose-gc` and a young generation of a fixed size. */
+export async function measureSurvivors({ single }) {
+  const run = () => single({ turns: 50, deltas: 1 });
+  await repeat(RUNS_TO_WARM_UP, run);
+  globalThis.gc();
+  const profiler = new GCProfiler();
+  let before = process.memoryUsage().heapUsed;
+  profiler.start();
+  await repeat(RUNS, run);
+  const { statistics } = profiler.stop();
+  let allocated = 0;
+  let survived = 0;
+  for (const { gcType, beforeGC, afterGC } of statistics) {
+    const [used, left] = [beforeGC, afterGC].map(({ heapStatistics }) => heapStatistics.usedHeapSize);
+    if (gcType === "Scavenge") {
+      allocated += used - before;
+      survived += left - before;
+    }
+    before = left;
+  }
+  return { survivors: survived / allocated, bytesPerTurn: allocated / (RUNS * 51) };
+}
+
+async function repeat(times, work) {
+  for (let done = 0; done < times; done++) await work();
+}
