@@ -9,7 +9,7 @@ import { checkAsking, type Effort, type ProviderOptions, type ToolChoice } from 
 import { checkOptions, type OptionNames } from "./options.ts";
 import type { AnySchema, OutputOf } from "./schema.ts";
 import type { ToolList } from "./tool.ts";
-import { checkBudget } from "./words/limits.ts";
+import { checkBudget, TURNS } from "./words/limits.ts";
 
 /** Any AI SDK language model (specification V4), as it is. Only `model/` looks inside. */
 export type ForeignModel = {
@@ -126,7 +126,6 @@ const AGENT_OPTIONS: OptionNames<AgentOptions & Pick<AgentDefinition, "with" | "
 const HOOK_NAMES: OptionNames<Hooks> = { beforeToolCall: true, afterToolCall: true, onEvent: true, onError: true };
 
 const AGENT_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,47}$/;
-const MAX_TURNS = 1000;
 
 /** Defines an agent. Throws a `UserError` when a name or a number in it is not allowed. */
 export function agent<const Given extends AnySchema | undefined = undefined>(
@@ -165,8 +164,8 @@ function checkAgent(options: AgentOptions): void {
     if (text !== undefined && typeof text !== "string")
       throw new UserError(`${field} of agent ${name} must be text; found ${foundWords(text)}`);
   }
-  if (maxTurns !== undefined && !(Number.isInteger(maxTurns) && maxTurns >= 1 && maxTurns <= MAX_TURNS)) {
-    throw new UserError(`maxTurns of agent ${name} must be between 1 and ${MAX_TURNS}; found ${maxTurns}`);
+  if (maxTurns !== undefined && !(Number.isInteger(maxTurns) && maxTurns >= 1 && maxTurns <= TURNS.max)) {
+    throw new UserError(`maxTurns of agent ${name} must be between 1 and ${TURNS.max}; found ${maxTurns}`);
   }
   if (timeoutMs !== undefined && !(Number.isFinite(timeoutMs) && timeoutMs > 0)) {
     throw new UserError(`timeoutMs of agent ${name} must be greater than 0; found ${timeoutMs}`);

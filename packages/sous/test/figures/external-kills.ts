@@ -36,8 +36,8 @@ export async function runExternalKills(options: {
   mutation?: Mutation | undefined;
 }): Promise<ExternalKillFigure> {
   const startedAt = performance.now();
-  const worker = await bundleWorker("outside-kill-worker.ts", options.mutation);
-  const agentProgram = await bundleWorker("outside-agent-worker.ts");
+  const worker = await bundleWorker("external-kill-worker.ts", options.mutation);
+  const agentProgram = await bundleWorker("external-agent-worker.ts");
   const figure: ExternalKillFigure = { places: [], placesInAll: 0, interruptions: 0, broken: [], milliseconds: 0 };
   await using crew = new Crew(worker);
   const whole = await trial(crew, { agentProgram }, figure);
@@ -56,7 +56,7 @@ async function trial(
   order: Omit<DelegateOrder, "folder">,
   figure: ExternalKillFigure,
 ): Promise<WorkerResult | undefined> {
-  const folder = mkdtempSync(join(tmpdir(), "sous-outside-"));
+  const folder = mkdtempSync(join(tmpdir(), "sous-external-"));
   const problem = (text: string) => void figure.broken.push(`place ${order.place}: ${text}`);
   try {
     const first = await live(crew, { ...order, folder });

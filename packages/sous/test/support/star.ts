@@ -137,9 +137,9 @@ function brokenRelativeImport(from: string, specifier: string): string[] {
   return [`${here}/ may import only itself${here === "core" ? "" : " and core/"}, not ${to}`];
 }
 
-/** True for the files beside the rooms and for `rerun/`. */
+/** True for the files beside the rooms and for what stands with them: `rerun/`, and `engine/` when there are workers. */
 function isDoor(folder: string): boolean {
-  return folder === "" || folder === "rerun";
+  return ["", "rerun", "engine"].includes(folder);
 }
 
 /** The folder of a path below `src/`, with its room: `runtime/loop`, `core`; empty for a file beside the rooms. */

@@ -3,7 +3,7 @@
 import type * as z from "zod";
 import { DEFAULT_CONVERSATION } from "../../core/conversation.ts";
 import type { Budget } from "../../core/limits.ts";
-import { type DelegationLimit, LIMITS } from "../../core/words/limits.ts";
+import { type DelegationLimit, LIMITS, TURNS } from "../../core/words/limits.ts";
 import { AGENT_SERVERS_ABOUT, agentServers } from "./agent-servers.ts";
 import { ALL_LIMITS, type LimitPath } from "./limit-settings.ts";
 import { MCP_SERVERS_ABOUT, MCP_VARIABLES_ABOUT, mcpServers } from "./mcp-servers.ts";
@@ -244,7 +244,7 @@ function limitsIn(group: string): object {
 
 function limitOf(path: LimitPath, about: string, most: number | undefined): Described<unknown, unknown> {
   const name = path.slice(path.lastIndexOf(".") + 1);
-  if (path === "maxTurns") return given(whole({ least: 1, most: 1000 }), 50, "lower", about);
+  if (path === "maxTurns") return given(whole({ least: 1, most: TURNS.max }), TURNS.root, "lower", about);
   if (Object.hasOwn(UNIT_TYPES, name)) return optional(UNIT_TYPES[name as keyof Budget](), "lower", about);
   const row = LIMITS[name as DelegationLimit];
   if ("words" in row) return given(word<string>(row.words), row.default, "free", about);

@@ -30,10 +30,13 @@ type LimitRow<Value> = [Value] extends [number]
   ? { readonly default: number; readonly min: number; readonly max?: number; readonly narrows: "lower" }
   : { readonly default: Value; readonly words: readonly Value[]; readonly narrows: "never" };
 
+/** Turns of one run: at most `max`; without a word of its definition, a root and an agent that is called by its name have these. */
+export const TURNS = { max: 1000, root: 50, named: 100 };
+
 /** Nothing could ever pass a limit below its minimum: a run that waits for one of no slots would wait for ever. */
 export const LIMITS: { readonly [Name in DelegationLimit]: LimitRow<DelegationLimits[Name]> } = {
   maxDepth: { default: 3, min: 1, max: 10, narrows: "lower" },
-  defaultMaxTurns: { default: 10, min: 1, max: 1000, narrows: "lower" },
+  defaultMaxTurns: { default: 10, min: 1, max: TURNS.max, narrows: "lower" },
   outputMaxSize: { default: 4096, min: 1024, narrows: "lower" },
   maxConcurrent: { default: 5, min: 1, narrows: "lower" },
   onFull: { default: "queue", words: ["queue", "refuse"], narrows: "never" },

@@ -7,6 +7,7 @@ import { nearestFirst } from "../../core/nearest.ts";
 import type { Rights } from "../../core/rights.ts";
 import type { Run } from "../../core/run.ts";
 import { depthMessage, isSubagentToolName, type SpawnRequest } from "../../core/spawn.ts";
+import { TURNS } from "../../core/words/limits.ts";
 
 /** Max names in a sentence. */
 const MAX_NAMES = 20;
@@ -28,9 +29,6 @@ export function whyUnknown(name: string, callable: readonly AgentDefinition[]): 
   return `Unknown agent: ${name}. Known: ${names.slice(0, MAX_NAMES).join(", ")}${more}.`;
 }
 
-/** For configuration and definitions; a call of the model may ask for less. */
-const MAX_TURNS = 1000;
-
 export function checkDepth(depth: number, maxDepth: number): void {
   if (depth > maxDepth) throw new Refused("depth_limit", depthMessage(maxDepth, depth - 1));
 }
@@ -39,8 +37,8 @@ export function checkRequest(request: SpawnRequest, parent: Run): void {
   if (request.label.trim() === "") throw new Refused("invalid_input", "label cannot be empty");
   if (request.task.trim() === "") throw new Refused("invalid_input", "task_prompt cannot be empty");
   const { maxTurns, timeoutMs } = request.options ?? {};
-  if (maxTurns !== undefined && !(Number.isInteger(maxTurns) && maxTurns >= 1 && maxTurns <= MAX_TURNS)) {
-    throw new Refused("invalid_input", `max_turns must be between 1 and ${MAX_TURNS}; found ${maxTurns}`);
+  if (maxTurns !== undefined && !(Number.isInteger(maxTurns) && maxTurns >= 1 && maxTurns <= TURNS.max)) {
+    throw new Refused("invalid_input", `max_turns must be between 1 and ${TURNS.max}; found ${maxTurns}`);
   }
   if (timeoutMs !== undefined && !(timeoutMs > 0)) {
     throw new Refused("invalid_input", `timeout_ms must be greater than 0; found ${timeoutMs}`);

@@ -10,9 +10,8 @@ import type { Run } from "../../core/run.ts";
 import type { RunResult } from "../../core/runtime.ts";
 import { Scope } from "../../core/scope.ts";
 import { FAN_OUT, type SpawnReply } from "../../core/spawn.ts";
-import type { DelegationLimits } from "../../core/words/limits.ts";
+import { type DelegationLimits, TURNS } from "../../core/words/limits.ts";
 import type { OpenTree } from "./open.ts";
-import { ROOT_MAX_TURNS } from "./profiles.ts";
 import type { EarlierRun } from "./restore/earlier-tree.ts";
 import { readQuestions, runOnce, toResult } from "./root-run.ts";
 
@@ -26,7 +25,7 @@ export async function runFanOut<Output>(
   { inputs, atOnce }: Pick<FanOutTerms, "inputs" | "atOnce">,
 ): Promise<RunResult<Output>[]> {
   const { tree, rootId } = opened;
-  const worker = definition.with({ maxTurns: definition.maxTurns ?? ROOT_MAX_TURNS });
+  const worker = definition.with({ maxTurns: definition.maxTurns ?? TURNS.root });
   const replies: SpawnReply[] = [];
   let next = 0;
   const work = async (root: Run): Promise<void> => {

@@ -13,7 +13,7 @@ import type { SpawnOptions, SpawnRequest } from "../../core/spawn.ts";
 import type { Tool } from "../../core/tool.ts";
 import type { ToolSet } from "../../core/tool-set.ts";
 import type { Price } from "../../core/usage.ts";
-import { type DelegationLimits, shorterLimit } from "../../core/words/limits.ts";
+import { type DelegationLimits, shorterLimit, TURNS } from "../../core/words/limits.ts";
 import { withOutput } from "../loop/parse-output.ts";
 import { narrow, narrowAgain, rootRights, toStoredRights } from "../rights/narrow.ts";
 import { compileSchema, compileSchemaOf } from "../schema/compile.ts";
@@ -36,10 +36,6 @@ import {
   withoutLost,
   withoutOthers,
 } from "./tool-set.ts";
-
-/** Turns of a root whose definition does not say. */
-export const ROOT_MAX_TURNS = 50;
-const NAMED_MAX_TURNS = 100;
 
 type ProfileParts = {
   resolveModel(choice: ModelChoice): Model | Promise<Model>;
@@ -95,7 +91,7 @@ export class Profiles implements ProfileSource {
       provider: this.#models.providerOf(model),
       instructions: definition.instructions,
       notes: definition.notes,
-      maxTurns: definition.maxTurns ?? ROOT_MAX_TURNS,
+      maxTurns: definition.maxTurns ?? TURNS.root,
     };
     return this.#build(definition, made);
   }
@@ -160,8 +156,7 @@ export class Profiles implements ProfileSource {
         provider: definition?.model === undefined ? parent.provider : this.#models.providerOf(model),
         instructions: definition === undefined ? CHILD_INSTRUCTIONS : definition.instructions,
         notes: definition === undefined ? parent.notes : definition.notes,
-        maxTurns:
-          definition?.maxTurns ?? (definition === undefined ? this.#parts.limits.defaultMaxTurns : NAMED_MAX_TURNS),
+        maxTurns: definition?.maxTurns ?? (definition === undefined ? this.#parts.limits.defaultMaxTurns : TURNS.named),
       },
     );
   }
@@ -172,7 +167,7 @@ export class Profiles implements ProfileSource {
     // `subagent { agent: "x" }` has the turns of a call, `subagent_x` those of a specialist, also where it is not shown.
     const isNamedInCall =
       typeof request.agent === "string" &&
-      base.maxTurns === NAMED_MAX_TURNS &&
+      base.maxTurns === TURNS.named &&
       !isHidden(parent.tools, `subagent_${request.agent}`);
     if (options === undefined && !isNamedInCall) return base;
     const maxTurns = options?.maxTurns ?? (isNamedInCall ? this.#parts.limits.defaultMaxTurns : base.maxTurns);

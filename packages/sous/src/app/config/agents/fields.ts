@@ -7,11 +7,11 @@ import { EXTERNAL_PROVIDER, isExternalModel } from "../../../core/model.ts";
 import { nearest } from "../../../core/nearest.ts";
 import { isRecord } from "../../../core/schema.ts";
 import { parseDuration } from "../../../core/units.ts";
+import { TURNS } from "../../../core/words/limits.ts";
 import { type AgentDraft, isEffect, type KeyReader } from "./draft.ts";
 import { isPlaceholder, listed, looksLikeRestriction, normalKey, slugOf } from "./known-keys.ts";
 import { isToolWord, meaningOf } from "./tools.ts";
 
-const MAX_TURNS = 1000;
 /** No model writes as much. */
 const MAX_OUTPUT_TOKENS = 10_000_000;
 const MAX_DESCRIPTION = 8192;
@@ -66,7 +66,7 @@ function readText(draft: AgentDraft, key: string): string | undefined {
   return undefined;
 }
 
-export const readMaxTurns: KeyReader = (draft, key) => setWhole(draft, key, "maxTurns", { most: MAX_TURNS, such: 20 });
+export const readMaxTurns: KeyReader = (draft, key) => setWhole(draft, key, "maxTurns", { most: TURNS.max, such: 20 });
 
 export const readMaxOutputTokens: KeyReader = (draft, key) =>
   setWhole(draft, key, "maxOutputTokens", { most: MAX_OUTPUT_TOKENS, such: 2000 });

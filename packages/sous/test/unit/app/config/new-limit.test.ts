@@ -3,8 +3,9 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { after, test } from "node:test";
+import { ALL_LIMITS, LIMIT_SETTINGS } from "../../../../src/app/config/limit-settings.ts";
 import type { StoredEvent } from "../../../../src/core/event.ts";
-import type { DelegationLimits } from "../../../../src/core/words/limits.ts";
+import { type DelegationLimits, LIMIT_NAMES, LIMITS, TURNS } from "../../../../src/core/words/limits.ts";
 import { ConfigurationFolder } from "../../../support/app/config/configuration-files.ts";
 import { ChangedSources, type SourceChanges } from "../../../support/changed-sources.ts";
 
@@ -82,6 +83,26 @@ test("a new limit is in the help and in the schema for editors", async () => {
   assert.ok(
     JSON.stringify(configurationSchema()).includes(`"max_siblings":${JSON.stringify({ ...schema, default: 8 })}`),
   );
+});
+
+test("the text of each flag names the default and the bounds that its limit has", () => {
+  const numbers: Record<string, number> = { maxTurns: TURNS.root };
+  for (const name of LIMIT_NAMES) {
+    const { default: value } = LIMITS[name];
+    if (typeof value === "number") numbers[`limits.${name}`] = value;
+  }
+  const named = ALL_LIMITS.flatMap(([path, { flag }]) => {
+    const words = /\(default (\d+)\)$/.exec(flag?.about ?? "");
+    return words === null ? [] : [[path, Number(words[1])]];
+  });
+  assert.deepEqual(Object.fromEntries(named), {
+    maxTurns: numbers["maxTurns"],
+    "limits.maxDepth": numbers["limits.maxDepth"],
+    "limits.maxConcurrent": numbers["limits.maxConcurrent"],
+  });
+  const { about } = LIMIT_SETTINGS["limits.maxDepth"].flag;
+  assert.ok(about.includes(`${LIMITS.maxDepth.min} to ${LIMITS.maxDepth.max}`), about);
+  assert.ok(LIMIT_SETTINGS["limits.defaultMaxTurns"].about.includes(`it has ${TURNS.named} then`));
 });
 
 test("a new limit is narrowed, and checked when a program gives it", async () => {
