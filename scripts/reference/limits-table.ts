@@ -3,7 +3,7 @@
 import { ALL_SETTINGS } from "../../packages/sous/src/app/config/settings.ts";
 import { DEFAULT_CONVERSATION } from "../../packages/sous/src/core/conversation.ts";
 import { METERED_OUTPUT } from "../../packages/sous/src/core/limits.ts";
-import { DEFAULT_LIMITS } from "../../packages/sous/src/core/words/limits.ts";
+import { DEFAULT_LIMITS, TURNS } from "../../packages/sous/src/core/words/limits.ts";
 import { constant } from "./constant.ts";
 
 const bytes = (value: number): string =>
@@ -47,15 +47,10 @@ export const LIMITS: Record<string, Row[]> = {
     ["children of one tree", "none", "", "`budget.executions`, `--max-agents`"],
   ],
   Turns: [
-    [
-      "turns of a root",
-      count(constant("runtime/tree/profiles.ts", "ROOT_MAX_TURNS")),
-      "`incomplete`, `turns`",
-      `${link("agent.max_turns")}, \`maxTurns\``,
-    ],
+    ["turns of a root", count(TURNS.root), "`incomplete`, `turns`", `${link("agent.max_turns")}, \`maxTurns\``],
     [
       "turns of a child with a definition",
-      count(constant("runtime/tree/profiles.ts", "NAMED_MAX_TURNS")),
+      count(TURNS.named),
       "`incomplete`, `turns`",
       "`maxTurns`, `max_turns` of its file",
     ],
@@ -71,7 +66,7 @@ export const LIMITS: Record<string, Row[]> = {
       "the call is refused",
       "",
     ],
-    ["`maxTurns` at most", count(constant("core/agent.ts", "MAX_TURNS")), "a `UserError`", ""],
+    ["`maxTurns` at most", count(TURNS.max), "a `UserError`", ""],
   ],
   "Model calls": [
     [
