@@ -279,6 +279,11 @@ export function checkWord(name: string, found: unknown, allowed: readonly string
   throw new UserError(`${name} must be ${words}; found ${inWords(found)}`);
 }
 
+/** Milliseconds since 1970. */
+export function checkTime(name: string, found: unknown): void {
+  if (!Number.isFinite(found)) throw new UserError(`${name} must be milliseconds since 1970; found ${inWords(found)}`);
+}
+
 function inWords(found: unknown): string {
   return typeof found === "string" ? JSON.stringify(found) : String(found);
 }

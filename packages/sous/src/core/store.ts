@@ -1,5 +1,6 @@
 /** The ports of a store and of the journal of one tree, and one run as a row: a pure fold over its events. */
 
+import { checkTime, checkWhole, checkWord } from "./errors.ts";
 import type { DeltaBody, EventListener, EventOf, RunIdentity, StoredBody, StoredEvent } from "./event.ts";
 import { textOf } from "./message.ts";
 import type { RunStatus } from "./outcome.ts";
@@ -64,6 +65,14 @@ export type RunQuery = {
   cwd?: string | undefined;
 };
 
+/** Throws a `UserError` for a query that no store can answer: to some databases a negative limit means none. */
+export function checkRunQuery({ limit, offset, status, since }: RunQuery): void {
+  if (limit !== undefined && limit !== Number.POSITIVE_INFINITY) checkWhole("limit", limit, 0);
+  if (offset !== undefined) checkWhole("offset", offset, 0);
+  if (status !== undefined) checkWord("status", status, RECORD_STATUSES);
+  if (since !== undefined) checkTime("since", since);
+}
+
 /** Which events of a tree to read; all of them when unset. */
 export type ReadOptions = {
   /** Only events with a greater number. */
@@ -116,7 +125,10 @@ export type Store = AsyncDisposable & {
    * such tree. Throws a `UserError` when a process works on it.
    */
   delete(rootId: string): Promise<boolean>;
-  /** Deletes every tree whose root started before this time, as `delete` does, except those at work. Returns how many there were. */
+  /**
+   * Deletes every tree whose root started before this time, as `delete` does, except those at work. Returns how many there were. A
+   * time that is not a finite number is a `UserError`: to Postgres `NaN` is later than every time.
+   */
   prune(before: number): Promise<number>;
 };
 

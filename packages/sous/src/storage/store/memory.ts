@@ -1,7 +1,7 @@
 /** The store of a process that keeps nothing: one array of events per tree, records folded when asked for. */
 
 import { addToQuestions, type OpenQuestions, toQuestion } from "../../core/approval.ts";
-import { StaleOwner, StoreError, UserError } from "../../core/errors.ts";
+import { checkTime, StaleOwner, StoreError, UserError } from "../../core/errors.ts";
 import type { EventOf, StoredEvent } from "../../core/event.ts";
 import type { SharedBudget, SharedBudgetOptions, SharedBudgets, SharedLimits } from "../../core/shared-budget.ts";
 import type { SharedBudgetBooks } from "../../core/shared-budget-books.ts";
@@ -9,6 +9,7 @@ import {
   addToRunRecord,
   beginRunRecord,
   type Claim,
+  checkRunQuery,
   FIRST_FENCE,
   indexAfter,
   NO_OWNER,
@@ -117,6 +118,7 @@ class MemoryStore implements Store, SharedBudgets {
   }
 
   async prune(before: number): Promise<number> {
+    checkTime("before", before);
     const old = [...this.#trees.values()].filter(({ epoch, isOwned }) => !isOwned && epoch < before);
     for (const tree of old) this.#delete(tree);
     return old.length;
@@ -151,6 +153,7 @@ class MemoryStore implements Store, SharedBudgets {
   }
 
   async list(query: RunQuery = {}): Promise<RunRecord[]> {
+    checkRunQuery(query);
     const { since = 0, status, rootsOnly = false, idPrefix = "", rootId, cwd } = query;
     const { offset = 0, limit = this.#rows.size } = query;
     const matching: Row[] = [];

@@ -1,7 +1,7 @@
 /** Answers questions: the events of a tree, and runs as records. */
 
 import type { RunIdentity, StoredEvent } from "../../../core/event.ts";
-import type { ReadOptions, RunQuery, RunRecord, Store } from "../../../core/store.ts";
+import { checkRunQuery, type ReadOptions, type RunQuery, type RunRecord, type Store } from "../../../core/store.ts";
 import { isUnended } from "../../../core/words/outcomes.ts";
 import { decodeEvent, toColumn } from "../event-row.ts";
 import { LAST_SEQ } from "../event-schema.ts";
@@ -42,6 +42,7 @@ export function createReader(connection: Connection, schema: string, losses: Los
       return record;
     },
     async list(given = {}) {
+      checkRunQuery(given);
       const isAboutOwners = given.status !== undefined && isUnended(given.status);
       const gone = isAboutOwners ? await goneOwners(query, schema) : [];
       const { conditions, values } = listConditions(given, gone);

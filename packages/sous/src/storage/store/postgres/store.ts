@@ -1,7 +1,7 @@
 /** The store of a team: runs in Postgres, shared by any number of processes and machines. */
 
 import type { Clock } from "../../../core/clock.ts";
-import { codeOf, StaleOwner, UserError } from "../../../core/errors.ts";
+import { checkTime, codeOf, StaleOwner, UserError } from "../../../core/errors.ts";
 import { checkOptions, type OptionNames } from "../../../core/options.ts";
 import type { SharedBudgets } from "../../../core/shared-budget.ts";
 import { FIRST_FENCE, type Store } from "../../../core/store.ts";
@@ -177,6 +177,7 @@ function createDeletion(connection: Connection, schema: string): Pick<Store, "de
         return true;
       }),
     async prune(before) {
+      checkTime("before", before);
       let pruned = 0;
       // A few at a time, so that other processes do not wait long for the locks.
       for (let found = TREES_AT_ONCE; found === TREES_AT_ONCE; pruned += found) {

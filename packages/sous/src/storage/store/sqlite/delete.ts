@@ -1,6 +1,6 @@
 /** Deletes whole trees of a database, with the long texts that nothing else refers to. */
 
-import { StoreError } from "../../../core/errors.ts";
+import { checkTime, StoreError } from "../../../core/errors.ts";
 import { blobsOf } from "../event-row.ts";
 import type { SqliteClaims } from "./claims.ts";
 import type { SqliteConnection } from "./connection.ts";
@@ -30,6 +30,7 @@ export function deleteTree(deletion: SqliteDeletion, rootId: string): boolean {
 
 /** Deletes the trees whose root started before this time and that no process works on; one at a time, so that others can write between. */
 export function pruneTrees(deletion: SqliteDeletion, before: number): number {
+  checkTime("before", before);
   const { connection, claims } = deletion;
   const old = connection.read(() => connection.prepare(FIND_OLD).all(before));
   let pruned = 0;

@@ -3,7 +3,7 @@
 import type { SQLInputValue } from "node:sqlite";
 import { StoreError } from "../../../core/errors.ts";
 import type { RunIdentity, StoredEvent } from "../../../core/event.ts";
-import { addToRunRecord, type ReadOptions, type RunQuery, type RunRecord } from "../../../core/store.ts";
+import { addToRunRecord, checkRunQuery, type ReadOptions, type RunQuery, type RunRecord } from "../../../core/store.ts";
 import { checkTotalsQuery, type Totals, type TotalsQuery } from "../../../core/totals.ts";
 import { isUnended } from "../../../core/words/outcomes.ts";
 import { decodeEvent, toColumn } from "../event-row.ts";
@@ -38,11 +38,12 @@ export class SqliteReader {
   }
 
   list(query: RunQuery): RunRecord[] {
+    checkRunQuery(query);
     return this.#connection.read(() => {
       const { limit = Number.POSITIVE_INFINITY, offset = 0 } = query;
       const { sql, values } = listQuery(query, () => this.#claims.treesAtWork());
-      const most = Number.isFinite(limit) ? Math.max(0, Math.trunc(limit)) : -1;
-      return this.#records(this.#rows(sql, ...values, most, Math.trunc(offset)));
+      const most = Number.isFinite(limit) ? limit : -1;
+      return this.#records(this.#rows(sql, ...values, most, offset));
     });
   }
 
