@@ -32,7 +32,7 @@ const NEW_EVENT: Readonly<Record<string, readonly Change[]>> = {
     ],
     ["EventStep[] = [];", "EventStep[] = [(event) => event];"],
   ],
-  "core/run-state.ts": [['      case "truncation":\n', '$&      case "applause":\n']],
+  "runtime/loop/run-state.ts": [['      case "truncation":\n', '$&      case "applause":\n']],
   "testing/checker.ts": [['      case "truncation":\n', '$&      case "applause":\n']],
   "runtime/loop/run-turn.ts": [
     ["  recordActivity(message, run);\n", '$&  run.emit({ type: "applause", turn: run.turns, words: run.text });\n'],
