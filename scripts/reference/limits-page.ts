@@ -77,7 +77,7 @@ function platforms(): string[] {
         ],
         [
           "Windows",
-          "not tested. The `terminal` tool and agents of other programs need a POSIX shell and process groups; use WSL.",
+          "not tested. The `terminal` tool and the programs of external agents need a POSIX shell and process groups; use WSL.",
         ],
         [
           "Bun 1.4, Deno 2.9",

@@ -125,7 +125,7 @@ export const EVENTS = {
   },
   "approval-end": {
     fields: { callId: "id", allowed: "flag", by: "answerer", reason: "text?" },
-    noun: "the answer about consent",
+    noun: "the answer about approval",
     line: ({ allowed }) => (allowed ? "allowed" : "not allowed"),
   },
   "budget-warning": {

@@ -131,7 +131,7 @@ export const STOP_REASONS: Readonly<Record<StopReason, StopReasonRow>> = {
     editor: "max_turn_requests",
     notice: (turns) => `the subagent ran out of turns after ${turns}; the result is incomplete`,
     aside: "out of turns",
-    about: "turns",
+    about: "`turns`",
   },
   consent: {
     isOutOfTurns: false,
@@ -141,7 +141,7 @@ export const STOP_REASONS: Readonly<Record<StopReason, StopReasonRow>> = {
     editor: "end_turn",
     notice: () => "an action needed approval and no one could be asked; the result is incomplete",
     aside: "an action needed approval",
-    about: "consent that no one could give",
+    about: "`consent`: an approval that no one could give",
   },
 };
 

@@ -107,7 +107,10 @@ test("a row of the table is all that the doors need for a new stop reason", asyn
   const listed = "Why it is incomplete: `patience`, `turns` or `consent`.";
   assert.equal(doors.RESULT_JSON.find(({ name }) => name === "stop_reason")?.about, listed);
   assert.equal(doors.ATTRIBUTES["sous.stop_reason"].about, listed);
-  assert.match(JSON.stringify(doors.REPORT_SCHEMA), /incomplete: patience of no one, or turns, or consent that/);
+  assert.match(
+    JSON.stringify(doors.REPORT_SCHEMA),
+    /incomplete: patience of no one, or `turns`, or `consent`: an approval/,
+  );
   const { exitCodesPage } = await importChanged<typeof import("../../../../../scripts/reference/exit-codes-page.ts")>(
     import.meta.resolve("../../../../../scripts/reference/exit-codes-page.ts"),
     changed,
@@ -158,7 +161,7 @@ suite("three files know a stop reason: its type, its row, and the file that prod
       'stopReason: z.enum(["turns", "consent"]),',
       'switch (stopReason) {\n  case "turns":\n    return 1;\n  case "consent":\n    return 2;\n}',
       '"Why it is incomplete: `turns` or `consent`."',
-      '"Why it is incomplete: turns, or consent that no one could give."',
+      '"Why it is incomplete: `turns`, or `consent`: an approval that no one could give."',
     ];
     for (const text of planted) assert.ok(namesStopReason(text, "consent"), text);
     const others = [
