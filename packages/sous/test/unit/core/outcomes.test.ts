@@ -21,15 +21,27 @@ import { RESULT_JSON, sayingsOf } from "./ending-doors.ts";
 
 /** Commit f58d199 said the same, when each door had its own words. */
 const ENDINGS: readonly [status: RunStatus, stopReason: StopReason | undefined, sayings: readonly unknown[]][] = [
-  ["completed", undefined, [0, "green +", "completed", "end_turn", "complete", "good"]],
-  ["incomplete", "turns", [6, "yellow ~", "out of turns", "max_turn_requests", "incomplete", "half"]],
-  ["incomplete", "consent", [7, "yellow ~", "lacked approval", "end_turn", "incomplete", "half"]],
-  ["incomplete", undefined, [6, "yellow ~", "out of turns", "end_turn", "incomplete", "half"]],
-  ["budget_exceeded", undefined, [5, "red x", "over budget", `max_tokens ${cut()}`, "budget_exceeded", "bad"]],
-  ["timeout", undefined, [6, "red x", "timed out", `max_turn_requests ${cut()}`, "timeout", "bad"]],
-  ["cancelled", undefined, [130, "yellow -", "cancelled", "cancelled", "cancelled", "bad"]],
-  ["refused", undefined, [1, "red x", "model refused", "refusal", "refused", "bad"]],
-  ["failed", undefined, [1, "red x", "failed", "fails: It stopped", "failed", "bad"]],
+  ["completed", undefined, [0, "green +", "completed", "end_turn", "complete", "good", "completed"]],
+  [
+    "incomplete",
+    "turns",
+    [6, "yellow ~", "out of turns", "max_turn_requests", "incomplete", "half", "incomplete (turns)"],
+  ],
+  [
+    "incomplete",
+    "consent",
+    [7, "yellow ~", "lacked approval", "end_turn", "incomplete", "half", "incomplete (consent)"],
+  ],
+  ["incomplete", undefined, [6, "yellow ~", "out of turns", "end_turn", "incomplete", "half", "incomplete"]],
+  [
+    "budget_exceeded",
+    undefined,
+    [5, "red x", "over budget", `max_tokens ${cut()}`, "budget_exceeded", "bad", "budget exceeded"],
+  ],
+  ["timeout", undefined, [6, "red x", "timed out", `max_turn_requests ${cut()}`, "timeout", "bad", "timeout"]],
+  ["cancelled", undefined, [130, "yellow -", "cancelled", "cancelled", "cancelled", "bad", "cancelled"]],
+  ["refused", undefined, [1, "red x", "model refused", "refusal", "refused", "bad", "refused"]],
+  ["failed", undefined, [1, "red x", "failed", "fails: It stopped", "failed", "bad", "failed"]],
 ];
 
 function cut(): string {
@@ -39,9 +51,9 @@ function cut(): string {
 suite("every door says what it has always said of", () => {
   for (const [status, stopReason, expected] of ENDINGS) {
     test(`a run that is ${status}${stopReason === undefined ? "" : ` because of ${stopReason}`}`, async () => {
-      const { exit, look, words, editor, reported, page } = await sayingsOf({ status, stopReason });
+      const { exit, look, words, editor, reported, page, markdown } = await sayingsOf({ status, stopReason });
       const [, badge] = /^<span class="badge (\w+)">/.exec(page) ?? [];
-      assert.deepEqual([exit, look, words, editor, reported, badge], expected);
+      assert.deepEqual([exit, look, words, editor, reported, badge, markdown], expected);
     });
   }
 });
