@@ -30,7 +30,7 @@ const NEW_EVENT: Readonly<Record<string, readonly Change[]>> = {
     line: ({ words }, plain) => \`is applauded: \${plain(words, 20)}\`,
   },\n$&`,
     ],
-    ["EventStep[] = [];", "EventStep[] = [(event) => event];"],
+    ["EventStep>> = {};", "EventStep>> = { 2: (event) => event };"],
   ],
   "core/run-state.ts": [['      case "truncation":\n', '$&      case "applause":\n']],
   "testing/checker.ts": [['      case "truncation":\n', '$&      case "applause":\n']],
