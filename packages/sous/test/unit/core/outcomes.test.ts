@@ -5,6 +5,7 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { suite, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import type { StoredEvent } from "../../../src/core/event.ts";
 import type { RunStatus, StopReason } from "../../../src/core/outcome.ts";
 import {
   endingRow,
@@ -15,6 +16,10 @@ import {
   stopReasonOf,
   UNENDED_STATUSES,
 } from "../../../src/core/words/outcomes.ts";
+import { says } from "../../../src/testing/steps.ts";
+import { ChangedSources, changedText } from "../../support/changed-sources.ts";
+import { NEW_STOP_REASON } from "../../support/core/new-words.ts";
+import { readGolden, runChanged } from "../../support/core/next-version.ts";
 import { importChanged } from "../../support/mutation.ts";
 import { rootFolder, sourceFiles } from "../../support/source-files.ts";
 import { RESULT_JSON, sayingsOf } from "./ending-doors.ts";
@@ -101,14 +106,14 @@ test("a list of words is one sentence, however many there are", () => {
 
 test("a row of the table is all that the doors need for a new stop reason", async () => {
   const fileUrl = import.meta.resolve("../../../src/core/words/outcomes.ts");
-  const before = "export const STOP_REASONS: Readonly<Record<StopReason, StopReasonRow>> = {\n";
-  const text = readFileSync(fileURLToPath(fileUrl), "utf8").replace(before, `${before}  ${PATIENCE},\n`);
+  const path = "core/words/outcomes.ts";
+  const text = changedText(path, readFileSync(fileURLToPath(fileUrl), "utf8"), NEW_STOP_REASON[path]);
   const changed = { fileUrl, text };
   const doors = await importChanged<typeof import("./ending-doors.ts")>(
     import.meta.resolve("./ending-doors.ts"),
     changed,
   );
-  const { exit, words, person, editor, model, page, outOfTurns } = await doors.sayingsOf({
+  const { exit, words, person, editor, model, page, markdown, outOfTurns } = await doors.sayingsOf({
     status: "incomplete",
     stopReason: "patience" as StopReason,
   });
@@ -116,6 +121,7 @@ test("a row of the table is all that the doors need for a new stop reason", asyn
   assert.equal(person, "warning: nobody waited for the run");
   assert.equal(model, " | [Notice: patience ran out in turn 4] Part. (subagent_id: a1)");
   assert.equal(page, '<span class="badge half">incomplete</span> (nobody waited)');
+  assert.equal(markdown, "incomplete (patience)");
   const listed = "Why it is incomplete: `patience`, `turns` or `consent`.";
   assert.equal(doors.RESULT_JSON.find(({ name }) => name === "stop_reason")?.about, listed);
   assert.equal(doors.ATTRIBUTES["sous.stop_reason"].about, listed);
@@ -129,17 +135,16 @@ test("a row of the table is all that the doors need for a new stop reason", asyn
   assert.doesNotMatch(JSON.stringify(RESULT_JSON), /patience/);
 });
 
-const PATIENCE = `patience: {
-    isOutOfTurns: false,
-    lacksApproval: false,
-    exit: "budget",
-    words: "out of patience",
-    warning: "nobody waited for the run",
-    editor: "refusal",
-    notice: (turns) => \`patience ran out in turn \${turns}\`,
-    aside: "nobody waited",
-    about: "patience of no one",
-  }`;
+test("a run that ends for a new stop reason is stored in the next version, and journals of before are read", async () => {
+  using sources = new ChangedSources(NEW_STOP_REASON);
+  const endOf = ({ events }: { events: readonly StoredEvent[] }) => {
+    const end = events.find((event) => event.type === "run-end");
+    return [end?.status, end?.stopReason as string | undefined];
+  };
+  assert.deepEqual(endOf(await runChanged(sources, { lead: [says("I give up.")] })), ["incomplete", "patience"]);
+  assert.deepEqual(endOf(await runChanged(sources, { lead: [says("Done.")] })), ["completed", undefined]);
+  assert.ok((await readGolden(sources)).some((event) => event.type === "run-end" && event.stopReason === "turns"));
+});
 
 suite("three files know a stop reason: its type, its row, and the file that produces it", () => {
   const files = [
