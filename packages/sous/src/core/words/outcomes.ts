@@ -16,6 +16,8 @@ type EndingRow = {
   readonly editor: "end_turn" | "max_tokens" | "max_turn_requests" | "refusal" | "cancelled" | undefined;
   /** For a person at the command line, of an incomplete run; without it the denied actions are listed. */
   readonly warning?: string;
+  /** The first version of stored events with this word (`EVENT_VERSION` in `events.ts`); 1 when unset. */
+  readonly since?: number;
 };
 
 /** The cause of an ending, in five kinds. Colours, symbols and sentences for a person depend on it. */

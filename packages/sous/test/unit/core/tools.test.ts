@@ -9,6 +9,8 @@ import { readOnlyTools } from "../../../src/app/tools/read-only.ts";
 import type { Programs } from "../../../src/core/process.ts";
 import type { ToolLogEntry } from "../../../src/core/tool-log.ts";
 import { TOOL_ROWS, toolRow } from "../../../src/core/words/tools.ts";
+import { changedText } from "../../support/changed-sources.ts";
+import { NEW_TOOL } from "../../support/core/new-words.ts";
 import { importChanged } from "../../support/mutation.ts";
 import { requestFor, rulesFrom } from "../../support/runtime/rights/requests.ts";
 import { sourceFiles } from "../../support/source-files.ts";
@@ -36,23 +38,10 @@ test("a name that every object has is not a built-in tool, and its calls are log
   }
 });
 
-const ROW = `patch_file: {
-    displayName: "Patch file",
-    category: "edit",
-    tier: "confirm",
-    effect: "idempotent",
-    action: "file",
-    change: { new: "patch" },
-    log: { about: ["path"], result: { words: "patched" }, alike: ["hunk"] },
-    names: { claude: ["Patch"], gemini: ["patch"], opencode: ["hunk"] },
-  }`;
-
 suite("a row of the table is all that the parts need for a new tool", async () => {
   const fileUrl = import.meta.resolve("../../../src/core/words/tools.ts");
-  const before = "const TOOLS: Readonly<Record<BuiltInToolName, ToolRow>> = {\n";
-  const source = readFileSync(fileURLToPath(fileUrl), "utf8");
-  const text = source.replace(before, `${before}  ${ROW},\n`);
-  assert.notEqual(text, source);
+  const path = "core/words/tools.ts";
+  const text = changedText(path, readFileSync(fileURLToPath(fileUrl), "utf8"), NEW_TOOL[path]);
   const doors = await importChanged<typeof plainDoors>(import.meta.resolve("./tool-doors.ts"), { fileUrl, text });
   const input = { path: "src/../.env", patch: "+x" };
 

@@ -4,8 +4,7 @@
  *   node --conditions=sous-source -p "import('./test/store/make-golden-journal.ts').then((made) => made.liveEverything())"
  *
  * A golden journal is never written again, by no test and no flag: it stands for the databases and files that people
- * have. When events change, `EVENT_STEPS` gets a step and the new version a file of its own beside the old ones, which must
- * work for ever.
+ * have. Every version of the events (`EVENT_VERSION`) has a file of its own beside the old ones, which must work for ever.
  */
 
 import { agent } from "../../../../src/core/agent.ts";
