@@ -102,10 +102,10 @@ export function boundResult(result: ToolResult, call: ToolCallPart, run: Run): {
 const MAX_CLEANED = 1_000_000;
 
 type TextBounds = {
-  /** Of a text with more characters only the beginning and the end are cleaned. */
+  /** Only the beginning and the end of a text with more characters are cleaned. */
   readonly maxCleaned: number;
   readonly maxBytes: number;
-  /** What a longer text is cut to, besides the notice of the cut; `maxBytes` when unset. */
+  /** The bytes that a longer text is cut to, besides the notice of the cut; `maxBytes` when unset. */
   readonly cutTo?: number;
 };
 
