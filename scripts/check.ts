@@ -10,7 +10,13 @@ type Result = { step: Step; passed: boolean; seconds: number; output: string };
 
 const inColor: boolean = process.stdout.isTTY;
 const root: string = resolve(import.meta.dirname, "..");
-const test = [process.execPath, "--conditions=sous-source", "--test", "--test-reporter=dot"] as const;
+const test = [
+  process.execPath,
+  "--conditions=sous-source",
+  "--import=./scripts/forbid-processes.mjs",
+  "--test",
+  "--test-reporter=dot",
+] as const;
 
 /** The longest first, so that the short ones fill the gaps. */
 const steps: Step[] = [

@@ -12,7 +12,7 @@
 import { spawnSync } from "node:child_process";
 import { chmodSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join, relative, resolve } from "node:path";
 import { bundles } from "./build.ts";
 import { type Groups, groupTests } from "./group-tests.ts";
 
@@ -24,11 +24,14 @@ const SYSTEM: readonly Groups[] = [
   { name: "2-system", patterns: ["packages/sous/test/system/*/**/*.test.ts"], count: 20 },
 ];
 
+const UNIT_TESTS = "packages/sous/test/unit/";
+const FORBID_PROCESSES = import.meta.resolve("./forbid-processes.mjs");
+
 const UNIT: Groups = {
   name: "3-unit",
-  patterns: ["packages/sous/test/unit/**/*.test.ts"],
+  patterns: [`${UNIT_TESTS}**/*.test.ts`],
   count: 14,
-  first: [import.meta.resolve("./forbid-processes.mjs")],
+  first: [FORBID_PROCESSES],
 };
 
 const COVERAGE = [
@@ -43,6 +46,7 @@ const [isCounted, onlyUnit, onlySystem] = own.map((flag) => process.argv.include
 const given = process.argv.slice(2).filter((argument) => !own.includes(argument));
 const flags = given.filter((argument) => argument.startsWith("-"));
 const files = given.filter((argument) => !argument.startsWith("-"));
+const areUnits = files.length > 0 && files.every((file) => relative(root, resolve(file)).startsWith(UNIT_TESTS));
 
 /** The command as it is published: the tests start it some hundred times, and its sources take twice as long to load. */
 const command = join(root, "node_modules/.cache/command/dist");
@@ -68,6 +72,7 @@ const { status, signal } = spawnSync(
     // Node's own default is one less than the number of cores, which leaves half of a small machine idle. Many tests wait.
     `--test-concurrency=${availableParallelism() * 2 + 1}`,
     ...(isCounted ? COVERAGE : []),
+    ...(areUnits ? [`--import=${FORBID_PROCESSES}`] : []),
     ...flags,
     ...(files.length === 0 ? await testFiles() : files),
   ],

@@ -20,10 +20,12 @@ import { measureManyChildren } from "../packages/sous/test/figures/r5-many-child
 import { runDeadlockSearch } from "../packages/sous/test/figures/r6-deadlocks.ts";
 import { runChoppedStreams, runMutatedStreams } from "../packages/sous/test/figures/r7-streams.ts";
 import { runCancels } from "../packages/sous/test/figures/r8-cancels.ts";
+import { runForgedCalls } from "../packages/sous/test/figures/r9-forged-calls.ts";
 import { runRightsTrees } from "../packages/sous/test/figures/r9-rights.ts";
 import { runFailedWrites } from "../packages/sous/test/figures/r11-writes.ts";
 import { measureMemory } from "../packages/sous/test/figures/r12-memory.ts";
 import { type ReplayFigure, runReplays } from "../packages/sous/test/figures/r13-replay.ts";
+import { runReruns } from "../packages/sous/test/figures/r13-reruns.ts";
 import { measureFanOuts, runMixes, runWithEnough } from "../packages/sous/test/figures/r15-fan-outs.ts";
 import { traceSyncs } from "../packages/sous/test/figures/sync-trace.ts";
 import { runTelemetryTrees } from "../packages/sous/test/figures/telemetry.ts";
@@ -127,7 +129,7 @@ const FIGURES: readonly Figure[] = [
     },
   },
   {
-    name: "R4 100 races of 8 processes on one books that has enough for all",
+    name: "R4 100 races of 8 processes on one shared budget that has enough for all",
     async measure(seed) {
       const figure = await runProcessRaces({ seed, races: 100, processes: 8, kills: 0, only: "enough" });
       const { overspent, leaked, hung, wrongRefusals, refused, faults } = figure;
@@ -187,6 +189,13 @@ const FIGURES: readonly Figure[] = [
     },
   },
   {
+    name: "R9 1,000 trees whose models call beyond their rights",
+    async measure(seed) {
+      const figure = await runForgedCalls({ seed, count: 1_000 });
+      return { figure, isReached: figure.problems.length === 0 && figure.executed > 0 && figure.refused > 0 };
+    },
+  },
+  {
     name: "R10 10,000 generated commands, run by a real bash",
     async measure(seed) {
       const figure = await tryCommands({ seed, commands: 10_000 });
@@ -216,6 +225,13 @@ const FIGURES: readonly Figure[] = [
       const isSame = ({ different, networkCalls, providersLoaded, events, reruns }: ReplayFigure) =>
         different.length + networkCalls + providersLoaded === 0 && events >= 10_000 && reruns === 2;
       return { figure: figures, isReached: figures.length === trees.length && figures.every(isSame) };
+    },
+  },
+  {
+    name: "R13 1,000 runs of at least 60 events, run again",
+    async measure(seed) {
+      const figure = await runReruns({ seed, count: 1_000, events: 60 });
+      return { figure, isReached: figure.different.length === 0 };
     },
   },
   {

@@ -22,8 +22,8 @@ let mutants = 0;
  * Imports the module without the guard. The original and all files that do not lead to the changed one stay as they are and
  * are shared, so `instanceof` works across both. A mutant has an address of its own, which coverage passes over.
  *
- *   const { openLedger } = await importWithout<typeof import("../../src/budget/ledger.ts")>(
- *     import.meta.resolve("../../src/budget/ledger.ts"), { guard: "execution-limit" });
+ *   const { openLedger } = await importWithout<typeof import("../../src/runtime/budget/ledger.ts")>(
+ *     import.meta.resolve("../../src/runtime/budget/ledger.ts"), { guard: "execution-limit" });
  */
 export async function importWithout<Module>(moduleUrl: string, mutation: Mutation): Promise<Module> {
   return importChanged(moduleUrl, mutate(mutation));

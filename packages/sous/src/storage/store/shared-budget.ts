@@ -39,7 +39,7 @@ export type SharedBudgetChange<T> = {
 /** The interface that a store has to offer. */
 export type SharedBudgetTables = {
   /**
-   * Changes the books of one books; undefined when there is none. They are stored whole or not at all, and no other process changes
+   * Changes the books of one shared budget; undefined when there is none. They are stored whole or not at all, and no other process changes
    * them meanwhile. `change` may be called again with newer books: it must do nothing but return what it is to become.
    */
   update<T>(name: string, change: (books: SharedBudgetBooks | undefined) => SharedBudgetChange<T>): Eventually<T>;

@@ -114,7 +114,7 @@ export class Workshop implements AsyncDisposable {
 
 /** Links the modules of a workspace, such as those of another Node; the ones of the root are linked one by one. */
 async function linkInner(root: string, copy: string): Promise<void> {
-  const inner = globSync("{packages,tools}/*/node_modules", { cwd: root });
+  const inner = globSync("packages/*/node_modules", { cwd: root });
   await Promise.all(inner.map((path) => symlink(join(root, path), join(copy, path))));
 }
 

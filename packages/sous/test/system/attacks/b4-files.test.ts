@@ -412,14 +412,15 @@ suite("B4.5: no folder is made a repository that git obeys", () => {
         return isMade;
       };
       const where = folder === "" ? "the workspace" : "a package of it";
-      test(`B4.5: ${where}, which brings ${brought}`, async () => assert.equal(await files(false), false));
+      test(`B4.5: git starts nothing in ${where}, which brings ${brought}`, async () =>
+        assert.equal(await files(false), false));
       if (brought === "nothing")
         test(`B4.5: ${where} with a yes of the person is obeyed by git, so the rows above can fail`, async () =>
           assert.equal(await files(true), true));
     }
   }
 
-  test("B4.5: a repository elsewhere by commondir", async () => {
+  test("B4.5: no files are written that make a repository elsewhere by commondir", async () => {
     await using command = await openCommand({ "repository/sub/HEAD": "ref: refs/heads/main\n" });
     await command.run(writing("sub/commondir", "sub/config", "sub/hooks/post-checkout", "sub/config.worktree"), {
       yes: true,

@@ -1,7 +1,7 @@
-/** Attempts to write with a redirection of the terminal what no file tool writes, judged by the files. */
+/** B4.5, B5.1: attempts to write with a redirection of the terminal what no file tool writes, judged by the files. */
 
 import assert from "node:assert/strict";
-import { existsSync, readFileSync, symlinkSync } from "node:fs";
+import { existsSync, linkSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { suite, test } from "node:test";
 import { calling, openCommand, saying } from "../../support/attacks/whole-command.ts";
@@ -61,4 +61,21 @@ suite("B4.5: a redirection does not write what file tools do not write, whatever
     await tree.run({ sous: [calling(["terminal", { command }]), saying("Done.")] }, { yes: true });
     assert.equal(readFileSync(join(tree.root, "notes.txt"), "utf8"), "x\n");
   });
+});
+
+suite("B5.1: a redirection does not write through a hard link", () => {
+  const script = { sous: [calling(["terminal", { command: "echo x > inside.txt" }]), saying("Done.")] };
+  for (const isLinked of [true, false]) {
+    const name = isLinked
+      ? "B5.1: a redirection does not write a file that has another name outside"
+      : "a redirection writes a file that has no other name, so the row above can fail";
+    test(name, async () => {
+      await using tree = await openCommand({ "outside.txt": "before\n" });
+      const inside = join(tree.root, "inside.txt");
+      if (isLinked) linkSync(join(tree.path, "outside.txt"), inside);
+      else writeFileSync(inside, "before\n");
+      await tree.run(script, { yes: true });
+      assert.equal(readFileSync(inside, "utf8"), isLinked ? "before\n" : "x\n");
+    });
+  }
 });

@@ -1,7 +1,7 @@
-/** B4: settings that lie elsewhere by links, names that fold, folders of settings as workspaces, helpers that obey a folder. */
+/** B4: settings that lie elsewhere by links, names that fold, folders of settings as workspaces. */
 
 import assert from "node:assert/strict";
-import { chmodSync, existsSync, linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { suite, test } from "node:test";
 import { type Command, calling, openCommand, saying } from "../../support/attacks/whole-command.ts";
@@ -68,49 +68,6 @@ suite("B4.5: names that fold, and folders of settings", () => {
         ["config", "settings.json"].filter((name) => isWritten(join(cwd, name))),
         [],
       );
-    });
-  }
-});
-
-test("B5.1: a redirection does not write through a hard link", async () => {
-  await using command = await openCommand({ "outside.txt": "" });
-  linkSync(join(command.path, "outside.txt"), join(command.root, "inside.txt"));
-  const script = { sous: [calling(["terminal", { command: `echo ${EVIL} > inside.txt` }]), saying("Done.")] };
-  await command.run(script, { yes: true });
-  assert.equal(isWritten(join(command.path, "outside.txt")), false);
-});
-
-suite("B4.1: programs of ours", () => {
-  /** Obeys a file of the folder in which it is started, as the shims of version managers do. */
-  const shim = '#!/bin/sh\n[ -f .tool-versions ] && : > "$0.obeyed"\nexit 1\n';
-
-  test("B4.1: a shim that answers for rg is not started in the workspace", async () => {
-    await using command = await openCommand({
-      "repository/.tool-versions": "x",
-      "repository/a.txt": "hello\n",
-      "shims/rg": shim,
-    });
-    chmodSync(join(command.path, "shims/rg"), 0o755);
-    const script = { sous: [calling(["grep", { pattern: "hello" }]), saying("Done.")] };
-    const env = { PATH: `${join(command.path, "shims")}:/usr/bin:/bin` };
-    await command.run(script, {}, { env });
-    assert.equal(existsSync(join(command.path, "shims/rg.obeyed")), false);
-  });
-
-  for (const mark of [".hg", ".jj", ".svn"]) {
-    test(`B4.1: the programs of a repository with ${mark} are not ours`, async () => {
-      await using command = await openCommand({
-        [`other/${mark}/`]: "",
-        "other/sub/a.txt": "hello\n",
-        "other/venv/bin/rg": "",
-      });
-      const rg = join(command.path, "other/venv/bin/rg");
-      writeFileSync(rg, `#!/bin/sh\n: > ${join(command.path, "marker")}\nexit 1\n`);
-      chmodSync(rg, 0o755);
-      const script = { sous: [calling(["grep", { pattern: "hello" }]), saying("Done.")] };
-      const env = { PATH: `${dirname(rg)}:/usr/bin:/bin` };
-      await command.run(script, {}, { cwd: join(command.path, "other/sub"), env });
-      assert.equal(existsSync(join(command.path, "marker")), false);
     });
   }
 });

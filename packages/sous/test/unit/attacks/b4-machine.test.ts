@@ -1,8 +1,8 @@
-/** B4.1, B4.5: programs and files of a repository that would decide what runs next. Judged by markers and by what was written. */
+/** B4.1, B4.5: files of a repository that would decide what runs next. Judged by canaries and by what was written. */
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { chmod, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { suite, test } from "node:test";
 import { modelSource } from "../../../src/app/cli/application/models.ts";
@@ -11,22 +11,7 @@ import { calling, type Flags, openCommand, saying } from "../../support/attacks/
 
 const CANARY = "CANARY-5d1f";
 
-suite("B4.1: programs of the repository", () => {
-  for (const path of [".", "", "repository", "./node_modules/.bin"]) {
-    test(`B4.1: git is not taken from the repository with ${JSON.stringify(path)} first in PATH, when the user allows git`, async () => {
-      await using command = await openCommand();
-      for (const place of ["git", "node_modules/.bin/git", "repository/git"]) {
-        command.write(`repository/${place}`, "#!/bin/sh\ntouch marker\n");
-        await chmod(join(command.root, place), 0o755);
-      }
-      const env = { PATH: `${path}:/usr/bin:/bin` };
-      const script = { sous: [calling(["terminal", { command: "git --version" }]), saying("Done.")] };
-      const { result } = await command.run(script, { allow: ["terminal(git*)"] }, { env });
-      assert.equal(result.status, "completed");
-      assert.equal(existsSync(join(command.root, "marker")), false);
-    });
-  }
-
+suite("B4.1: models that a script names", () => {
   test("B4.1: a script that a model names for a child is not opened", async () => {
     await using canary = await canaryServer();
     await using command = await openCommand({ "home/secret": "TOP-SECRET and more" });
@@ -63,7 +48,7 @@ suite("B4.5: what sous obeys is not written, whatever is allowed", () => {
     [".config/sous/config.yaml", {}, { HOME: "" }],
   ];
   for (const [path, flags = {}, places = {}] of targets) {
-    test(`B4.5: ${path}${Object.keys(places).map((name) => ` with ${name} in the repository`)}`, async () => {
+    test(`B4.5: no tool writes ${path}${Object.keys(places).map((name) => ` with ${name} in the repository`)}`, async () => {
       await using command = await openCommand();
       const env = Object.fromEntries(Object.entries(places).map(([name, place]) => [name, join(command.root, place)]));
       const keep = flags["db-path"] === undefined ? {} : { "db-path": join(command.root, "runs.db") };

@@ -43,6 +43,17 @@ test("comments of the sources have no banned words", () => {
   assert.deepEqual(found, []);
 });
 
+test("no comment of the sources begins with a word of a question or with Of", () => {
+  const found = sourceFiles().flatMap(({ path, text }) => questionsIn(path, text));
+  assert.deepEqual(found, []);
+});
+
+test("a comment that begins with a word of a question is found with its line, in one line or more", () => {
+  const text =
+    "/** What it is. */\n/**\n * Of several.\n * Where: fine.\n */\n// Whether it ends.\nrun(); // How long\n// Whatever";
+  assert.deepEqual(questionsIn("a.ts", text), ["a.ts:1: What", "a.ts:3: Of", "a.ts:6: Whether", "a.ts:7: How"]);
+});
+
 test("string literals of the sources have no banned words", () => {
   const found = withBanned(sourceFiles()).flatMap(({ path, text }) => bannedIn(path, literalsOf(path, text)));
   assert.deepEqual(found, []);
@@ -76,6 +87,14 @@ function bannedIn(path: string, text: string): string[] {
 
 function withoutAllowed(line: string): string {
   return ALLOWED.reduce((text, allowed) => text.replaceAll(allowed, ""), line);
+}
+
+/** The first words of comments that do not begin with the thing or the verb. */
+function questionsIn(path: string, text: string): string[] {
+  return [...text.matchAll(/(?:\/\*\*\s+(?:\*\s+)?|\/\/ )(What|Of|How|Where|Whether)\b/g)].map((found) => {
+    const [before, word] = [text.slice(0, found.index + found[0].length), found[1]];
+    return `${path}:${before.split("\n").length}: ${word}`;
+  });
 }
 
 /** Files without any banned word are left out: parsing takes long. */

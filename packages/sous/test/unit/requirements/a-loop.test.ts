@@ -1,4 +1,4 @@
-/** Section A1: the agent loop as a user meets it. Its own promises are tested in `test/loop/`. */
+/** Section A1: the agent loop as a user meets it. Its own promises are tested in `test/unit/runtime/loop/`. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";

@@ -1,96 +1,85 @@
-/** The figures that need one process only, in small: fixed seeds and a fresh one. `npm run soak` has them in full, and their planted faults. */
+/** The figures that need one process only, in small and from fixed seeds. `npm run soak` has them in full, from fresh seeds, and their planted faults. */
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { suite, test } from "node:test";
-import { rerun } from "../../../src/rerun.ts";
 import { openSqliteStore } from "../../../src/storage/store/sqlite/store.ts";
-import { seededRandom } from "../../../src/testing/world.ts";
 import { runCrashSchedules } from "../../figures/r1-crashes.ts";
 import { runFaultSchedules } from "../../figures/r1-schedules.ts";
 import { runDeadlockSearch } from "../../figures/r6-deadlocks.ts";
 import { runForgedCalls } from "../../figures/r9-forged-calls.ts";
 import { runRightsTrees } from "../../figures/r9-rights.ts";
 import { EMPTY, MODES, runWithFault } from "../../figures/r11-run.ts";
-import { agentsOf, recordTree, toolsOf } from "../../figures/r13-tree.ts";
+import { runReruns } from "../../figures/r13-reruns.ts";
 import { measureFanOuts, runMixes, runWithEnough } from "../../figures/r15-fan-outs.ts";
 import { runTelemetryTrees } from "../../figures/telemetry.ts";
-import { storeOf } from "../../support/rerun/support.ts";
 
-const FIXED = 1;
-const FRESH = Math.floor(Math.random() * 2 ** 27);
+const SEED = 1;
 
-for (const [seed, share] of [
-  [FIXED, 1],
-  [FRESH, 0.2],
-] as const) {
-  const count = (whole: number): number => Math.ceil(whole * share);
-
-  suite(`The figures of one process, from seed ${seed}`, () => {
-    test("R1: no record is lost, doubled or out of order, and no run hangs", async () => {
-      const { broken, hangs, runs, faults } = await runFaultSchedules({ seed, count: count(12) });
-      assert.deepEqual([broken, hangs], [[], 0]);
-      // Trees that are no trees, and faults that do not happen, would show nothing.
-      if (seed === FIXED) assert.ok(runs > 30 && faults > 10, `${runs} runs, ${faults} faults`);
-    });
-
-    test("R1, R2: a tree whose processes die continues, with nothing lost, nothing done twice and no hang", async () => {
-      const { broken, hangs, crashes, resumedRuns } = await runCrashSchedules({ seed, count: count(8) });
-      assert.deepEqual([broken, hangs], [[], 0]);
-      if (seed === FIXED) assert.ok(crashes > 8 && resumedRuns > 8, `${crashes} crashes, ${resumedRuns} resumed runs`);
-    });
-
-    test("R6, H5: no tree of depth 8 and width 3 waits for itself, whatever the limits", async () => {
-      const { broken, deadlocks, overspent, reachedBottom } = await runDeadlockSearch({ seed, count: count(8) });
-      assert.deepEqual([broken, deadlocks, overspent], [[], 0, 0]);
-      if (seed === FIXED) assert.ok(reachedBottom > 1, `${reachedBottom} trees reach the bottom`);
-    });
-
-    test("R9, H3, B1.2: no path that makes or revives a child gives it more than its parent may pass on", async () => {
-      const figure = await runRightsTrees({ seed, count: count(350) });
-      assert.deepEqual([figure.examples, figure.widenings, figure.losses], [[], 0, 0]);
-      if (seed !== FIXED) return;
-      for (const made of [figure.plain, figure.defined, figure.asked, figure.forked, figure.revived, figure.refused]) {
-        assert.ok(made > 5, JSON.stringify(figure));
-      }
-    });
-
-    test("R9, B1.3: every call beyond the rights is refused, recorded and not run", async () => {
-      const { problems, executed, refused } = await runForgedCalls({ seed, count: count(12) });
-      assert.deepEqual(problems, []);
-      if (seed === FIXED) assert.ok(executed > 0 && refused > 0, `${executed} ran, ${refused} refused`);
-    });
-
-    test("R15: random trees neither overspend, hang, overtake nor refuse too early", async () => {
-      const { broken, waited, lowered, endings } = await runMixes({ seed, count: count(10) });
-      assert.deepEqual(broken, []);
-      if (seed === FIXED) assert.ok(Math.min(waited, lowered, endings.completed, endings.refused) > 0);
-    });
-
-    test("R15: random trees with just enough complete, and no answer is cut", async () => {
-      const { broken, waited } = await runWithEnough({ seed, count: count(10) });
-      assert.deepEqual(broken, []);
-      if (seed === FIXED) assert.ok(waited > 10, `${waited} waited`);
-    });
-
-    test("T1: metrics, spans, logs and totals agree with the journal, with kills and resumes", async () => {
-      const { broken, seen } = await runTelemetryTrees({ seed, count: count(20) });
-      assert.deepEqual(broken, []);
-      if (seed === FIXED) assert.ok(Math.min(...Object.values(seen)) > 0, JSON.stringify(seen));
-    });
+suite(`The figures of one process, from seed ${SEED}`, () => {
+  test("R1: no record is lost, doubled or out of order, and no run hangs", async () => {
+    const { broken, hangs, runs, faults } = await runFaultSchedules({ seed: SEED, count: 12 });
+    assert.deepEqual([broken, hangs], [[], 0]);
+    // Trees that are no trees, and faults that do not happen, would show nothing.
+    assert.ok(runs > 30 && faults > 10, `${runs} runs, ${faults} faults`);
   });
-}
+
+  test("R1, R2: a tree whose processes die continues, with nothing lost, nothing done twice and no hang", async () => {
+    const { broken, hangs, crashes, resumedRuns } = await runCrashSchedules({ seed: SEED, count: 8 });
+    assert.deepEqual([broken, hangs], [[], 0]);
+    assert.ok(crashes > 8 && resumedRuns > 8, `${crashes} crashes, ${resumedRuns} resumed runs`);
+  });
+
+  test("R6, H5: no tree of depth 8 and width 3 waits for itself, whatever the limits", async () => {
+    const { broken, deadlocks, overspent, reachedBottom } = await runDeadlockSearch({ seed: SEED, count: 8 });
+    assert.deepEqual([broken, deadlocks, overspent], [[], 0, 0]);
+    assert.ok(reachedBottom > 1, `${reachedBottom} trees reach the bottom`);
+  });
+
+  test("R9, H3, B1.2: no path that makes or revives a child gives it more than its parent may pass on", async () => {
+    const figure = await runRightsTrees({ seed: SEED, count: 350 });
+    assert.deepEqual([figure.examples, figure.widenings, figure.losses], [[], 0, 0]);
+    for (const made of [figure.plain, figure.defined, figure.asked, figure.forked, figure.revived, figure.refused]) {
+      assert.ok(made > 5, JSON.stringify(figure));
+    }
+  });
+
+  test("R9, B1.3: every call beyond the rights is refused, recorded and not run", async () => {
+    const { problems, executed, refused } = await runForgedCalls({ seed: SEED, count: 12 });
+    assert.deepEqual(problems, []);
+    assert.ok(executed > 0 && refused > 0, `${executed} ran, ${refused} refused`);
+  });
+
+  test("R15: random trees neither overspend, hang, overtake nor refuse too early", async () => {
+    const { broken, waited, lowered, endings } = await runMixes({ seed: SEED, count: 10 });
+    assert.deepEqual(broken, []);
+    assert.ok(Math.min(waited, lowered, endings.completed, endings.refused) > 0);
+  });
+
+  test("R15: random trees with just enough complete, and no answer is cut", async () => {
+    const { broken, waited } = await runWithEnough({ seed: SEED, count: 10 });
+    assert.deepEqual(broken, []);
+    assert.ok(waited > 10, `${waited} waited`);
+  });
+
+  test("T1: metrics, spans, logs and totals agree with the journal, with kills and resumes", async () => {
+    const { broken, seen } = await runTelemetryTrees({ seed: SEED, count: 20 });
+    assert.deepEqual(broken, []);
+    assert.ok(Math.min(...Object.values(seen)) > 0, JSON.stringify(seen));
+  });
+});
 
 test("R15: fan-outs with half of what they need complete nearly as much at once as one after another", async () => {
-  const { broken, oneTurn, delivered } = await measureFanOuts({ seed: FIXED, count: 2 });
+  const { broken, oneTurn, delivered } = await measureFanOuts({ seed: SEED, count: 2 });
   assert.deepEqual(broken, []);
   assert.ok(oneTurn >= 0.95 && delivered >= 0.9, `one turn ${oneTurn}, with words ${delivered}`);
 });
 
 test("R13, G4: a random tree that is run again gives the identical stream of events, and no tool runs", async () => {
-  assert.equal(await differenceOfRerun(FRESH, 60), undefined);
+  // Whatever differs says its seed.
+  assert.deepEqual((await runReruns({ seed: 1, count: 3, events: 60 })).different, []);
 });
 
 // Found by the figures in full.
@@ -103,7 +92,7 @@ test("T1: tokens of an attempt that failed before two kills are on a span", asyn
 });
 
 test("R13: a fork that is just small enough not to be pruned is not pruned when it is run again", async () => {
-  assert.equal(await differenceOfRerun(1_580_385_698, 2_000), undefined);
+  assert.deepEqual((await runReruns({ seed: 1_580_385_698, count: 1, events: 2_000 })).different, []);
 });
 
 test("R11: whichever write fails, nothing is lost in silence and nothing is said to be kept that is not", async () => {
@@ -122,12 +111,3 @@ test("R11: whichever write fails, nothing is lost in silence and nothing is said
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   }
 });
-
-/** Records a random tree and runs it again with tools that must not run. */
-async function differenceOfRerun(seed: number, events: number): Promise<string | undefined> {
-  const recorded = await recordTree(seed, events);
-  const never = () => Promise.reject(new Error("A tool has run"));
-  const agents = agentsOf(toolsOf(never, seededRandom(seed, "never")));
-  const { firstDifference } = await rerun(recorded[0]?.runId ?? "", { store: storeOf(recorded), agents });
-  return firstDifference?.sentence;
-}

@@ -36,7 +36,7 @@ export function createSharedBudgets({
   const sql = statements(schema, news.channel);
   /** The books as this store last wrote them. If no other process has changed them since, a step is one statement. */
   const known = new Map<string, Books>();
-  /** The last step of each books: those of one store do not race each other. */
+  /** The last step of each shared budget: those of one store do not race each other. */
   const last = new Map<string, Promise<unknown>>();
   /** The shared budgets in which this store has a row. */
   const names = new Set<string>();

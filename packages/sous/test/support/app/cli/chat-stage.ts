@@ -21,7 +21,7 @@ import { openMemoryStore } from "../../../../src/storage/store/memory.ts";
 import { type ScriptedModel, scriptedModel } from "../../../../src/testing/scripted-model.ts";
 import type { Script } from "../../../../src/testing/steps.ts";
 import { DEFAULT_CONFIGURATION } from "../config/default-configuration.ts";
-import { HeadlessScreen } from "./terminal-screen.ts";
+import { HeadlessScreen } from "./headless-screen.ts";
 
 export type StageOptions = {
   tools?: readonly Tool[];

@@ -5,8 +5,8 @@
  */
 
 import { PassThrough, Writable } from "node:stream";
+import { HeadlessScreen } from "./headless-screen.ts";
 import { type InProcess, type Performed, perform } from "./in-process.ts";
-import { HeadlessScreen } from "./terminal-screen.ts";
 
 export type TerminalOptions = Pick<InProcess, "cwd" | "env"> & {
   columns?: number;

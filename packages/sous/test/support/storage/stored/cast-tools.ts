@@ -1,20 +1,9 @@
 /** What the agents of `cast.ts` have besides a model: tools that note what they did, and an external agent. */
 
 import type { ExternalAgent } from "../../../../src/embed.ts";
-import {
-  type Clock,
-  type Tool,
-  type ToolContext,
-  type ToolEffect,
-  type ToolTier,
-  tool,
-} from "../../../../src/index.ts";
+import { type Tool, type ToolContext, type ToolEffect, type ToolTier, tool } from "../../../../src/index.ts";
 
 export type Cast = {
-  /** The waits of the models are on it; the clock of the machine when unset. */
-  readonly clock?: Clock | undefined;
-  /** True in the process that is killed: slow tools, models and agents never answer there. */
-  readonly isDoomed?: boolean | undefined;
   /** Which tools really ran and which prompts an external agent was sent, in order: `lead/north look`. */
   readonly ran: string[];
 };
@@ -37,10 +26,10 @@ export function lookTool(cast: Cast): Tool {
   });
 }
 
-export function slowTool(cast: Cast, name: string, effect: ToolEffect): Tool {
+export function plainTool(cast: Cast, name: string, effect: ToolEffect): Tool {
   return namedTool({ name, effect }, ({ path }) => {
     cast.ran.push(`${path} ${name}`);
-    return cast.isDoomed ? new Promise(() => {}) : `${name} is done`;
+    return `${name} is done`;
   });
 }
 
@@ -48,12 +37,6 @@ export function confirmed(cast: Cast, name: string): Tool {
   return namedTool({ name, effect: "unsafe", tier: "confirm" }, ({ path }) => {
     cast.ran.push(`${path} ${name}`);
     return `${name} is done`;
-  });
-}
-
-export function boomTool(): Tool {
-  return namedTool({ name: "boom" }, () => {
-    throw withStack(new Error("The file is gone"));
   });
 }
 
@@ -68,7 +51,6 @@ export function mason(cast: Cast): ExternalAgent {
         cast.ran.push(`${sessionId}: ${text}`);
         const call = { callId: "t1", name: "Bash", kind: "execute", title: "npm test", input: { command: "npm test" } };
         host.onCall({ ...call, phase: "start" });
-        if (cast.isDoomed) return new Promise(() => {});
         host.onCall({ ...call, phase: "end", output: "3 failed", isError: true });
         host.onText("A wall.");
         const tokens = {
@@ -83,10 +65,4 @@ export function mason(cast: Cast): ExternalAgent {
       close: async () => {},
     }),
   };
-}
-
-/** The same on every machine. */
-export function withStack<Fault extends Error>(error: Fault): Fault {
-  error.stack = `${error.name}: ${error.message}\n    at golden (cast.ts:1:1)`;
-  return error;
 }

@@ -1,4 +1,11 @@
-/** The files of `golden/` for tests: read in place, except the database, of which each test opens a copy. */
+/**
+ * The files of `golden/` for tests: read in place, except the database, of which each test opens a copy.
+ *
+ * A folder of `golden/` is named for the commit that stored it. `4eaacef` was written by the sources of commit 4eaacef; the program
+ * that ran them is `packages/sous/test/stored/make-golden.ts` of commit f89b03e4. A folder is never written again, by no test and
+ * no flag: it stands for the databases and files that people have. A commit that stores something in another way gets a folder of
+ * its own, beside the old ones.
+ */
 
 import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

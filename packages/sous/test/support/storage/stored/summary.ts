@@ -1,4 +1,4 @@
-/** What a store says of its trees, without the time of day: `make-golden.ts` wrote it down, and the tests ask again. */
+/** What a store says of its trees, without the time of day: `golden/` has what it said then, and the tests ask again. */
 
 import type { Store, StoredEvent } from "../../../../src/index.ts";
 import { rerun } from "../../../../src/replay.ts";
@@ -17,13 +17,6 @@ export type TreeSummary = {
 
 /** Everything that is in a store: the roots as `list` gives them, and the lines of the totals without dates. */
 export type StoreSummary = { roots: string[]; tallies: object[]; trees: Record<string, TreeSummary> };
-
-/** `names` are the trees by their root ids. */
-export async function summarize(store: Store, names: Readonly<Record<string, string>>): Promise<StoreSummary> {
-  const trees: Record<string, TreeSummary> = {};
-  for (const [name, rootId] of Object.entries(names)) trees[name] = await summarizeTree(store, rootId);
-  return { ...(await summarizeStore(store)), trees };
-}
 
 export async function summarizeStore(store: Store): Promise<Omit<StoreSummary, "trees">> {
   const roots = (await store.list({ rootsOnly: true, limit: 100 })).map(({ id }) => id);

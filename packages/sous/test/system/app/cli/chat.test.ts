@@ -8,9 +8,10 @@ import { MIN_SHOWN_MS } from "../../../../src/app/cli/chat/questions.ts";
 import { child, type Folder, folder, MODEL, USED } from "../../../support/app/cli/chat-folder.ts";
 import { steady } from "../../../support/app/cli/chat-stage.ts";
 import { assertGolden } from "../../../support/app/cli/golden.ts";
+import { assertGivenBack } from "../../../support/app/cli/headless-screen.ts";
 import { inProcess } from "../../../support/app/cli/in-process.ts";
 import { compiled, MAIN } from "../../../support/app/cli/sous-process.ts";
-import { assertGivenBack, CommandInTerminal } from "../../../support/app/cli/terminal-screen.ts";
+import { CommandInTerminal } from "../../../support/app/cli/terminal-screen.ts";
 
 /** The command has a clock of its own: a question must really have been there for a while before it can be answered. */
 const LONG_ENOUGH_MS = MIN_SHOWN_MS + 50;

@@ -96,11 +96,11 @@ suite("B5.3: the grammar of commands", () => {
 });
 
 test("B5.3: a real bash runs exactly the commands that were understood", async (t) => {
-  const fresh = Math.trunc(Math.random() * 2 ** 31);
-  for (const seed of [9, fresh]) {
+  // `npm run soak -- R10` draws fresh seeds.
+  for (const seed of [9, 10]) {
     const report = await tryCommands({ seed, commands: 250 });
     t.diagnostic(JSON.stringify({ seed, ...report }));
-    assert.deepEqual(report.different, []);
-    if (seed !== fresh) assert.ok(report.understood >= 40, `only ${report.understood} are understood`);
+    assert.deepEqual(report.different, [], `seed ${seed}`);
+    assert.ok(report.understood >= 40, `only ${report.understood} are understood`);
   }
 });

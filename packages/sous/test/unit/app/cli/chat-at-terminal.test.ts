@@ -9,8 +9,8 @@ import { agentFile } from "../../../support/app/cli/agent-stage.ts";
 import { child, folder, MODEL, USED } from "../../../support/app/cli/chat-folder.ts";
 import { steady } from "../../../support/app/cli/chat-stage.ts";
 import { assertGolden } from "../../../support/app/cli/golden.ts";
+import { assertGivenBack } from "../../../support/app/cli/headless-screen.ts";
 import { TerminalInProcess } from "../../../support/app/cli/terminal-in-process.ts";
-import { assertGivenBack } from "../../../support/app/cli/terminal-screen.ts";
 
 const SLOW = {
   sous: [

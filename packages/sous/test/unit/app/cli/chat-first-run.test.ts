@@ -6,7 +6,7 @@ import { askFirstRun, keyLines } from "../../../../src/app/cli/chat/first-run.ts
 import { KeyDecoder } from "../../../../src/app/cli/chat/keys.ts";
 import { chooseStyle } from "../../../../src/app/cli/terminal/style.ts";
 import { VirtualClock } from "../../../../src/testing/world.ts";
-import { HeadlessScreen } from "../../../support/app/cli/terminal-screen.ts";
+import { HeadlessScreen } from "../../../support/app/cli/headless-screen.ts";
 
 const STYLE = chooseStyle({ color: "never", isAscii: false, isTerminal: true, env: {} });
 

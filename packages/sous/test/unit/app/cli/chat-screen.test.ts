@@ -15,8 +15,8 @@ import { displayWidth } from "../../../../src/app/cli/terminal/text.ts";
 import { VirtualClock } from "../../../../src/testing/world.ts";
 import { steady } from "../../../support/app/cli/chat-stage.ts";
 import { assertGolden } from "../../../support/app/cli/golden.ts";
+import { HeadlessScreen } from "../../../support/app/cli/headless-screen.ts";
 import { START, Story } from "../../../support/app/cli/sample-events.ts";
-import { HeadlessScreen } from "../../../support/app/cli/terminal-screen.ts";
 
 const LIVE = chooseStyle({ color: "never", isAscii: false, isTerminal: true, env: {} });
 const ASCII = chooseStyle({ color: "never", isAscii: true, isTerminal: true, env: {} });

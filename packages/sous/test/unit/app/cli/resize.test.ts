@@ -10,7 +10,7 @@ import {
   wrappedRows,
 } from "../../../../src/app/cli/terminal/live-screen.ts";
 import { VirtualClock } from "../../../../src/testing/world.ts";
-import { HeadlessScreen } from "../../../support/app/cli/terminal-screen.ts";
+import { HeadlessScreen } from "../../../support/app/cli/headless-screen.ts";
 
 type Scene = { work: number; typed: string; hint?: string; text?: string };
 

@@ -21,20 +21,21 @@ suite("B3.1: text from outside is inert", () => {
   const cases: [what: string, given: string, shown: string][] = [
     ["colours", "\u001b[1;31mred\u001b[0m", "red"],
     ["cursor movement", "a\u001b[2J\u001b[Hb\u009b5Cc", "abc"],
-    ["the clipboard", "a\u001b]52;c;aGVsbG8=\u0007b", "ab"],
+    ["a write to the clipboard", "a\u001b]52;c;aGVsbG8=\u0007b", "ab"],
     ["a title and a link", "\u001b]0;owned\u001b\\a\u001b]8;;http://evil\u001b\\b", "ab"],
     ["an unfinished sequence", "a\u001b]52;c;aGVsbG8", "a"],
     ["device control", "a\u001bPq#0\u001b\\b\u0090x\u009cc", "abc"],
     ["charset switches", "a\u001b(0b\u001bcd", "abd"],
     ["bells, backspaces and NUL", "a\u0007\b\u0000b\u007f", "ab"],
     ["a carriage return that hides the start of a line", "danger\rsafe", "danger\nsafe"],
-    ["text that runs the other way", "user\u202etxt.exe\u2066\u2069", "usertxt.exe"],
+    ["letters that run the other way", "user\u202etxt.exe\u2066\u2069", "usertxt.exe"],
     ["invisible characters", "a\u200bb\u2060\ufeff\u00adc", "abc"],
     ["instructions in tag characters", "hi\u{e0049}\u{e0067}\u{e006e}", "hi"],
     ["lone surrogates", "a\ud83d", "a\ufffd"],
-    ["ordinary text", "grün 漢字 👩‍👧 ❤️\n\tnext", "grün 漢字 👩‍👧 ❤️\n    next"],
+    ["letters of other scripts and a tab", "grün 漢字 👩‍👧 ❤️\n\tnext", "grün 漢字 👩‍👧 ❤️\n    next"],
   ];
-  for (const [what, given, shown] of cases) test(what, () => assert.equal(inert(given), shown));
+  for (const [what, given, shown] of cases)
+    test(`B3.1: a text with ${what} is inert when it is shown`, () => assert.equal(inert(given), shown));
 
   test("a text from outside has no line breaks and an end when it is one line", () => {
     assert.equal(inertLine(" a\n\nb\t c\u2028d "), "a b cd");

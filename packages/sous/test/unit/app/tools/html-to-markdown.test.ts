@@ -12,20 +12,32 @@ async function markdown(html: string, isPlain = false): Promise<string> {
 
 suite("H6: pages as Markdown", () => {
   const rows: [what: string, html: string, read: string][] = [
-    ["headings and paragraphs", "<h1>One</h1><p>a\n  b</p><h3>Two</h3>c", "# One\n\na b\n\n### Two\n\nc"],
+    [
+      "headings and paragraphs are told apart",
+      "<h1>One</h1><p>a\n  b</p><h3>Two</h3>c",
+      "# One\n\na b\n\n### Two\n\nc",
+    ],
     ["marks stand close to the words", "a<b> bold </b>c <em>i</em> <b> </b>", "a **bold** c *i*"],
-    ["links in full", '<a href="../x?a=1&amp;b=2">x</a>', "[x](https://example.com/x?a=1&b=2)"],
-    ["brackets in links", '<a href="/a(b)">x</a>', "[x](https://example.com/a%28b%29)"],
+    ["links are written in full", '<a href="../x?a=1&amp;b=2">x</a>', "[x](https://example.com/x?a=1&b=2)"],
+    ["brackets in links are escaped", '<a href="/a(b)">x</a>', "[x](https://example.com/a%28b%29)"],
     ["links that lead nowhere are words", '<a href="javascript:x()">a</a> <a href="#b">b</a> <a>c</a>', "a b c"],
-    ["lists", "<ul><li>a<ul><li>b</ul><li>c</ul>", "- a\n  - b\n- c"],
-    ["numbered lists", '<ol start="3"><li>a</li><li>b</li></ol>', "3. a\n4. b"],
-    ["code", "<p>Use <code>a &lt; b</code></p>", "Use `a < b`"],
-    ["blocks of code", '<pre class="lang-ts"><code>a\n  b\n</code></pre>', "```ts\na\n  b\n```"],
+    ["lists are indented", "<ul><li>a<ul><li>b</ul><li>c</ul>", "- a\n  - b\n- c"],
+    ["numbered lists keep their numbers", '<ol start="3"><li>a</li><li>b</li></ol>', "3. a\n4. b"],
+    ["code is marked", "<p>Use <code>a &lt; b</code></p>", "Use `a < b`"],
+    ["blocks of code keep their language", '<pre class="lang-ts"><code>a\n  b\n</code></pre>', "```ts\na\n  b\n```"],
     ["a fence in code does not end it", "<pre>```\n````</pre>", "`````\n```\n````\n`````"],
-    ["quotes", "<blockquote><p>a</p></blockquote>b", "> a\n\nb"],
-    ["tables", "<table><tr><th>a<th>b|c</tr><tr><td>1<td><p>2</table>", "| a | b\\|c |\n| --- | --- |\n| 1 | 2 |"],
-    ["tables that lay out a page", "<table><tr><td><p>a</table>", "a"],
-    ["tables in tables", "<table><tr><td>a<table><tr><td>x<td>y</table><td>b</table>", "| a x y | b |\n| --- | --- |"],
+    ["quotes are marked", "<blockquote><p>a</p></blockquote>b", "> a\n\nb"],
+    [
+      "tables have bars",
+      "<table><tr><th>a<th>b|c</tr><tr><td>1<td><p>2</table>",
+      "| a | b\\|c |\n| --- | --- |\n| 1 | 2 |",
+    ],
+    ["tables that lay out a page become text", "<table><tr><td><p>a</table>", "a"],
+    [
+      "tables in tables become text in their cell",
+      "<table><tr><td>a<table><tr><td>x<td>y</table><td>b</table>",
+      "| a x y | b |\n| --- | --- |",
+    ],
     [
       "code in a table is one line of it",
       "<table><tr><td><pre>a\n  b</pre><td>c</table>",
@@ -38,8 +50,8 @@ suite("H6: pages as Markdown", () => {
         "\n",
       ),
     ],
-    ["line breaks and rules", "a<br>b<hr>c", "a\nb\n\n---\n\nc"],
-    ["pictures by their words", '<img src="x.png" alt="A cat"><img src="y.png">', "[image: A cat]"],
+    ["line breaks and rules are kept", "a<br>b<hr>c", "a\nb\n\n---\n\nc"],
+    ["pictures are named by their words", '<img src="x.png" alt="A cat"><img src="y.png">', "[image: A cat]"],
     [
       "scripts, styles and comments go",
       "a<script>'<p>no</p>'</script><style>b{}</style><!-- c --><svg><text>d</text></svg>e",
@@ -47,10 +59,14 @@ suite("H6: pages as Markdown", () => {
     ],
     ["what never ends goes", "a<script>b", "a"],
     ["hidden text goes", '<p>a</p><div hidden>b<div>c</div>d</div><span style="display: none">e</span>f', "a\n\nf"],
-    ["characters by name and number", "&lt;&amp;&nbsp;&copy;&#233;&#x1F600;&bogus;&#0;", "<& ©é\u{1f600}&bogus;\ufffd"],
-    ["brackets that are no tags", "1 < 2 <3 a<", "1 < 2 <3 a<"],
-    ["attributes with brackets in them", '<a title="a > b" href="/x">y</a>', "[y](https://example.com/x)"],
-    ["words with places to break", "a\u00adb\u200bc", "abc"],
+    [
+      "characters are read by name and number",
+      "&lt;&amp;&nbsp;&copy;&#233;&#x1F600;&bogus;&#0;",
+      "<& ©é\u{1f600}&bogus;\ufffd",
+    ],
+    ["brackets that are no tags stay", "1 < 2 <3 a<", "1 < 2 <3 a<"],
+    ["attributes may have brackets in them", '<a title="a > b" href="/x">y</a>', "[y](https://example.com/x)"],
+    ["words lose their places to break", "a\u00adb\u200bc", "abc"],
   ];
   for (const [what, html, read] of rows) test(`H6: ${what}`, async () => assert.equal(await markdown(html), read));
 

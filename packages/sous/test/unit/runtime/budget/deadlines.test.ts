@@ -138,7 +138,7 @@ suite("deadlines", () => {
     assert.deepEqual(due, ["due"]);
   });
 
-  for (const seed of [7, Math.floor(Math.random() * 2 ** 31)]) {
+  for (const seed of [7, 8]) {
     test(`deadlines are due exactly when a plain list says so, whatever is added, paused and removed (seed ${seed})`, () => {
       const random = seededRandom(seed);
       const { clock, deadlines } = setUp();

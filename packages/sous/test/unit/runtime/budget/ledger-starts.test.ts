@@ -2,11 +2,11 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { BudgetExceeded, ToolFailure } from "../../../../src/core/errors.ts";
+import { ToolFailure } from "../../../../src/core/errors.ts";
 import { Scope } from "../../../../src/core/scope.ts";
 import { openLedger } from "../../../../src/runtime/budget/ledger.ts";
 import { Slots } from "../../../../src/runtime/budget/run-slots.ts";
-import { importWithout } from "../../../support/mutation.ts";
+import { olderBesideAChild } from "../../../support/runtime/budget/ledger-cases.ts";
 import {
   begin,
   exceeds,
@@ -154,16 +154,6 @@ suite("a parent", () => {
     assert.equal(await stateOf(olderBesideAChild(openLedger)), "waits");
   });
 
-  test("these tests notice a ledger in which a parent waits before its child stands in the line", async () => {
-    const mutation = {
-      guard: "queue-before-wait",
-      replace: "if (callId !== undefined) holder.above?.wait(callId)[Symbol.dispose]();\nthis.#starters.push(waiter);",
-    };
-    const url = import.meta.resolve("../../../../src/runtime/budget/ledger.ts");
-    const mutant = await importWithout<typeof import("../../../../src/runtime/budget/ledger.ts")>(url, mutation);
-    assert.equal(await stateOf(olderBesideAChild(mutant.openLedger)), "refused");
-  });
-
   test("a parent does not wait for its child in the background", async () => {
     const account = open({ tokens: 6_000 });
     const [parent, other] = [account.enter("parent"), account.enter("other")];
@@ -176,19 +166,3 @@ suite("a parent", () => {
     assert.deepEqual([await stateOf(waiting), await stateOf(child)], ["granted", "waits"]);
   });
 });
-
-/** A run waits that started before the parent of a child that can not be paid now. */
-function olderBesideAChild(ledger: typeof openLedger): Promise<unknown> {
-  const account = open({ tokens: 10_000 }, 10, ledger);
-  const [older, parent] = [account.enter("older"), account.enter("parent")];
-  for (const run of [older, parent]) spend(lend(run, need(100, { outputCap: 4_000 })), 2_000, tokens(2_000));
-  parent.takeStep();
-  const waiting = queue(older, need(3_000));
-  using _ = parent.runCall();
-  try {
-    void waitToStart(account, "child", need(3_000), { above: parent, callId: "1" });
-  } catch (error) {
-    assert.ok(error instanceof BudgetExceeded);
-  }
-  return waiting;
-}

@@ -7,8 +7,8 @@ import type { RunSlot } from "../../../../src/core/limits.ts";
 import { Scope } from "../../../../src/core/scope.ts";
 import { openLedger } from "../../../../src/runtime/budget/ledger.ts";
 import { Slots, wakeUp } from "../../../../src/runtime/budget/run-slots.ts";
-import { importWithout } from "../../../support/mutation.ts";
-import { begin, need, queue, spend, start, stateOf, tokens } from "../../../support/runtime/budget/ledger-runs.ts";
+import { fullGate } from "../../../support/runtime/budget/ledger-cases.ts";
+import { begin, start, stateOf } from "../../../support/runtime/budget/ledger-runs.ts";
 
 const SCOPE = new Scope();
 
@@ -152,7 +152,7 @@ suite("run slots", () => {
 
 suite("a run that waits for a slot", () => {
   test("a run that waits for a slot waits as the ledger sees it, so that another can be refused and give its slot up", async () => {
-    const { youngest, wake } = full(Slots);
+    const { youngest, wake } = fullGate(Slots);
     assert.equal(await stateOf(youngest), "waits", "the parent moves");
     const woken = wake();
     assert.equal(await stateOf(youngest), "refused");
@@ -160,7 +160,7 @@ suite("a run that waits for a slot", () => {
   });
 
   test("a run that waits for a slot moves while another of its calls runs", async () => {
-    const { youngest, parent, wake } = full(Slots);
+    const { youngest, parent, wake } = fullGate(Slots);
     const tool = parent.runCall();
     using _ = parent.runCall();
     wake("1");
@@ -168,29 +168,6 @@ suite("a run that waits for a slot", () => {
     tool[Symbol.dispose]();
     assert.equal(await stateOf(youngest), "refused");
   });
-
-  test("these tests notice a gate that does not say that a run waits for it", async () => {
-    const { Slots: Mutant } = await importWithout<typeof import("../../../../src/runtime/budget/run-slots.ts")>(
-      import.meta.resolve("../../../../src/runtime/budget/run-slots.ts"),
-      { guard: "wait-for-a-slot" },
-    );
-    const { youngest, wake } = full(Mutant);
-    wake();
-    assert.equal(await stateOf(youngest), "waits");
-  });
-
-  /** The only slot belongs to a child that waits for budget; its parent rests. */
-  function full(gate: typeof Slots) {
-    const account = openLedger({ tokens: 10_000 }, { slots: new gate(1, "queue") });
-    const { holding: parent, slot, first } = begin(account, "parent", need(100, { outputCap: 5_000 }));
-    spend(first, 2_000, tokens(3_000));
-    slot.rest();
-    const child = begin(account, "child", need(100, { outputCap: 4_000 }));
-    spend(child.first, 1_000);
-    child.holding.takeStep();
-    const youngest = queue(child.holding, need(3_950));
-    return { youngest, parent, wake: (callId?: string) => slot.wake(SCOPE, parent, callId) };
-  }
 });
 
 function setUp(limit: number, onFull: "queue" | "refuse" = "queue") {

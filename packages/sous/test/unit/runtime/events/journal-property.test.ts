@@ -9,11 +9,8 @@ import { openMemoryStore } from "../../../../src/storage/store/memory.ts";
 import { between, chance, pick, seededRandom } from "../../../../src/testing/world.ts";
 import { journalOn, LEAD, SCOUT, steer, textDelta, ticks } from "./journal-fixtures.ts";
 
-const FRESH_SEED = Math.floor(Math.random() * 2 ** 31);
-const SEEDS = [...Array.from({ length: 300 }, (_, seed) => seed), FRESH_SEED];
-
-test(`nothing is lost, doubled or shown before it is kept in 300 fixed schedules and one fresh (seed ${FRESH_SEED})`, async () => {
-  for (const seed of SEEDS) {
+test("nothing is lost, doubled or shown before it is kept in 300 schedules", async () => {
+  for (let seed = 0; seed < 300; seed++) {
     await liveOnce(seed).catch((error: unknown) => {
       throw new Error(`Seed ${seed} breaks it`, { cause: error });
     });

@@ -1,7 +1,7 @@
 /**
  * A tree in which everything happens that can, lived by the runtime: it wrote `test/golden/journal-1.json`. A fan-out is a tree of its own: `fan-out-1.json`, and so is one with an external agent: `outside-1.json`, a root in a trace: `traced-1.json`, one whose provider runs tools of its own: `provider-1.json`, one whose provider refused a schema: `shape-1.json`, and one with a tool that asks by itself: `asked-1.json`. One that continues another is `continued-1.json`.
  *
- *   node --conditions=sous-source -p "import('./test/store/make-golden-journal.ts').then((made) => made.liveEverything())"
+ *   node --conditions=sous-source -p "import('./test/unit/storage/store/make-golden-journal.ts').then((made) => made.liveEverything())"
  *
  * A golden journal is never written again, by no test and no flag: it stands for the databases and files that people
  * have. Every version of the events (`EVENT_VERSION`) has a file of its own beside the old ones, which must work for ever.

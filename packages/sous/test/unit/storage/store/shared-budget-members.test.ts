@@ -25,7 +25,8 @@ suite("others who wait are told of a step", () => {
     "of a process that has lapsed": { isLapsed: true },
   };
   for (const [name, change] of Object.entries(news)) {
-    test(name, () => assert.ok(isNews(books(busy, waiter), books({ ...busy, ...change }, waiter), "here")));
+    test(`others who wait are told of a step ${name}`, () =>
+      assert.ok(isNews(books(busy, waiter), books({ ...busy, ...change }, waiter), "here")));
   }
 
   test("others are told of a process that leaves", () => assert.ok(isNews(books(busy, waiter), books(waiter), "here")));

@@ -30,7 +30,7 @@ const READING = ["read_file"];
 /** Each must leave no marker. */
 export const ATTEMPTS: readonly [what: string, attempt: Attempt][] = [
   [
-    "B1.3: a child with one tool calls others",
+    "B1.3: a child with one tool that calls others",
     { script: { sous: [calling(child({ allowed_tools: READING })), DONE], "sous/a": [EVIL, DONE] } },
   ],
   [
@@ -43,7 +43,7 @@ export const ATTEMPTS: readonly [what: string, attempt: Attempt][] = [
     },
   ],
   [
-    "B1.3: one of several",
+    "B1.3: one of several children",
     {
       script: {
         sous: [
@@ -79,7 +79,7 @@ export const ATTEMPTS: readonly [what: string, attempt: Attempt][] = [
     },
   ],
   [
-    "B1.1: names that mean everything elsewhere",
+    "B1.1: a child that asks for names that mean everything elsewhere",
     {
       script: {
         sous: [calling(child({ allowed_tools: ["*", "all", "Bash", "READ_FILE", "__proto__"] })), DONE],
@@ -121,7 +121,7 @@ export const ATTEMPTS: readonly [what: string, attempt: Attempt][] = [
     },
   ],
   [
-    "B1.1: the same, called by a person as @helper",
+    "B1.1: an agent of such a file that a person calls as @helper",
     {
       script: { helper: [EVIL, DONE] },
       files: { [NAMED]: agentFile("tools: [read_file, write_file, terminal]\n") },
@@ -130,7 +130,7 @@ export const ATTEMPTS: readonly [what: string, attempt: Attempt][] = [
     },
   ],
   [
-    "B1.1: an agent of a file without tools, called as @helper under flags that deny",
+    "B1.1: an agent of a file without tools that is called as @helper under flags that deny",
     {
       script: { helper: [EVIL, DONE] },
       files: { [NAMED]: agentFile("") },
@@ -139,7 +139,7 @@ export const ATTEMPTS: readonly [what: string, attempt: Attempt][] = [
     },
   ],
   [
-    "B1.1: an agent named by a call, under flags that deny",
+    "B1.1: an agent that a call names under flags that deny",
     {
       script: { sous: [calling(child({ agent: "helper" })), DONE], "sous/a": [EVIL, DONE] },
       files: { [NAMED]: agentFile("tools: [write_file, terminal]\n") },
@@ -147,14 +147,14 @@ export const ATTEMPTS: readonly [what: string, attempt: Attempt][] = [
     },
   ],
   [
-    "B1.1: an agent that may call others, through one of them",
+    "B1.1: an agent that may call others and does it through one of them",
     {
       script: { sous: [HELP, DONE], "sous/helper": [calling(child()), DONE], "sous/helper/a": [EVIL, DONE] },
       files: { [NAMED]: agentFile("tools: [read_file]\ndelegate: true\n") },
     },
   ],
   [
-    "B1.1: an agent held to single calls, through a child",
+    "B1.1: an agent that is held to single calls and does it through a child",
     {
       script: {
         sous: [HELP, DONE],
@@ -187,13 +187,23 @@ export const ATTEMPTS: readonly [what: string, attempt: Attempt][] = [
     },
   ],
   [
-    "B1.1: an agent with a restriction nobody understands is none",
+    "B1.1: an agent with a restriction that sous does not know",
     { script: HELPER, files: { [NAMED]: agentFile("allowed_tools: [read_file]\n") } },
   ],
 ];
-/** The same without limits: these do. */
-export const FREE: readonly [what: string, attempt: Attempt][] = [
-  ["a child", { script: { sous: [calling(child()), DONE], "sous/a": [EVIL, DONE] } }],
-  ["an agent of a file", { script: HELPER, files: { [NAMED]: agentFile("tools: [write_file]\n") } }],
-  ["an agent called as @helper", { script: { helper: [EVIL, DONE] }, files: { [NAMED]: agentFile("") }, at: "helper" }],
-];
+/** The same without limits, by one of the two calls: these do. */
+export const FREE: readonly [what: string, attempt: Attempt][] = [WRITE, TOUCH].flatMap((call) => {
+  const [tool] = call;
+  const evil = [calling(call), DONE];
+  return [
+    [`a child that calls ${tool}`, { script: { sous: [calling(child()), DONE], "sous/a": evil } }],
+    [
+      `an agent of a file that calls ${tool}`,
+      { script: { sous: [HELP, DONE], "sous/helper": evil }, files: { [NAMED]: agentFile(`tools: [${tool}]\n`) } },
+    ],
+    [
+      `an agent called as @helper that calls ${tool}`,
+      { script: { helper: evil }, files: { [NAMED]: agentFile("") }, at: "helper" },
+    ],
+  ] satisfies [string, Attempt][];
+});

@@ -16,9 +16,10 @@ async function makesMarker({ script, flags, files = {}, at }: Attempt): Promise<
 }
 
 suite("B1.1, B1.3: no child has more rights", () => {
-  for (const [what, attempt] of ATTEMPTS) test(what, async () => assert.equal(await makesMarker(attempt), false));
+  for (const [what, attempt] of ATTEMPTS)
+    test(`${what} makes no marker`, async () => assert.equal(await makesMarker(attempt), false));
 
   for (const [what, attempt] of FREE)
-    test(`B1.3: ${what} that is not held does make the marker, so the rows above can fail`, async () =>
+    test(`B1.3: ${what} and is not held does make the marker, so the rows above can fail`, async () =>
       assert.equal(await makesMarker(attempt), true));
 });

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { align, SAME } from "../../../src/storage/replay/diff-runs.ts";
+import { align, SAME } from "../../../../src/storage/replay/diff-runs.ts";
 
 /** Equal letters are the same, a letter and its capital are alike, all else never stands in one row. */
 function rows(left: string, right: string): string[] {

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { firstDifference } from "../../../src/storage/replay/first-difference.ts";
+import { firstDifference } from "../../../../src/storage/replay/first-difference.ts";
 
 test("a list and a map are different, whatever is in them", () => {
   assert.deepEqual(firstDifference({ a: [] }, { a: {} }), { at: "a", expected: [], found: {} });

@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { systemHost } from "../../../src/machine/host.ts";
-import { redactorFor } from "../../../src/runtime/tree/redaction.ts";
-import { randomText } from "../../support/runtime/secrets/made-up-keys.ts";
+import { systemHost } from "../../../../src/machine/host.ts";
+import { redactorFor } from "../../../../src/runtime/tree/redaction.ts";
+import { randomText } from "../../../support/runtime/secrets/made-up-keys.ts";
 
 test("B3.3: a secret that is added, changed or renamed counts from the next look, and without a change all is kept", () => {
   const [first, second] = [randomText("first", 24), randomText("second", 24)];

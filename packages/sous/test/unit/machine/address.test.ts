@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { isPublicAddress } from "../../../../src/machine/address.ts";
+import { isPublicAddress } from "../../../src/machine/address.ts";
 
 const REFUSED = `
   0.0.0.0 0.1.2.3 10.0.0.1 10.255.255.255 100.64.0.1 100.100.100.200 100.127.255.255 127.0.0.1 127.255.255.254

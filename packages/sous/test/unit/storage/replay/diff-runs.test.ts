@@ -2,10 +2,10 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { agent } from "../../../src/core/agent.ts";
-import { type AgentDiff, diffRuns } from "../../../src/storage/replay/diff-runs.ts";
-import { calls, type Script, says } from "../../../src/testing/steps.ts";
-import { openStage, type Stage, simpleTool } from "../../support/requirements/support.ts";
+import { agent } from "../../../../src/core/agent.ts";
+import { type AgentDiff, diffRuns } from "../../../../src/storage/replay/diff-runs.ts";
+import { calls, type Script, says } from "../../../../src/testing/steps.ts";
+import { openStage, type Stage, simpleTool } from "../../../support/requirements/support.ts";
 
 const grep = simpleTool("grep", (input) => `found ${JSON.stringify(input)}`);
 const scout = agent({ name: "scout", instructions: "You find.", tools: [grep] });

@@ -2,8 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { describeStep } from "../../../src/storage/replay/comparison.ts";
-import { EVERY_EVENT } from "../../support/core/every-event.ts";
+import { describeStep } from "../../../../src/storage/replay/comparison.ts";
+import { EVERY_EVENT } from "../../../support/core/every-event.ts";
 
 test("every event has a name, with its turn where it belongs to one", () => {
   const names = Object.values(EVERY_EVENT).map((event) => describeStep(event, 2));
