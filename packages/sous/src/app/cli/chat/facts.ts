@@ -1,7 +1,9 @@
 /** The lines of slash commands: tools, agents, what was spent and what may be spent. */
 
 import type { AgentDefinition } from "../../../core/agent.ts";
+import { withDefaults } from "../../../core/errors.ts";
 import { MAX_AGENT_TOOLS } from "../../../core/limits.ts";
+import { DEFAULT_LIMITS } from "../../../core/words/limits.ts";
 import type { Application } from "../application/open.ts";
 import type { Style } from "../terminal/style.ts";
 import { breakLine, cost, cutToWidth, duration, inertLine, plural, tokens } from "../terminal/text.ts";
@@ -109,7 +111,7 @@ export function statusLines(scene: FactsScene): string[] {
   const { agent, runId, isLive } = conversation;
   const model = typeof agent.model === "string" ? agent.model : "a model given in code";
   const run = runId === undefined ? "none yet" : `${inertLine(runId, 60)}, ${isLive ? "live" : "ended"}`;
-  const { maxDepth = 3, maxConcurrent = 5 } = application.runOptions.limits ?? {};
+  const { maxDepth, maxConcurrent } = withDefaults(DEFAULT_LIMITS, application.runOptions.limits);
   const lines = [
     `model: ${inertLine(model, 200)}`,
     `run: ${run}`,
