@@ -3,6 +3,7 @@
  * loading it. A tool of a user has no row, and is judged and shown by the fields of its input.
  */
 
+import { isRecord } from "../schema.ts";
 import type { Tool } from "../tool.ts";
 
 /** A tool of the command line by its name. */
@@ -146,6 +147,16 @@ export function toolRow(name: string): ToolRow | undefined {
 export function toolWords(name: BuiltInToolName): Pick<Tool, "name" | "displayName" | "category" | "tier" | "effect"> {
   const { displayName, category, tier, effect } = TOOLS[name];
   return { name, displayName, category, tier, effect };
+}
+
+/** The fields that say what a call of any tool is about, best first. */
+const TELLING = ["pattern", "path", "command", "url", "label", "task", "task_prompt", "query"];
+
+/** Empty when the input does not say. */
+export function aboutInput(input: unknown): string {
+  const fields = new Map(isRecord(input) ? Object.entries(input) : []);
+  const text = TELLING.map((name) => fields.get(name)).find((each) => typeof each === "string");
+  return text ?? "";
 }
 
 type ChildTool = {
