@@ -106,7 +106,22 @@ export type ModelErrorKind =
   | "invalid_request"
   | "unknown";
 
-const TRIED_AGAIN: readonly ModelErrorKind[] = ["rate_limit", "overloaded", "network", "interrupted", "output_schema"];
+/** True for those that are tried again. */
+const ALL_MODEL_ERRORS: Readonly<Record<ModelErrorKind, boolean>> = {
+  rate_limit: true,
+  overloaded: true,
+  network: true,
+  interrupted: true,
+  output_schema: true,
+  auth: false,
+  spend_limit: false,
+  context_length: false,
+  invalid_request: false,
+  unknown: false,
+};
+
+/** Every `ModelErrorKind`, in the order of the type. */
+export const MODEL_ERROR_KINDS = Object.keys(ALL_MODEL_ERRORS) as readonly ModelErrorKind[];
 
 /** A provider's failure, told apart so that the runtime knows whether to wait, prune or give up. */
 export class ModelError extends Error {
@@ -136,7 +151,7 @@ export class ModelError extends Error {
   }
 
   get isRetryable(): boolean {
-    return TRIED_AGAIN.includes(this.kind);
+    return ALL_MODEL_ERRORS[this.kind] === true;
   }
 }
 
