@@ -161,10 +161,15 @@ export function fileActions(
   return files.flatMap(({ kind, paths, isSure }) =>
     paths.map((path): FileAction => {
       const found = readPath(path, cwd, realPath);
-      const toolName = kind === "write" ? "write_file" : "read_file";
+      const toolName = fileTool(kind);
       return { toolName, kind: "path", ...found, isFolder: false, exact: found.path, isSure };
     }),
   );
+}
+
+/** The tool that does to a file what a shell does. */
+export function fileTool(kind: CommandReading["files"][number]["kind"]): string {
+  return kind === "write" ? "write_file" : "read_file";
 }
 
 function readPath(path: string, cwd: string, realPath: RealPath): Pick<PathAction, "path" | "named" | "absolute"> {
