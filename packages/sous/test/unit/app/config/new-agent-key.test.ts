@@ -66,7 +66,10 @@ test("a new key of agent files is shown with all that its agent may do", async (
   );
   const output = openOutput(process.stdout, { color: "never", ascii: true });
   const lines = rightsLines(agent, toEffectiveRights(agent, []), [], output);
-  assert.ok(lines.some((line) => /^ {2}budget +0\.5 +agents\/scout\.md:4 \(0\.5\)$/.test(line)), lines.join("\n"));
+  assert.ok(
+    lines.some((line) => /^ {2}budget +0\.5 +agents\/scout\.md:4 \(0\.5\)$/.test(line)),
+    lines.join("\n"),
+  );
 });
 
 test("a new key of agent files is refused with a wrong value, suggested for a misspelling and known where texts are quoted", async () => {
