@@ -17,7 +17,6 @@ export type { ConversationLimits } from "./core/conversation.ts";
 export {
   type ErrorType,
   ModelError,
-  type ModelErrorKind,
   StoreError,
   ToolFailure,
   UserError,
@@ -57,5 +56,6 @@ export {
 } from "./core/tool.ts";
 export type { Price, Usage } from "./core/usage.ts";
 export type { DelegationLimits } from "./core/words/limits.ts";
+export type { ModelErrorKind } from "./core/words/model-errors.ts";
 export { createRuntime, type FanOutOptions, fanOut, fork, type Runtime, resume, run } from "./runtime.ts";
 export { openMemoryStore } from "./storage/store/memory.ts";

@@ -1,5 +1,7 @@
 /** Errors, sorted by who must hear. An ending of a run is not an error but an outcome (`outcome.ts`). */
 
+import { isTriedAgain, type ModelErrorKind } from "./words/model-errors.ts";
+
 /** For the model: becomes the failed result of a tool call. The message says what to try next. */
 export class ToolFailure extends Error {
   override name = "ToolFailure";
@@ -93,36 +95,6 @@ const ALL_ERROR_TYPES: Readonly<Record<ErrorType, true>> = {
 /** Every `ErrorType`, in the order of the type. */
 export const ERROR_TYPES = Object.keys(ALL_ERROR_TYPES) as readonly ErrorType[];
 
-/** The kinds of failure of a provider. The first five are tried again, `output_schema` without the schema of the output. */
-export type ModelErrorKind =
-  | "rate_limit"
-  | "overloaded"
-  | "network"
-  | "interrupted"
-  | "output_schema"
-  | "auth"
-  | "spend_limit"
-  | "context_length"
-  | "invalid_request"
-  | "unknown";
-
-/** True for those that are tried again. */
-const ALL_MODEL_ERRORS: Readonly<Record<ModelErrorKind, boolean>> = {
-  rate_limit: true,
-  overloaded: true,
-  network: true,
-  interrupted: true,
-  output_schema: true,
-  auth: false,
-  spend_limit: false,
-  context_length: false,
-  invalid_request: false,
-  unknown: false,
-};
-
-/** Every `ModelErrorKind`, in the order of the type. */
-export const MODEL_ERROR_KINDS = Object.keys(ALL_MODEL_ERRORS) as readonly ModelErrorKind[];
-
 /** A provider's failure, told apart so that the runtime knows whether to wait, prune or give up. */
 export class ModelError extends Error {
   override name = "ModelError";
@@ -151,7 +123,7 @@ export class ModelError extends Error {
   }
 
   get isRetryable(): boolean {
-    return ALL_MODEL_ERRORS[this.kind] === true;
+    return isTriedAgain(this.kind);
   }
 }
 

@@ -1,8 +1,9 @@
 /** A script as a JSON file: what a scripted model answers, by agent path. It drives agents without a key or a network. */
 
 import * as z from "zod";
-import { MODEL_ERROR_KINDS, ModelError, messageOf, UserError } from "../core/errors.ts";
+import { ModelError, messageOf, UserError } from "../core/errors.ts";
 import { once } from "../core/schema.ts";
+import { MODEL_ERROR_KINDS } from "../core/words/model-errors.ts";
 import type { Answer, Script, Step } from "./steps.ts";
 
 const scriptSchema = once(() => {

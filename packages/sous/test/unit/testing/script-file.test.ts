@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { MODEL_ERROR_KINDS, ModelError } from "../../../src/core/errors.ts";
+import { ModelError } from "../../../src/core/errors.ts";
+import { MODEL_ERROR_KINDS } from "../../../src/core/words/model-errors.ts";
 import { parseScript } from "../../../src/testing/script-file.ts";
 
 test("a script file can play every way in which a model fails, and no other", () => {
