@@ -14,13 +14,7 @@ export type {
 } from "./core/approval.ts";
 export type { Clock, Host } from "./core/clock.ts";
 export type { ConversationLimits } from "./core/conversation.ts";
-export {
-  type ErrorType,
-  ModelError,
-  StoreError,
-  ToolFailure,
-  UserError,
-} from "./core/errors.ts";
+export { type ErrorType, ModelError, StoreError, ToolFailure, UserError } from "./core/errors.ts";
 export type { EventListener, EventOf, SousEvent, StoredEvent } from "./core/event.ts";
 export type { Budget, OnExhausted } from "./core/limits.ts";
 export type { AssistantMessage, FilePart, Message, TextPart, UserInput, UserMessage } from "./core/message.ts";
