@@ -1,6 +1,6 @@
 /**
  * What needs programs of others to be seen: `strace` for R14, `rg` for grep, Prometheus for metrics, VitePress and a browser for
- * the site of the documentation, npm and bundlers for the packed package, agents of others in trees of ours, a client of others on
+ * the site of the documentation, npm and bundlers for the packed package, external agents in trees of ours, a client of others on
  * `sous acp serve`, and for MCP the conformance suite, a server, and programs that call agents of ours. Each line says what was
  * looked at; a miss fails, and what cannot be looked at for lack of a program is said.
  */
@@ -8,14 +8,14 @@
 import { spawnSync } from "node:child_process";
 import { compareWithRipgrep } from "./compare-grep.ts";
 import { Look } from "./external/look.ts";
-import { isExternalPart, lookExternal, OUTSIDE_PARTS } from "./external/parts.ts";
+import { EXTERNAL_PARTS, isExternalPart, lookExternal } from "./external/parts.ts";
 import { lookAtInstall } from "./install/look.ts";
 import { lookAtMcp } from "./mcp/parts.ts";
 import { lookAtPrometheus } from "./prometheus/look.ts";
 import { lookAtSite } from "./site/look.ts";
 import { traceBeginnings, traceHostilePath } from "./trace-beginnings.ts";
 
-const PARTS = ["trace", "grep", "prometheus", "site", "install", "mcp", ...OUTSIDE_PARTS] as const;
+const PARTS = ["trace", "grep", "prometheus", "site", "install", "mcp", ...EXTERNAL_PARTS] as const;
 type Part = (typeof PARTS)[number];
 
 /** Only the parts that are named: `npm run interop -- grep claude`. */

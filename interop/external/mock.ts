@@ -1,5 +1,5 @@
 /**
- * One fake provider for the agents of others and for our own models. What it answers depends on the request alone: on a word of
+ * One fake provider for the external agents and for our own models. What it answers depends on the request alone: on a word of
  * the last message of the user, on who asks, and on whether a tool has answered. Agents ask for titles in between, so calls
  * are not counted.
  */
@@ -7,8 +7,8 @@
 import { type ChatCompletionRequest, type Fixture, LLMock } from "@copilotkit/aimock";
 import { usage } from "../../packages/sous/test/support/runtime/model/aimock.ts";
 
-export const OUTSIDE = ["claude", "opencode", "codex", "gemini"] as const;
-export type ExternalName = (typeof OUTSIDE)[number];
+export const EXTERNAL_NAMES = ["claude", "opencode", "codex", "gemini"] as const;
+export type ExternalName = (typeof EXTERNAL_NAMES)[number];
 
 /** The model that runs of sous itself use: `openai-compatible/lead`. */
 export const LEAD = "lead";

@@ -5,7 +5,16 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import type { Look } from "./look.ts";
-import { commandFor, EDITED, type ExternalName, LEAD, type Mock, OUTSIDE, type ToolCall, WORDS } from "./mock.ts";
+import {
+  commandFor,
+  EDITED,
+  EXTERNAL_NAMES,
+  type ExternalName,
+  LEAD,
+  type Mock,
+  type ToolCall,
+  WORDS,
+} from "./mock.ts";
 import type { Place } from "./place.ts";
 import { NATIVE } from "./stage.ts";
 
@@ -34,7 +43,10 @@ export async function lookAtTree(looked: Looked): Promise<void> {
 async function allInOneTree({ mock, place, look }: Looked): Promise<void> {
   configure(place);
   const fileOf = (name: ExternalName) => join(place.cwd, `tree-${name}.txt`);
-  mock.script("four agents", [() => [...OUTSIDE.map((name) => callFor(name, fileOf(name))), NATIVE], "All done."]);
+  mock.script("four agents", [
+    () => [...EXTERNAL_NAMES.map((name) => callFor(name, fileOf(name))), NATIVE],
+    "All done.",
+  ]);
   const rules = [
     ...["claude-code", "opencode", "codex", "gemini"].map((name) => `subagent_delegate(${name})`),
     "write_file(tree-*.txt)",
@@ -48,11 +60,11 @@ async function allInOneTree({ mock, place, look }: Looked): Promise<void> {
   const statuses = report.agents.map(({ path, status }) => `${path} ${status}`);
   look.at("tree: sous run ended well", code === 0 && report.status === "completed", [code, stderr, report]);
   look.at(
-    `tree: one root, four agents of others and a native child completed`,
+    `tree: one root, four external agents and a native child completed`,
     statuses.length === 6 && statuses.every((status) => status.endsWith(" completed")),
     [statuses, stderr],
   );
-  for (const name of OUTSIDE)
+  for (const name of EXTERNAL_NAMES)
     look.at(`tree: ${name} edited its file, allowed by a rule`, isEdited(fileOf(name)), statuses);
   const sum = report.agents.reduce((total, { usage }) => total + usage.total_tokens, 0);
   look.at(`tree: the sums agree (${sum} tokens)`, sum === report.usage.total_tokens, report);
@@ -70,7 +82,7 @@ function configure(place: Place): void {
   const folder = join(place.folder, "home/.config/sous");
   mkdirSync(join(folder, "agents"), { recursive: true });
   const servers = Object.fromEntries(
-    OUTSIDE.map((name) => [name === "claude" ? CLAUDE : name, { ...place.entry(name), timeout: "4m" }]),
+    EXTERNAL_NAMES.map((name) => [name === "claude" ? CLAUDE : name, { ...place.entry(name), timeout: "4m" }]),
   );
   // JSON is YAML.
   writeFileSync(join(folder, "config.yaml"), JSON.stringify({ agent_servers: servers }));

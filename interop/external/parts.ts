@@ -1,18 +1,18 @@
-/** Agents of others in trees of ours, and a client of others on `sous acp serve`: what can be looked at, one part at a time. */
+/** External agents in trees of ours, and a client of others on `sous acp serve`: what can be looked at, one part at a time. */
 
 import { lookAtServe } from "./acpx.ts";
 import type { Look } from "./look.ts";
-import { OUTSIDE, startMock } from "./mock.ts";
+import { EXTERNAL_NAMES, startMock } from "./mock.ts";
 import { lookAtTree } from "./one-tree.ts";
 import { installPeers } from "./peers.ts";
 import { makePlace } from "./place.ts";
 import { lookAtAgent } from "./scenarios.ts";
 
-export const OUTSIDE_PARTS = [...OUTSIDE, "tree", "acpx"] as const;
-type ExternalPart = (typeof OUTSIDE_PARTS)[number];
+export const EXTERNAL_PARTS = [...EXTERNAL_NAMES, "tree", "acpx"] as const;
+type ExternalPart = (typeof EXTERNAL_PARTS)[number];
 
 export function isExternalPart(part: string): part is ExternalPart {
-  return OUTSIDE_PARTS.some((each) => each === part);
+  return EXTERNAL_PARTS.some((each) => each === part);
 }
 
 export async function lookExternal(look: Look, parts: readonly ExternalPart[]): Promise<void> {

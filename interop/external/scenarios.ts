@@ -1,4 +1,4 @@
-/** What one agent of others does in a tree of ours. */
+/** Tries one external agent in a tree of ours. */
 
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -30,7 +30,7 @@ const REPORTED: Record<ExternalName, readonly number[]> = {
 
 export async function lookAtAgent(looked: Looked): Promise<void> {
   const { look, name } = looked;
-  await look.during(`${name}: edit`, () => editWithConsent(looked));
+  await look.during(`${name}: edit`, () => editWithApproval(looked));
   await look.during(`${name}: refusal`, () => refusal(looked));
   await look.during(`${name}: cancel`, () => cancel(looked));
   await look.during(`${name}: timeout`, () => timeout(looked));
@@ -63,7 +63,7 @@ async function attempt(
   return { stage, result: await stage.run(task, options.run).result };
 }
 
-async function editWithConsent(looked: Looked): Promise<void> {
+async function editWithApproval(looked: Looked): Promise<void> {
   const { place, look, name } = looked;
   const file = join(place.cwd, `${name}-edit.txt`);
   const turns: Turn[] = [() => [delegate(name, `${WORDS.edit} ${file}`), NATIVE], "Done."];

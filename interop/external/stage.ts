@@ -1,4 +1,4 @@
-/** One tree: a lead of ours, a native child, and agents of others that the lead hands tasks to. */
+/** One tree: a lead of ours, a native child, and external agents that the lead hands tasks to. */
 
 import { setTimeout as wait } from "node:timers/promises";
 import { type AcpClient, type AcpServer, createAcpClient } from "../../packages/sous/src/acp.ts";

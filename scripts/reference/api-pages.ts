@@ -108,7 +108,7 @@ const PAGES: readonly ApiPage[] = [
   },
   {
     file: "agent-servers",
-    title: "Use agents of other programs",
+    title: "Use external agents",
     intro:
       "Everything of `sous/acp`: agents that speak the Agent Client Protocol. [Delegate to Claude Code](../../how-to/delegate-to-claude-code.md), [Three agents, one tree](../../tutorials/05-three-agents-one-tree.md).",
     names: [],

@@ -39,7 +39,7 @@ function stability(): string[] {
         ],
         [
           "[events](events.md)",
-          `stored events have schema version ${EVENT_VERSION}. New types and new optional fields may appear; a fold ignores what it does not know. Journals of earlier versions load.`,
+          `stored events have schema version ${EVENT_VERSION}. Whatever is added to them or changed in them raises it, a new type or an optional field too. Journals of earlier versions load; those of a later version are refused, with a sentence that says so. A fold of yours passes over types that it does not know: a later version may have more.`,
         ],
         [
           "SQLite and Postgres",
@@ -77,7 +77,7 @@ function platforms(): string[] {
         ],
         [
           "Windows",
-          "not tested. The `terminal` tool and agents of other programs need a POSIX shell and process groups; use WSL.",
+          "not tested. The `terminal` tool and the programs of external agents need a POSIX shell and process groups; use WSL.",
         ],
         [
           "Bun 1.4, Deno 2.9",

@@ -42,7 +42,10 @@ const STARTED_METADATA: Described<StartedMetadata> = {
 };
 
 const REFUSAL_METADATA: Described<RefusalMetadata> = {
-  error_type: ["string", "Only when the call was refused: depth_limit, invalid_input, quota, consent or cancelled."],
+  error_type: [
+    "string",
+    "Only when the call was refused: `depth_limit`, `invalid_input`, `quota`, `consent` or `cancelled`.",
+  ],
 };
 
 const PARALLEL_OUTPUT: Described<ParallelOutput> = {

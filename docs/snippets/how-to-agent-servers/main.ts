@@ -1,4 +1,4 @@
-/** Agents of other programs: prompted by code, and as children of a run. */
+/** External agents: prompted by code, and as children of a run. */
 
 import { join } from "node:path";
 import { agent, createRuntime } from "sous";

@@ -1,4 +1,4 @@
-/** A lead, a child of its own and two agents of other programs, in one tree. */
+/** A lead, a child of its own and two external agents, in one tree. */
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

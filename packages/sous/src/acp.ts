@@ -1,4 +1,4 @@
-/** `sous/acp`: agents of other programs over the Agent Client Protocol. */
+/** `sous/acp`: external agents over the Agent Client Protocol. */
 
 export { type CreateAcpClientOptions, createAcpClient } from "./acp-client.ts";
 export type { AcpDeadlines } from "./bridges/acp/agent.ts";

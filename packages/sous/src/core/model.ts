@@ -115,17 +115,17 @@ export function takesProviderTool(model: Pick<Model, "id" | "takesProviderTool">
 /** In front of the name of a server: `external/claude` in an agent file. */
 export const EXTERNAL_PROVIDER = "external";
 
-/** `external/claude`: an agent of others. Definitions may name one; a call may not, whatever is allowed. */
+/** `external/claude`: an external agent. Definitions may name one; a call may not, whatever is allowed. */
 export function isExternalModel(name: string): boolean {
   return providerOf(name) === EXTERNAL_PROVIDER;
 }
 
-/** No entry allows an agent of others. */
+/** No entry allows an external agent. */
 export function isAllowEntry(entry: unknown): entry is string {
   return typeof entry === "string" && entry.length <= MAX_LENGTH && ALLOWED.test(entry) && !isExternalModel(entry);
 }
 
-/** Throws a `UserError` for an entry that is neither `provider/model` nor `provider/*`, or that names agents of others. */
+/** Throws a `UserError` for an entry that is neither `provider/model` nor `provider/*`, or that names an external agent. */
 export function checkAllowEntries(allow: readonly string[]): void {
   const wrong = allow.find((entry): boolean => !isAllowEntry(entry));
   if (wrong === undefined) return;

@@ -20,7 +20,7 @@ export type RunRecord = {
   depth: number;
   /**
    * `running` until its `run-end`. When no process works on its tree any more, `waiting` if a question of the tree has no answer,
-   * else `interrupted`.
+   * else `interrupted`. Questions of external agents do not count for `waiting`: they ask again by themselves.
    */
   status: RunStatus | "running" | "interrupted" | "waiting";
   stopReason: string | undefined;

@@ -1,7 +1,6 @@
 /** The profiles of a rerun: what `run-start` says of each run, with tools that play back. Nothing is worked out again. */
 
 import { type AgentDefinition, agent, RESERVED_AGENT_NAMES } from "../core/agent.ts";
-import { allOf, andThen } from "../core/at-once.ts";
 import { Refused } from "../core/errors.ts";
 import { externalModel } from "../core/external-agent.ts";
 import type { Model, ToolDefinition } from "../core/model.ts";
@@ -15,6 +14,7 @@ import type { DelegationLimits } from "../core/words/limits.ts";
 import { compileSchema } from "../runtime/schema/compile.ts";
 import { DelegationTools } from "../runtime/subagents/delegation-tools.ts";
 import { namedAgentTool } from "../runtime/subagents/named-agent.ts";
+import { allOf, andThen } from "../runtime/tree/at-once.ts";
 import type { ProfileSource } from "../runtime/tree/profiles.ts";
 import type { Playback } from "../storage/replay/playback.ts";
 import { recordedExternalModel, unplayedAgent } from "../storage/replay/recorded-external.ts";

@@ -169,9 +169,9 @@ export function claimPromises(check: CheckStore): void {
       await store.append(rootId, tree.events.slice(-1), NO_OWNER);
     }
     assert.deepEqual(ids(await store.list({ status: "waiting", rootsOnly: true })), ["other", "elsewhere"]);
-    const external = asking("outside", 1_000, "outside-", "external/claude");
-    await store.append("outside", external.events, NO_OWNER);
-    assert.equal((await store.run("outside"))?.status, "interrupted", "an external agent asks again by itself");
+    const external = asking("external", 1_000, "external-", "external/claude");
+    await store.append("external", external.events, NO_OWNER);
+    assert.equal((await store.run("external"))?.status, "interrupted", "an external agent asks again by itself");
   });
 
   check("a root says when not everything in its tree was kept", async (store) => {

@@ -1,10 +1,10 @@
-/** A tree told in events: a lead that hands work to an external agent, which runs a command and edits a file with consent. */
+/** A tree told in events: a lead that hands work to an external agent, which runs a command and edits a file with approval. */
 
 import type { StoredBody } from "../../src/core/event.ts";
 import { noUsage } from "../../src/core/usage.ts";
 import { type SampleTree, sampleTree } from "../../src/testing/sample-tree.ts";
 
-export const OUTSIDE_USAGE = { ...noUsage(), inputTokens: 900, outputTokens: 40, totalTokens: 940 };
+export const EXTERNAL_USAGE = { ...noUsage(), inputTokens: 900, outputTokens: 40, totalTokens: 940 };
 
 export const SESSION: StoredBody = {
   type: "outside-session",
@@ -28,7 +28,7 @@ export const QUESTION: StoredBody = {
   toolName: "write_file",
   input: { path: "src/a.ts" },
 };
-export const CONSENT: StoredBody = {
+export const APPROVAL: StoredBody = {
   type: "approval-end",
   callId: "t2",
   allowed: true,
@@ -40,7 +40,7 @@ export const ANSWER: StoredBody = {
   turn: 1,
   message: { role: "assistant", content: [{ type: "text", text: "It works now." }] },
   finish: "stop",
-  usage: OUTSIDE_USAGE,
+  usage: EXTERNAL_USAGE,
   costUsd: 0.02,
 };
 
@@ -52,7 +52,7 @@ export const WORK: readonly StoredBody[] = [
   TEST_END,
   EDIT_START,
   QUESTION,
-  CONSENT,
+  APPROVAL,
   EDIT_END,
   ANSWER,
 ];
@@ -63,7 +63,7 @@ export function externalTree(work: readonly StoredBody[] = WORK): SampleTree {
   tree.start("lead");
   tree.start("claude", { parent: "lead", details: { model: "external/claude-code" } });
   for (const body of work) tree.add("claude", body);
-  tree.end("claude", { usage: OUTSIDE_USAGE, costUsd: 0.02, text: "It works now." });
+  tree.end("claude", { usage: EXTERNAL_USAGE, costUsd: 0.02, text: "It works now." });
   tree.end("lead");
   return tree;
 }

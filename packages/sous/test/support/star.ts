@@ -11,12 +11,12 @@ export type SourceFile = {
 
 /**
  * The rooms of `src/` and their folders. `core` and `machine` have no folders: each is one. `rerun` stands with the doors, because a
- * rerun needs the runtime and the recordings.
+ * rerun needs the runtime and the recordings; so will `engine`, the workers. `bridges/server` will be that of the viewer.
  */
 export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   runtime: ["loop", "tree", "subagents", "budget", "rights", "model", "events", "schema", "secrets"],
   storage: ["store", "replay"],
-  bridges: ["acp", "mcp", "telemetry"],
+  bridges: ["acp", "mcp", "telemetry", "server"],
   app: ["cli", "config", "tools", "process"],
 };
 
@@ -40,8 +40,14 @@ const OWNER: Record<string, string> = {
 const SHARED: Record<string, readonly string[]> = {
   "runtime/secrets": ["app/config", "app/tools"],
   machine: ["app/config", "app/tools", "bridges/mcp"],
-  "machine/host.ts": ["app/process", "storage/store", "testing"],
+  "machine/host.ts": ["app/process", "storage/store", "testing", "rerun", "engine"],
   "storage/store/kind-schemas.ts": ["storage/replay"],
+};
+
+/** Beside the doors: what stands on two rooms. */
+const ABOVE_ROOMS: Record<string, readonly string[]> = {
+  rerun: ["runtime", "storage"],
+  engine: ["runtime", "storage"],
 };
 
 /** Folders without I/O, clock or randomness. */
@@ -113,7 +119,7 @@ export function importCycles(files: readonly SourceFile[], { types = false } = {
 
 function brokenImport(from: string, specifier: string): string[] {
   const folder = folderOf(from);
-  if (isDoor(folder) && !specifier.startsWith(".")) return [];
+  if (folder === "" && !specifier.startsWith(".")) return [];
   if (specifier.startsWith(".")) return brokenRelativeImport(from, specifier);
   if (specifier === "zod" || specifier.startsWith("zod/")) return [];
   const owner = ownerOf(specifier);
@@ -127,7 +133,11 @@ function brokenRelativeImport(from: string, specifier: string): string[] {
   const [here, there] = [folderOf(from), folderOf(to)];
   if (there === here || there === "core" || (SHARED[to] ?? SHARED[there])?.includes(here)) return [];
   // Files beside the rooms are entry points, or put the parts together.
-  if (isDoor(here)) return [];
+  if (here === "") return [];
+  const rooms = ABOVE_ROOMS[here];
+  if (rooms !== undefined) {
+    return rooms.includes(roomOf(there)) ? [] : [`${here}/ may import ${rooms.join("/, ")}/ and core/, not ${to}`];
+  }
   if (here === "app/cli") {
     const isAbove = to.startsWith("..") && to !== MANIFEST;
     return DOORS.has(to) || isAbove ? [`${here}/ may not import ${to}`] : [];
@@ -135,11 +145,6 @@ function brokenRelativeImport(from: string, specifier: string): string[] {
   if (here === "runtime/tree" && roomOf(there) === "runtime") return [];
   if (here === "testing" && to === "runtime.ts") return [];
   return [`${here}/ may import only itself${here === "core" ? "" : " and core/"}, not ${to}`];
-}
-
-/** True for the files beside the rooms and for what stands with them: `rerun/`, and `engine/` when there are workers. */
-function isDoor(folder: string): boolean {
-  return ["", "rerun", "engine"].includes(folder);
 }
 
 /** The folder of a path below `src/`, with its room: `runtime/loop`, `core`; empty for a file beside the rooms. */
@@ -158,6 +163,21 @@ function ownerOf(specifier: string): string | undefined {
     name.endsWith("/") ? specifier.startsWith(name) : specifier === name || specifier.startsWith(`${name}/`),
   );
   return owned === undefined ? undefined : OWNER[owned];
+}
+
+/** Files of `core/` that only one room uses, so that it could have them. A file that another file of `core/` needs may stay. */
+export function usedByOneRoom(files: readonly SourceFile[]): string[] {
+  const users = new Map<string, Set<string>>();
+  for (const file of files) {
+    for (const to of importedBy(file, true)) {
+      const rooms = users.get(to) ?? new Set();
+      users.set(to, rooms.add(roomOf(folderOf(file.path))));
+    }
+  }
+  return [...users].flatMap(([path, rooms]) => {
+    rooms.delete("");
+    return folderOf(path) === "core" && rooms.size === 1 && !rooms.has("core") ? [path] : [];
+  });
 }
 
 function importedBy({ path, text }: SourceFile, types: boolean): string[] {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { sourceFiles } from "../support/source-files.ts";
-import { brokenRules, importCycles, ROOMS } from "../support/star.ts";
+import { brokenRules, importCycles, ROOMS, usedByOneRoom } from "../support/star.ts";
 
 test("every import follows the picture", () => {
   assert.deepEqual(sourceFiles().flatMap(brokenRules), []);
@@ -11,11 +11,16 @@ test("every import follows the picture", () => {
 
 test("every file is in a room with a known folder, or beside the rooms", () => {
   const known = [...Object.entries(ROOMS).flatMap(([room, folders]) => folders.map((folder) => `${room}/${folder}/`))];
-  const alone = ["core/", "machine/", "rerun/", "testing/"];
+  const alone = ["core/", "machine/", "rerun/", "engine/", "testing/"];
   const strays = sourceFiles()
     .map(({ path }) => path)
     .filter((path) => path.includes("/") && ![...known, ...alone].some((folder) => path.startsWith(folder)));
   assert.deepEqual(strays, []);
+});
+
+test("core/ holds nothing that one room alone uses", () => {
+  // Both protocols read lines of JSON, and folders of a room may not import each other.
+  assert.deepEqual(usedByOneRoom(sourceFiles()), ["core/json-lines.ts"]);
 });
 
 test("no files need each other to load", () => {
@@ -85,6 +90,15 @@ suite("what the picture refuses", () => {
       "runtime/tree/spawn.ts",
       'import { play } from "../../storage/replay/playback.ts";',
       ["runtime/tree/spawn.ts: runtime/tree/ may import only itself and core/, not storage/replay/playback.ts"],
+    ],
+    [
+      "a protocol or the application in a rerun",
+      "rerun/stage.ts",
+      'import "../bridges/mcp/open.ts"; import "../app/cli/main.ts";',
+      [
+        "rerun/stage.ts: rerun/ may import runtime/, storage/ and core/, not bridges/mcp/open.ts",
+        "rerun/stage.ts: rerun/ may import runtime/, storage/ and core/, not app/cli/main.ts",
+      ],
     ],
     [
       "the runtime below the command line and the tests",
@@ -187,6 +201,17 @@ suite("what the picture refuses", () => {
   for (const [rule, path, text, broken] of planted) {
     test(`the picture refuses ${rule}`, () => assert.deepEqual(brokenRules({ path, text }), broken));
   }
+
+  test("the picture refuses a file in core/ that one room alone uses", () => {
+    const files = [
+      { path: "core/state.ts", text: "" },
+      { path: "runtime/loop/a.ts", text: 'import type { State } from "../../core/state.ts";' },
+      { path: "index.ts", text: 'export type { State } from "./core/state.ts";' },
+    ];
+    assert.deepEqual(usedByOneRoom(files), ["core/state.ts"]);
+    const used = { path: "storage/store/a.ts", text: 'import { state } from "../../core/state.ts";' };
+    assert.deepEqual(usedByOneRoom([...files, used]), []);
+  });
 
   test("the picture refuses files that need each other to load; types count when they are asked for, lazy imports never", () => {
     const files = [

@@ -129,7 +129,7 @@ async function crowdedTree(): Promise<ReturnType<typeof openStage>> {
   return stage;
 }
 
-/** One child outside. */
+/** One child that is an external agent. */
 async function externalTree(): Promise<ReturnType<typeof openStage>> {
   const client = fakeClient(async (_prompt, { host }) => {
     const call = { callId: "1", name: "Edit", kind: "edit", title: "a.ts", input: { path: "a.ts" } };

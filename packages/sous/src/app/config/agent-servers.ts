@@ -1,4 +1,4 @@
-/** `agent_servers`: agents of others as Zed and JetBrains write them, with a time and a price of ours. */
+/** `agent_servers`: external agents as Zed and JetBrains write them, with a time and a price of ours. */
 
 import { externalName } from "../../core/external-agent.ts";
 import { isRecord } from "../../core/schema.ts";
@@ -21,7 +21,7 @@ const DAY = 86_400;
 const TIMEOUT_SECONDS = 30 * 60;
 
 export const AGENT_SERVERS_ABOUT =
-  "Agents of others that speak ACP, by name, as Zed and JetBrains write them: command, args, env, default_mode, default_model (or model), and for sous cwd (where the program is started; your home folder), timeout (30m) and max_cost (US dollars a prompt). A project may not set env, cwd, default_mode, timeout and max_cost.";
+  "External agents that speak ACP, by name, as Zed and JetBrains write them: command, args, env, default_mode, default_model (or model), and for sous cwd (where the program is started; your home folder), timeout (30m) and max_cost (US dollars a prompt). A project may not set env, cwd, default_mode, timeout and max_cost.";
 
 /** Variables carry keys; a mode may skip questions; a price that is too low would get an agent past a limit of money. */
 export const AGENT_SERVER_RULES: ServerRules = {

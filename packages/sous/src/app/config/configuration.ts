@@ -6,7 +6,7 @@ import type { Budget } from "../../core/limits.ts";
 import type { DelegationLimits } from "../../core/words/limits.ts";
 import type { SETTINGS } from "./settings.ts";
 
-/** An agent of others that is started as a program and speaks ACP: one entry of `agent_servers`. */
+/** An external agent that is started as a program and speaks ACP: one entry of `agent_servers`. */
 export type AgentServer = {
   /** As it is written there: `Claude Code`. */
   readonly name: string;

@@ -22,7 +22,7 @@ const OPEN_IN: ReadonlyMap<string, readonly (OpenLabel | undefined)[]> = new Map
 
 /** Every adapter of the port `Meter` has one of its own and passes all labels through it. */
 export class LabelCap {
-  /** What each value became, by label. */
+  /** Each value and what it became, by label. */
   readonly #known = Object.fromEntries(OPEN_LABELS.map((label) => [label, new Map()])) as Record<
     OpenLabel,
     Map<string, string>

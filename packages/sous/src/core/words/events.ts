@@ -6,6 +6,8 @@
 
 import type { DeltaBody, StoredBody } from "../event.ts";
 import type { AnyWord, FieldWord } from "./kinds.ts";
+import { LIMITS } from "./limits.ts";
+import { OUTCOMES, STOP_REASONS } from "./outcomes.ts";
 
 type Body = StoredBody | DeltaBody;
 type BodyOf<Type extends Body["type"]> = Extract<Body, { type: Type }>;
@@ -125,7 +127,7 @@ export const EVENTS = {
   },
   "approval-end": {
     fields: { callId: "id", allowed: "flag", by: "answerer", reason: "text?" },
-    noun: "the answer about consent",
+    noun: "the answer about approval",
     line: ({ allowed }) => (allowed ? "allowed" : "not allowed"),
   },
   "budget-warning": {
@@ -224,14 +226,23 @@ export const EVENTS = {
 type EventStep = (event: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>;
 
 /**
- * The steps between the versions of stored events: the first makes an event of version 2 from one of version 1. A change of the
- * rows that are stored, or of a kind in them, adds one step here and one golden journal (`test/golden/`); a step that has nothing
- * to change returns its event. Steps run before an event is parsed, so a field may hold anything. They are never changed again.
+ * Each step by the version that it makes from the one before: `2: (event) => …`. A step that has nothing to change returns its
+ * event. Steps run before an event is parsed, so a field may hold anything. They are never changed again.
  */
-export const EVENT_STEPS: readonly EventStep[] = [];
+export const EVENT_STEPS: Readonly<Record<number, EventStep>> = {};
 
-/** The version of events as they are stored and exported. */
-export const EVENT_VERSION: number = EVENT_STEPS.length + 1;
+/** The rows of words inside stored events. A new one changes no event from before, so it needs no step. */
+const DATED_ROWS = [LIMITS, OUTCOMES, STOP_REASONS].flatMap((rows) => Object.values(rows));
+
+/**
+ * The version of events as they are stored and exported. Every change of what is stored makes the next version: a limit, a status
+ * or a stop reason by `since` in its row, anything else (an event, a field, a kind) by a step. Each version has a golden journal
+ * (`test/golden/`). A version without a step changes nothing in the events before it.
+ */
+export const EVENT_VERSION: number = Math.max(
+  ...DATED_ROWS.map(({ since = 1 }) => since),
+  ...Object.keys(EVENT_STEPS).map(Number),
+);
 
 /** A row as code reads it that does the same for every event. */
 type AnyRow = {

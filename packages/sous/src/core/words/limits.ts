@@ -26,9 +26,12 @@ export type DelegationLimits = {
 export type DelegationLimit = Exclude<keyof DelegationLimits, "children">;
 
 /** `narrows`: of two numbers the lower one holds (`lower`), or that of the tree whatever else is given (`never`). */
-type LimitRow<Value> = [Value] extends [number]
+type LimitRow<Value> = ([Value] extends [number]
   ? { readonly default: number; readonly min: number; readonly max?: number; readonly narrows: "lower" }
-  : { readonly default: Value; readonly words: readonly Value[]; readonly narrows: "never" };
+  : { readonly default: Value; readonly words: readonly Value[]; readonly narrows: "never" }) & {
+  /** The first version of stored events with this limit (`EVENT_VERSION`); 1 when unset. Runs from before have its default. */
+  readonly since?: number;
+};
 
 /** Turns of one run: at most `max`; without a word of its definition, a root and an agent that is called by its name have these. */
 export const TURNS = { max: 1000, root: 50, named: 100 };

@@ -16,6 +16,8 @@ type EndingRow = {
   readonly editor: "end_turn" | "max_tokens" | "max_turn_requests" | "refusal" | "cancelled" | undefined;
   /** For a person at the command line, of an incomplete run; without it the denied actions are listed. */
   readonly warning?: string;
+  /** The first version of stored events with this word (`EVENT_VERSION` in `events.ts`); 1 when unset. */
+  readonly since?: number;
 };
 
 /** The cause of an ending, in five kinds. Colours, symbols and sentences for a person depend on it. */
@@ -131,7 +133,7 @@ export const STOP_REASONS: Readonly<Record<StopReason, StopReasonRow>> = {
     editor: "max_turn_requests",
     notice: (turns) => `the subagent ran out of turns after ${turns}; the result is incomplete`,
     aside: "out of turns",
-    about: "turns",
+    about: "`turns`",
   },
   consent: {
     isOutOfTurns: false,
@@ -141,7 +143,7 @@ export const STOP_REASONS: Readonly<Record<StopReason, StopReasonRow>> = {
     editor: "end_turn",
     notice: () => "an action needed approval and no one could be asked; the result is incomplete",
     aside: "an action needed approval",
-    about: "consent that no one could give",
+    about: "`consent`: an approval that no one could give",
   },
 };
 

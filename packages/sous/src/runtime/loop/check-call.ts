@@ -4,13 +4,13 @@ import { ToolFailure } from "../../core/errors.ts";
 import type { ToolCallPart } from "../../core/message.ts";
 import { mayUse } from "../../core/rights.ts";
 import type { Run } from "../../core/run.ts";
-import type { Approved } from "../../core/run-state.ts";
 import { askedLabels, depthMessage, isSubagentToolName } from "../../core/spawn.ts";
 import type { Tool, ToolResult } from "../../core/tool.ts";
 import type { ReadyTool } from "../../core/tool-set.ts";
 import { approvalRequest, askApproval, deniedByRule, useAnswer } from "./ask-approval.ts";
 import { decideByRules, hasRules } from "./decide-by-rules.ts";
 import { beforeToolCall, orAborted } from "./run-hooks.ts";
+import type { Approved } from "./run-state.ts";
 import { copyJson, isSameJson } from "./to-json.ts";
 import { failedResult } from "./tool-result.ts";
 

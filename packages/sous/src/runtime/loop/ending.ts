@@ -10,13 +10,13 @@ import {
   type StopReason,
 } from "../../core/outcome.ts";
 import type { BilledAnswer, Run } from "../../core/run.ts";
-import type { ClosingTurn } from "../../core/run-state.ts";
 import { TimedOut } from "../../core/scope.ts";
 import { truncateUtf8 } from "../../core/truncate.ts";
 import { utf8Length } from "../../core/usage.ts";
 import { notify, readInbox } from "./inbox.ts";
 import { outputEnding, repairedEnding } from "./parse-output.ts";
 import { dropLastCalls } from "./prune.ts";
+import type { ClosingTurn } from "./run-state.ts";
 import { runTurn } from "./run-turn.ts";
 import { asKept } from "./to-json.ts";
 

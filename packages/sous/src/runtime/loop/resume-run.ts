@@ -4,11 +4,11 @@ import type { ResumedRun } from "../../core/event.ts";
 import type { Spent } from "../../core/limits.ts";
 import { toolCallsOf } from "../../core/message.ts";
 import type { Run } from "../../core/run.ts";
-import type { RunState, UnheardQuestion } from "../../core/run-state.ts";
 import { costOf, noUsage, type Price, type Usage } from "../../core/usage.ts";
 import { type Ending, resumeClosing } from "./ending.ts";
 import { recordActivity } from "./provider-activity.ts";
 import { actOn, untilEnding } from "./run-agent.ts";
+import type { RunState, UnheardQuestion } from "./run-state.ts";
 import { ToolCallContext } from "./tool-context.ts";
 
 /** The conversation of the run is restored, without the results of an answer that has still to be acted on. */

@@ -13,7 +13,6 @@ import {
 import type { Budget } from "../../core/limits.ts";
 import { type Message, textOf } from "../../core/message.ts";
 import type { Run } from "../../core/run.ts";
-import type { RunState } from "../../core/run-state.ts";
 import { Scope } from "../../core/scope.ts";
 import { noUsage } from "../../core/usage.ts";
 import { budgetEnding, cancelledEnding, cancelledSentence, type Ending, OUT_OF_TURNS } from "./ending.ts";
@@ -21,6 +20,7 @@ import { billedUsage, endingAfter, FINISHES, failed, tokensIn, toModelError, unk
 import { allowanceOf, ExternalFunds, externalNeed, type Reported } from "./external-funds.ts";
 import { RunHost } from "./external-host.ts";
 import { notify, readInbox } from "./inbox.ts";
+import type { RunState } from "./run-state.ts";
 
 type ExternalWork = {
   readonly agent: ExternalAgent;

@@ -4,7 +4,6 @@ import { isRedacted } from "../../core/clean-text.ts";
 import { messageOf, StoreError, stackOf, ToolFailure } from "../../core/errors.ts";
 import { type ToolCallPart, type ToolResultPart, toolCallsOf } from "../../core/message.ts";
 import type { Run } from "../../core/run.ts";
-import type { EarlierCall } from "../../core/run-state.ts";
 import { Parked } from "../../core/scope.ts";
 import type { ToolResult } from "../../core/tool.ts";
 import { countsIn, toLogEntry } from "../../core/tool-log.ts";
@@ -12,6 +11,7 @@ import { failedQuestion, NOBODY_THERE, notAllowed, STOPPED } from "./ask-approva
 import { type Checked, checkCall } from "./check-call.ts";
 import { executeTool } from "./execute-tool.ts";
 import { UNKNOWN_OUTCOME } from "./repair-history.ts";
+import type { EarlierCall } from "./run-state.ts";
 import { ToolCallContext } from "./tool-context.ts";
 import { boundFiles, boundResult, failedResult } from "./tool-result.ts";
 

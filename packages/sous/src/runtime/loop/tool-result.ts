@@ -102,10 +102,10 @@ export function boundResult(result: ToolResult, call: ToolCallPart, run: Run): {
 const MAX_CLEANED = 1_000_000;
 
 type TextBounds = {
-  /** Of a text with more characters only the beginning and the end are cleaned. */
+  /** A text with more characters is cleaned only at its beginning and its end. */
   readonly maxCleaned: number;
   readonly maxBytes: number;
-  /** What a longer text is cut to, besides the notice of the cut; `maxBytes` when unset. */
+  /** A longer text is cut to this, besides the notice of the cut; `maxBytes` when unset. */
   readonly cutTo?: number;
 };
 

@@ -59,7 +59,7 @@ function mainLines(action: Action, columns: number): string[] {
     case "agents":
       return textLines(action.names.map((name) => name || "a child without a definition").join(", "), columns);
     case "server":
-      return textLines(`${action.name} (an agent of others, with tools of its own)`, columns);
+      return textLines(`${action.name} (an external agent, with tools of its own)`, columns);
     case "fields":
     case "follow-up":
     case "unknown":

@@ -39,7 +39,7 @@ export type Action = {
   | PathAction
   | HostAction
   | { readonly kind: "agents"; readonly names: readonly string[] }
-  /** An agent of others, by the name of its server. */
+  /** An external agent, by the name of its server. */
   | { readonly kind: "server"; readonly name: string }
   | { readonly kind: "fields"; readonly fields: Readonly<Record<string, unknown>> }
   /** Looks at or ends what an allowed call has started. */

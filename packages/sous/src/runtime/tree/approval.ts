@@ -37,7 +37,7 @@ async function askWithoutClocks(
     childTime.pause(each);
     each.deadline?.pause();
   }
-  run.waitingFor = `consent to ${request.toolName}`;
+  run.waitingFor = `approval of ${request.toolName}`;
   try {
     await run.tree.settled();
     const answer = await askPerson(run, request, approve);

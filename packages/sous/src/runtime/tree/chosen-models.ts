@@ -1,9 +1,9 @@
 /** The models that definitions and calls choose, and which of them a name leads to. */
 
 import type { ModelChoice } from "../../core/agent.ts";
-import { andThen } from "../../core/at-once.ts";
 import { UserError } from "../../core/errors.ts";
 import { type Model, providerOf } from "../../core/model.ts";
+import { andThen } from "./at-once.ts";
 
 export class ChosenModels {
   readonly #resolve: (choice: ModelChoice) => Model | Promise<Model>;

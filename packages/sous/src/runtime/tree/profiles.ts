@@ -2,7 +2,6 @@
 
 import { type AgentDefinition, type ModelChoice, systemPrompt } from "../../core/agent.ts";
 import { guardsOf } from "../../core/approval.ts";
-import { andThen } from "../../core/at-once.ts";
 import { Refused, UserError } from "../../core/errors.ts";
 import { toTools } from "../../core/foreign-tool.ts";
 import type { Model } from "../../core/model.ts";
@@ -20,6 +19,7 @@ import { compileSchema, compileSchemaOf } from "../schema/compile.ts";
 import { checkAllowed, checkModel, findAgent } from "../subagents/check-spawn.ts";
 import { callableAgents, DelegationTools } from "../subagents/delegation-tools.ts";
 import { CHILD_INSTRUCTIONS } from "../subagents/prompts.ts";
+import { andThen } from "./at-once.ts";
 import { ChosenModels } from "./chosen-models.ts";
 import {
   catalogOf,

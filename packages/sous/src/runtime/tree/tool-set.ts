@@ -1,7 +1,6 @@
 /** The tools of a run, ready for dispatch, and which of them its children are shown. */
 
 import type { AgentDefinition } from "../../core/agent.ts";
-import { allOf, andThen } from "../../core/at-once.ts";
 import { oneLine, shortened } from "../../core/clean-text.ts";
 import { UserError } from "../../core/errors.ts";
 import { toTools } from "../../core/foreign-tool.ts";
@@ -14,6 +13,7 @@ import type { Tool } from "../../core/tool.ts";
 import type { ReadyTool, ToolSet } from "../../core/tool-set.ts";
 import { compileSchemaOf } from "../schema/compile.ts";
 import { withoutDenied } from "../subagents/delegation-tools.ts";
+import { allOf, andThen } from "./at-once.ts";
 
 type ToolSetRequest = {
   readonly tools: readonly Tool[];

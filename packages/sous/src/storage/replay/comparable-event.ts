@@ -108,11 +108,11 @@ function forgottenQuestions(events: readonly StoredEvent[]): Set<StoredEvent> {
   const forgotten = new Set<StoredEvent>();
   /** The part that stays of the approval of a call of the current run, by call. */
   let approvals = new Map<string, ApprovalEvent[]>();
-  let isOutside = false;
+  let isExternal = false;
   let resumedAt = 0;
   for (const event of events) {
     if (event.type === "run-start") {
-      isOutside = isExternalModel(event.model);
+      isExternal = isExternalModel(event.model);
       approvals = new Map();
     } else if (event.type === "resume") resumedAt = event.seq;
     if (event.type !== "approval-end" && event.type !== "approval-request") continue;
@@ -120,7 +120,7 @@ function forgottenQuestions(events: readonly StoredEvent[]): Set<StoredEvent> {
     approvals.set(event.callId, stays);
     const index = event.type === "approval-end" ? -1 : stays.findIndex((each) => isSameQuestion(each, event));
     const isOpen = index === stays.length - 1;
-    const isRestarted = !isOutside && resumedAt > (stays[index]?.seq ?? resumedAt);
+    const isRestarted = !isExternal && resumedAt > (stays[index]?.seq ?? resumedAt);
     if (index === -1 || !(isOpen || isRestarted)) {
       stays.push(event);
       continue;

@@ -19,7 +19,7 @@ import type { IdMap } from "./id-map.ts";
 import type { Playback } from "./playback.ts";
 import type { Recording, RunRecording } from "./recording.ts";
 
-/** The model of a recorded run whose agent was outside; undefined for every other run. */
+/** The model of a recorded run of an external agent; undefined for every other run. */
 export function recordedExternalModel(run: RunRecording, playback: ExternalPlayback): Model | undefined {
   const { model } = run.start;
   if (!isExternalModel(model)) return undefined;

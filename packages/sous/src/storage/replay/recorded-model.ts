@@ -102,7 +102,7 @@ export function recordedApprovals(playback: Playback): Approve | ApprovalPolicy 
       const run = playback.runOf(runId);
       const recorded = playback.ids.toRecorded(callId);
       if (run?.asked.has(recorded) === true) return { effect: "ask" };
-      // A child that is outside is asked about as a part of the call that made it: `call_1/0`.
+      // A child that is an external agent is asked about as a part of the call that made it: `call_1/0`.
       const [call = ""] = recorded.split("/");
       const isKnown = run?.calls.has(recorded) === true || run?.calls.has(call) === true;
       return isKnown ? { effect: "allow" } : undefined;

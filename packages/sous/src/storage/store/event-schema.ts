@@ -31,7 +31,9 @@ function upgraded(value: unknown, version: number): unknown {
     );
   if (!isRecord(value)) return value;
   try {
-    return EVENT_STEPS.slice(version - 1).reduce((event, step) => step(event), value);
+    let event = value;
+    for (let next = version + 1; next <= EVENT_VERSION; next++) event = EVENT_STEPS[next]?.(event) ?? event;
+    return event;
   } catch (cause) {
     throw new StoreError(`${nameOf(value)} cannot be read: it is not an event of version ${version}`, { cause });
   }

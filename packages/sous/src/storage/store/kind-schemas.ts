@@ -129,9 +129,11 @@ export const kindSchemas = once(() => {
 
   const limits = LIMIT_NAMES.map((name) => {
     const row = LIMITS[name];
-    return [name, "words" in row ? z.enum(row.words) : count];
+    const value: z.ZodType = "words" in row ? z.enum(row.words) : count;
+    // A run from before this limit has its default.
+    return [name, row.since === undefined ? value : value.default(row.default)];
   });
-  const delegationLimits = z.object({
+  const delegationLimits = z.strictObject({
     ...(Object.fromEntries(limits) as { [Name in DelegationLimit]: z.ZodType<DelegationLimits[Name]> }),
     children: budget,
   });

@@ -71,7 +71,7 @@ suite("B1.2: a stored run that says it had more", () => {
     return existsSync(join(command.root, "marker"));
   }
 
-  test("B1.2: a child of a stored run continues with what the call asked for, and its own calls need consent", async () =>
+  test("B1.2: a child of a stored run continues with what the call asked for, and its own calls need approval", async () =>
     assert.equal(await resumeMadeUp({}), false));
   test("B1.2: an answer of a person that only the database has heard is asked for again", async () =>
     assert.equal(await resumeMadeUp({}, { isAllowed: true }), false));
@@ -79,6 +79,6 @@ suite("B1.2: a stored run that says it had more", () => {
     assert.equal(await resumeMadeUp({ yes: true, "deny-tools": ["write_file", "terminal"] }), false));
   test("B1.7: a tool that the flags of now leave out is not there", async () =>
     assert.equal(await resumeMadeUp({ yes: true, tools: ["read_file"] }), false));
-  test("B1.2: a call is made with consent and rights, so the rows above can fail", async () =>
+  test("B1.2: a call is made with approval and rights, so the rows above can fail", async () =>
     assert.equal(await resumeMadeUp({ yes: true }), true));
 });

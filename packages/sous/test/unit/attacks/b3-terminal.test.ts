@@ -18,7 +18,7 @@ const ACTS = /[\p{Cc}\p{Cf}\u2028\u2029]/u;
 const ROWS: [what: string, answers: object[]][] = [
   ["a tool that there is not", [calling([`t${CODES}`, {}]), saying("Done.")]],
   ["the path of a file", [calling(["read_file", { path: `a${CODES}` }]), saying("Done.")]],
-  ["a command that needs consent", [calling(["terminal", { command: `echo ${CODES}` }]), saying("Done.")]],
+  ["a command that needs approval", [calling(["terminal", { command: `echo ${CODES}` }]), saying("Done.")]],
   ["the label of a child", [calling(["subagent", { label: `l${CODES}`, task_prompt: `t${CODES}` }]), saying("Done.")]],
   ["an answer", [saying(`Done.${CODES}`)]],
 ];

@@ -109,7 +109,7 @@ suite("B5.5: a redirect reaches no host that a rule denies", () => {
     assert.match(output, /redirects to another host. Call fetch with http:\/\/evil\.example\.com/);
   });
 
-  test("B5.5: consent to one host is none to the host that it leads to", async () => {
+  test("B5.5: approval of one host is none of the host that it leads to", async () => {
     const { hosts, questions } = await follow({ rules: ["deny terminal"], way: [EVIL] });
     assert.deepEqual([hosts, questions], [[PAGE], 1]);
   });

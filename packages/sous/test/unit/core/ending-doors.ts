@@ -15,6 +15,7 @@ import { noUsage } from "../../../src/core/usage.ts";
 import { reportMetadata, toToolResult } from "../../../src/runtime/subagents/report.ts";
 import { parseStoredEvent } from "../../../src/storage/store/event-schema.ts";
 import { toHtmlFile } from "../../../src/storage/store/export/html.ts";
+import { toMarkdownFile } from "../../../src/storage/store/export/markdown.ts";
 import { viewRuns } from "../../../src/storage/store/export/view.ts";
 import { sampleTree } from "../../../src/testing/sample-tree.ts";
 import { VirtualClock } from "../../../src/testing/world.ts";
@@ -34,6 +35,7 @@ export type Sayings = {
   model: string;
   reported: string;
   page: string;
+  markdown: string;
   /** In the metadata of a report, and in the JSON of a stored run. */
   outOfTurns: boolean[];
 };
@@ -51,7 +53,7 @@ export async function sayingsOf(facts: EndingFacts): Promise<Sayings> {
   const { glyphs } = chooseStyle({ color: "never", isAscii: true, isTerminal: false, env: {} });
   const metadata = reportMetadata({ ...REPORT, outcome });
   const { error = "", output } = toToolResult({ kind: "ended", report: { ...REPORT, outcome } });
-  const { page, json } = stored(outcome);
+  const { page, markdown, json } = stored(outcome);
   return {
     exit: exitCodeOf(result, 130),
     look: `${colourOf(status)} ${glyphs.status[status]}`,
@@ -65,21 +67,23 @@ export async function sayingsOf(facts: EndingFacts): Promise<Sayings> {
     model: `${error} | ${output}`.replaceAll("\n", " "),
     reported: metadata.completion_status,
     page,
+    markdown,
     outOfTurns: [metadata.max_turns_reached, json.max_turns_reached === true],
   };
 }
 
 /** A tree with this ending is parsed as a store does, then exported and listed. */
-function stored(outcome: RunOutcome): { page: string; json: Record<string, unknown> } {
+function stored(outcome: RunOutcome): { page: string; markdown: string; json: Record<string, unknown> } {
   const tree = sampleTree("lead");
   tree.start("lead");
   tree.end("lead", outcome);
   const events = tree.events.map((event) => parseStoredEvent(JSON.parse(JSON.stringify(event))));
   const record = foldRunRecord("lead", events);
   if (record === undefined) throw new Error("The sample has no run");
-  const html = toHtmlFile(viewRuns([record], events));
-  const [, page = ""] = /<section class="end"><h3>(.*?) <span class="time">/.exec(html) ?? [];
-  return { page, json: runJson(record) };
+  const views = viewRuns([record], events);
+  const [, page = ""] = /<section class="end"><h3>(.*?) <span class="time">/.exec(toHtmlFile(views)) ?? [];
+  const [, markdown = ""] = /^\*\*Ended: (.*?)\*\*/m.exec(toMarkdownFile(views)) ?? [];
+  return { page, markdown, json: runJson(record) };
 }
 
 async function editorReads(result: RunResult): Promise<string> {

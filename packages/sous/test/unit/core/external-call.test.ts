@@ -1,4 +1,4 @@
-/** What is recorded of the calls of an external agent: bounded, without secrets, and the same when it is played again. */
+/** The calls of an external agent are recorded bounded, without secrets, and the same when they are played again. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
@@ -11,7 +11,7 @@ import { parseStoredEvent } from "../../../src/storage/store/event-schema.ts";
 import { EVERY_EVENT } from "../../support/core/every-event.ts";
 import { randomText } from "../../support/runtime/secrets/made-up-keys.ts";
 
-const KEY = randomText("in an outside call", 30);
+const KEY = randomText("in an external call", 30);
 const redactor = createRedactor([{ name: "SERVICE_KEY", value: KEY }]);
 
 const CALL: ExternalCall = {

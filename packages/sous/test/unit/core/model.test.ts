@@ -4,14 +4,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { checkAllowEntries, isAllowEntry, whyNotNamed } from "../../../src/core/model.ts";
 
-test("no call names an agent of others as its model, whatever is allowed", () => {
+test("no call names an external agent as its model, whatever is allowed", () => {
   for (const name of ["external/claude", "external/claude-code"]) {
     for (const allow of [[], [name], ["external/*"]])
       assert.match(whyNotNamed(name, "external", allow) ?? "", /^external\/\S+ is an agent of others, and no call may/);
   }
 });
 
-test("models.allow cannot have an agent of others", () => {
+test("models.allow cannot have an external agent", () => {
   for (const entry of ["external/claude", "external/*"]) {
     assert.equal(isAllowEntry(entry), false);
     assert.throws(() => checkAllowEntries(["openai/*", entry]), {

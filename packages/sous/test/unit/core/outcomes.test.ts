@@ -5,6 +5,7 @@ import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { suite, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import type { StoredEvent } from "../../../src/core/event.ts";
 import type { RunStatus, StopReason } from "../../../src/core/outcome.ts";
 import {
   endingRow,
@@ -15,21 +16,37 @@ import {
   stopReasonOf,
   UNENDED_STATUSES,
 } from "../../../src/core/words/outcomes.ts";
+import { says } from "../../../src/testing/steps.ts";
+import { ChangedSources, changedText } from "../../support/changed-sources.ts";
+import { NEW_STOP_REASON } from "../../support/core/new-words.ts";
+import { readGolden, runChanged } from "../../support/core/next-version.ts";
 import { importChanged } from "../../support/mutation.ts";
 import { rootFolder, sourceFiles } from "../../support/source-files.ts";
 import { RESULT_JSON, sayingsOf } from "./ending-doors.ts";
 
 /** Commit f58d199 said the same, when each door had its own words. */
 const ENDINGS: readonly [status: RunStatus, stopReason: StopReason | undefined, sayings: readonly unknown[]][] = [
-  ["completed", undefined, [0, "green +", "completed", "end_turn", "complete", "good"]],
-  ["incomplete", "turns", [6, "yellow ~", "out of turns", "max_turn_requests", "incomplete", "half"]],
-  ["incomplete", "consent", [7, "yellow ~", "lacked approval", "end_turn", "incomplete", "half"]],
-  ["incomplete", undefined, [6, "yellow ~", "out of turns", "end_turn", "incomplete", "half"]],
-  ["budget_exceeded", undefined, [5, "red x", "over budget", `max_tokens ${cut()}`, "budget_exceeded", "bad"]],
-  ["timeout", undefined, [6, "red x", "timed out", `max_turn_requests ${cut()}`, "timeout", "bad"]],
-  ["cancelled", undefined, [130, "yellow -", "cancelled", "cancelled", "cancelled", "bad"]],
-  ["refused", undefined, [1, "red x", "model refused", "refusal", "refused", "bad"]],
-  ["failed", undefined, [1, "red x", "failed", "fails: It stopped", "failed", "bad"]],
+  ["completed", undefined, [0, "green +", "completed", "end_turn", "complete", "good", "completed"]],
+  [
+    "incomplete",
+    "turns",
+    [6, "yellow ~", "out of turns", "max_turn_requests", "incomplete", "half", "incomplete (turns)"],
+  ],
+  [
+    "incomplete",
+    "consent",
+    [7, "yellow ~", "lacked approval", "end_turn", "incomplete", "half", "incomplete (consent)"],
+  ],
+  ["incomplete", undefined, [6, "yellow ~", "out of turns", "end_turn", "incomplete", "half", "incomplete"]],
+  [
+    "budget_exceeded",
+    undefined,
+    [5, "red x", "over budget", `max_tokens ${cut()}`, "budget_exceeded", "bad", "budget exceeded"],
+  ],
+  ["timeout", undefined, [6, "red x", "timed out", `max_turn_requests ${cut()}`, "timeout", "bad", "timeout"]],
+  ["cancelled", undefined, [130, "yellow -", "cancelled", "cancelled", "cancelled", "bad", "cancelled"]],
+  ["refused", undefined, [1, "red x", "model refused", "refusal", "refused", "bad", "refused"]],
+  ["failed", undefined, [1, "red x", "failed", "fails: It stopped", "failed", "bad", "failed"]],
 ];
 
 function cut(): string {
@@ -39,9 +56,9 @@ function cut(): string {
 suite("every door says what it has always said of", () => {
   for (const [status, stopReason, expected] of ENDINGS) {
     test(`a run that is ${status}${stopReason === undefined ? "" : ` because of ${stopReason}`}`, async () => {
-      const { exit, look, words, editor, reported, page } = await sayingsOf({ status, stopReason });
+      const { exit, look, words, editor, reported, page, markdown } = await sayingsOf({ status, stopReason });
       const [, badge] = /^<span class="badge (\w+)">/.exec(page) ?? [];
-      assert.deepEqual([exit, look, words, editor, reported, badge], expected);
+      assert.deepEqual([exit, look, words, editor, reported, badge, markdown], expected);
     });
   }
 });
@@ -89,14 +106,14 @@ test("a list of words is one sentence, however many there are", () => {
 
 test("a row of the table is all that the doors need for a new stop reason", async () => {
   const fileUrl = import.meta.resolve("../../../src/core/words/outcomes.ts");
-  const before = "export const STOP_REASONS: Readonly<Record<StopReason, StopReasonRow>> = {\n";
-  const text = readFileSync(fileURLToPath(fileUrl), "utf8").replace(before, `${before}  ${PATIENCE},\n`);
+  const path = "core/words/outcomes.ts";
+  const text = changedText(path, readFileSync(fileURLToPath(fileUrl), "utf8"), NEW_STOP_REASON[path]);
   const changed = { fileUrl, text };
   const doors = await importChanged<typeof import("./ending-doors.ts")>(
     import.meta.resolve("./ending-doors.ts"),
     changed,
   );
-  const { exit, words, person, editor, model, page, outOfTurns } = await doors.sayingsOf({
+  const { exit, words, person, editor, model, page, markdown, outOfTurns } = await doors.sayingsOf({
     status: "incomplete",
     stopReason: "patience" as StopReason,
   });
@@ -104,10 +121,14 @@ test("a row of the table is all that the doors need for a new stop reason", asyn
   assert.equal(person, "warning: nobody waited for the run");
   assert.equal(model, " | [Notice: patience ran out in turn 4] Part. (subagent_id: a1)");
   assert.equal(page, '<span class="badge half">incomplete</span> (nobody waited)');
+  assert.equal(markdown, "incomplete (patience)");
   const listed = "Why it is incomplete: `patience`, `turns` or `consent`.";
   assert.equal(doors.RESULT_JSON.find(({ name }) => name === "stop_reason")?.about, listed);
   assert.equal(doors.ATTRIBUTES["sous.stop_reason"].about, listed);
-  assert.match(JSON.stringify(doors.REPORT_SCHEMA), /incomplete: patience of no one, or turns, or consent that/);
+  assert.match(
+    JSON.stringify(doors.REPORT_SCHEMA),
+    /incomplete: patience of no one, or `turns`, or `consent`: an approval/,
+  );
   const { exitCodesPage } = await importChanged<typeof import("../../../../../scripts/reference/exit-codes-page.ts")>(
     import.meta.resolve("../../../../../scripts/reference/exit-codes-page.ts"),
     changed,
@@ -117,17 +138,16 @@ test("a row of the table is all that the doors need for a new stop reason", asyn
   assert.doesNotMatch(JSON.stringify(RESULT_JSON), /patience/);
 });
 
-const PATIENCE = `patience: {
-    isOutOfTurns: false,
-    lacksApproval: false,
-    exit: "budget",
-    words: "out of patience",
-    warning: "nobody waited for the run",
-    editor: "refusal",
-    notice: (turns) => \`patience ran out in turn \${turns}\`,
-    aside: "nobody waited",
-    about: "patience of no one",
-  }`;
+test("a run that ends for a new stop reason is stored in the next version, and journals of before are read", async () => {
+  using sources = new ChangedSources(NEW_STOP_REASON);
+  const endOf = ({ events }: { events: readonly StoredEvent[] }) => {
+    const end = events.find((event) => event.type === "run-end");
+    return [end?.status, end?.stopReason as string | undefined];
+  };
+  assert.deepEqual(endOf(await runChanged(sources, { lead: [says("I give up.")] })), ["incomplete", "patience"]);
+  assert.deepEqual(endOf(await runChanged(sources, { lead: [says("Done.")] })), ["completed", undefined]);
+  assert.ok((await readGolden(sources)).some((event) => event.type === "run-end" && event.stopReason === "turns"));
+});
 
 suite("three files know a stop reason: its type, its row, and the file that produces it", () => {
   const files = [
@@ -158,7 +178,7 @@ suite("three files know a stop reason: its type, its row, and the file that prod
       'stopReason: z.enum(["turns", "consent"]),',
       'switch (stopReason) {\n  case "turns":\n    return 1;\n  case "consent":\n    return 2;\n}',
       '"Why it is incomplete: `turns` or `consent`."',
-      '"Why it is incomplete: turns, or consent that no one could give."',
+      '"Why it is incomplete: `turns`, or `consent`: an approval that no one could give."',
     ];
     for (const text of planted) assert.ok(namesStopReason(text, "consent"), text);
     const others = [

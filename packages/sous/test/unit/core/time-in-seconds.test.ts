@@ -38,7 +38,7 @@ test("a limit of time is shown in seconds: in words, in JSON, in logs and in spa
   assert.deepEqual(eventJson({ ...who, type: "budget-near", limit: state }).limit, shown);
 });
 
-test("an agent of others is handed what is left of the time in seconds", () => {
+test("an external agent is handed what is left of the time in seconds", () => {
   const allowance = { depth: 1, maxDepth: 3, tokens: undefined, costUsd: undefined, durationMs: 1001 };
   assert.deepEqual(JSON.parse(encodeWithin(allowance)), { depth: 1, max_depth: 3, seconds: 1.001 });
   assert.deepEqual(readWithin(encodeWithin(allowance)), allowance);

@@ -9,9 +9,18 @@ import { pages } from "../../support/docs/markdown-files.ts";
 import { sourceFiles, sourceFolder } from "../../support/source-files.ts";
 import type { SourceFile } from "../../support/star.ts";
 
-const BANNED = /\b(?:nobody|somebody|whoever|anew|go(?:es)? on|so many)\b/gi;
-/** A value of the event `approval-end`. */
-const VALUE = /["`]nobody["`]/g;
+/** Words that leave the part that acts unnamed, and second words for *approval* and *external agent*. */
+const BANNED =
+  /\b(?:nobody|somebody|whoever|anew|go(?:es)? on|so many|consents?|agents? of others|agents? of (?:another program|other programs)|another program's agents?|agents? outside(?! (?:of|the|a)\b))\b/gi;
+const ALLOWED = [
+  // Values of `approval-end`, `stop_reason` and `error_type`.
+  /(["'`])(?:nobody|consent)\1/g,
+  // The texts of exit code 7.
+  /\bneeded consent\b/g,
+  /\b7 consent\b/g,
+  // Errors that say why a name such as `external/claude` is refused.
+  /\bagents? of others(?=: the root| \(external\/\)| is named|, and no call)/g,
+];
 
 test("the pages of docs, README and SECURITY have no banned words", () => {
   const found = pages()
@@ -52,14 +61,21 @@ test("literals and names of tests are read at their lines, without code and comm
 
 test("a banned word is found with its line, in any case", () => {
   assert.deepEqual(bannedIn("page.md", "fine\nNobody goes on\n`nobody`"), ["page.md:2: Nobody", "page.md:2: goes on"]);
+  const second =
+    "Consent to agents of others\n`consent`, 7 consent: 1 action needed consent\nan agent outside the tree";
+  assert.deepEqual(bannedIn("page.md", second), ["page.md:1: Consent", "page.md:1: agents of others"]);
 });
 
 function bannedIn(path: string, text: string): string[] {
   return text
     .split("\n")
     .flatMap((line, index) =>
-      (line.replaceAll(VALUE, "").match(BANNED) ?? []).map((word) => `${path}:${index + 1}: ${word}`),
+      (withoutAllowed(line).match(BANNED) ?? []).map((word) => `${path}:${index + 1}: ${word}`),
     );
+}
+
+function withoutAllowed(line: string): string {
+  return ALLOWED.reduce((text, allowed) => text.replaceAll(allowed, ""), line);
 }
 
 /** Files without any banned word are left out: parsing takes long. */

@@ -88,7 +88,7 @@ const CASES: Record<string, Case> = {
     errorDetails: "The subagent's model refused the task: I will not.",
     error: { type: "refused", message: "The model refused the task" },
   },
-  "consent nobody can give": {
+  "approval no one can give": {
     turns: [calls("write", { to: "/etc" }), says("I wrote it!")],
     status: "incomplete",
     stopReason: "consent",
@@ -191,7 +191,7 @@ suite("C6: every ending is told apart", () => {
       assert.equal(returned[0]?.result.metadata?.completion_status, completion(status));
       assert.equal(returned[0]?.result.metadata?.max_turns_reached, stopReason === "turns");
       assert.equal(statuses(result)["lead/scout"], status);
-      // A child's ending is data for its parent; only missing consent reaches up.
+      // A child's ending is data for its parent; only a missing approval reaches up.
       assert.deepEqual(
         [result.status, result.stopReason, result.text],
         stopReason === "consent" ? ["incomplete", "consent", "I see."] : ["completed", undefined, "I see."],

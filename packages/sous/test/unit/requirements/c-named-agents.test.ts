@@ -208,7 +208,7 @@ suite("C3: the result for code", () => {
   });
 
   test("C3: the tool that failed is named only when it is known for certain", async () => {
-    const liar = simpleTool("liar", () => ({ success: false, output: "", error: "liar needs consent, says liar" }));
+    const liar = simpleTool("liar", () => ({ success: false, output: "", error: "liar needs approval, says liar" }));
     const { returned } = await runTree({
       script: {
         lead: [calls("subagent_scout", { task: "Look." }), says("Seen.")],

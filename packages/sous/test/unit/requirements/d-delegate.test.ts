@@ -49,7 +49,7 @@ suite("D1, D2: subagent_delegate", () => {
     ]);
   });
 
-  test("D1: subagent_delegate needs consent", async () => {
+  test("D1: subagent_delegate needs approval", async () => {
     const client = fakeClient(async () => "Fixed.");
     const { result } = await runTree({
       script: { lead: [calls("subagent_delegate", task), says("Seen.")] },

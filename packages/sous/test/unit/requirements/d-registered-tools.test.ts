@@ -249,7 +249,7 @@ suite("D1: in a tree", () => {
     );
   });
 
-  test("D1: consent to subagent_delegate is asked with the path and the exact input", async () => {
+  test("D1: approval of subagent_delegate is asked for with the path and the exact input", async () => {
     const input = { task: "Fix it.", description: "a fix", agentId: "codex" };
     const asked: unknown[] = [];
     const client = fakeClient(async () => "Fixed.");

@@ -1,4 +1,4 @@
-/** H4: the port of consent: a question from any depth reaches the person at the root, and clocks stop meanwhile. */
+/** H4: the port of approval: a question from any depth reaches the person at the root, and clocks stop meanwhile. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
@@ -260,7 +260,7 @@ suite("H4: a question", () => {
 });
 
 suite("H4: without a person to ask", () => {
-  test("H4: a question without a person is a failed result, and incomplete for want of consent up to the root", async () => {
+  test("H4: a question without a person is a failed result, and incomplete for want of approval up to the root", async () => {
     const write = recordingTool("write", { tier: "confirm" });
     const { stage, result } = await runTree({ script: DEEP, lead: { tools: [write] } });
     assert.deepEqual(
@@ -279,7 +279,7 @@ suite("H4: without a person to ask", () => {
     assert.deepEqual([end?.allowed, end?.by], [false, "nobody"]);
   });
 
-  test("H4: a question whose approver throws is a failed result, and incomplete for want of consent", async () => {
+  test("H4: a question whose approver throws is a failed result, and incomplete for want of approval", async () => {
     for (const approve of [
       () => {
         throw new Error("no terminal");

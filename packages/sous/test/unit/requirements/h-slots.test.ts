@@ -36,7 +36,7 @@ suite("H5: places", () => {
     assert.equal(result.durationMs, 400);
   });
 
-  test("H5: a run that waits for background children, for consent, or with subagent_wait holds no place", async () => {
+  test("H5: a run that waits for background children, for approval, or with subagent_wait holds no place", async () => {
     const { result } = await runTree({
       script: {
         lead: [child("a"), says("Seen.")],

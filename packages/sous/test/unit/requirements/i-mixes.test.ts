@@ -22,7 +22,7 @@ const KINDS = {
   works: { turns: [[after(700), says("Done.")]], status: "complete" },
   crashes_in_tool: { turns: [calls("crash"), says("Did without it.")], status: "complete" },
   runs_out: { turns: [[after(300), says("Half."), calls("look")]], task: { max_turns: 1 }, status: "incomplete" },
-  needs_consent: { turns: [calls("write"), says("Wrote it.")], status: "incomplete" },
+  needs_approval: { turns: [calls("write"), says("Wrote it.")], status: "incomplete" },
   hangs: {
     turns: [hangs()],
     task: { timeout_ms: 500 },

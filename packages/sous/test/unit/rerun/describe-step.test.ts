@@ -16,7 +16,7 @@ test("every event has a name, with its turn where it belongs to one", () => {
     "turn 2, the session with claude",
     "turn 2, the end of its own Bash",
     "turn 2, the question about write",
-    "turn 2, the answer about consent",
+    "turn 2, the answer about approval",
     "turn 2, the warning about its budget",
     "turn 2, the failed attempt",
     "turn 2, the pruning",

@@ -16,11 +16,11 @@ import { foldRecording, type Recording, type RunRecording } from "../../../src/s
 import { sampleTree } from "../../../src/testing/sample-tree.ts";
 import {
   ANSWER,
-  CONSENT,
+  APPROVAL,
   EDIT_END,
   EDIT_START,
+  EXTERNAL_USAGE,
   externalTree,
-  OUTSIDE_USAGE,
   QUESTION,
   SESSION,
   TEST_END,
@@ -34,7 +34,7 @@ function recorded(work: readonly StoredBody[], end: Partial<RunOutcome> = {}): {
   const tree = sampleTree("claude");
   tree.start("claude", { details: { model: "external/claude-code" } });
   for (const body of work) tree.add("claude", body);
-  tree.end("claude", { usage: OUTSIDE_USAGE, costUsd: 0.02, ...end });
+  tree.end("claude", { usage: EXTERNAL_USAGE, costUsd: 0.02, ...end });
   const all = foldRecording(tree.events);
   const run = all?.runs.get("claude");
   assert.ok(all !== undefined && run !== undefined);
@@ -95,7 +95,7 @@ suite("D5: the external agent of a rerun", () => {
     assert.equal(session.id, "session-1");
     assert.deepEqual(await session.prompt("Look around.", never), {
       stop: "done",
-      usage: OUTSIDE_USAGE,
+      usage: EXTERNAL_USAGE,
       costUsd: 0.02,
     });
     await session.close();
@@ -139,7 +139,7 @@ suite("D5: the external agent of a rerun", () => {
   }
 
   test("the agent fails in the recorded words, with the recorded estimate", async () => {
-    const estimated = { ...ANSWER, finish: "other", usage: { ...OUTSIDE_USAGE, estimated: true } } as StoredBody;
+    const estimated = { ...ANSWER, finish: "other", usage: { ...EXTERNAL_USAGE, estimated: true } } as StoredBody;
     const fault = { type: "model", message: "claude died" } as const;
     const stage = new Stage(recorded([SESSION, TURN, estimated], { status: "failed", fault }).run);
     const session = await stage.open();
@@ -161,7 +161,7 @@ suite("D5: the external agent of a rerun", () => {
     const stop = new AbortController();
     stage.onUsage = () => stop.abort(new Error("too much"));
     const answer = await (await stage.open()).prompt("Go.", stop.signal);
-    assert.deepEqual([answer.usage, answer.costUsd], [OUTSIDE_USAGE, 0.02]);
+    assert.deepEqual([answer.usage, answer.costUsd], [EXTERNAL_USAGE, 0.02]);
     assert.deepEqual(stage.log.slice(1), ["used 940 0.02", "turn of message-end", "says It works now."]);
   });
 
@@ -250,7 +250,7 @@ suite("D5: the recording of an external agent", () => {
 
   test("the recording of an external agent cannot be a cassette", () => {
     const recording = foldRecording(
-      externalTree([SESSION, TURN, EDIT_START, QUESTION, CONSENT, EDIT_END, ANSWER]).events,
+      externalTree([SESSION, TURN, EDIT_START, QUESTION, APPROVAL, EDIT_END, ANSWER]).events,
     );
     assert.ok(recording !== undefined);
     assert.throws(() => toCassette(recording, "lead"), {

@@ -22,7 +22,7 @@ import { simpleTool } from "../../support/requirements/support.ts";
 
 type Work = (host: ExternalHost, signal: AbortSignal) => Promise<Partial<ExternalAnswer>>;
 
-function outside(work: Work): ExternalAgent {
+function externalAgent(work: Work): ExternalAgent {
   return {
     serverName: "Claude Code",
     maxCostUsd: 0.5,
@@ -42,7 +42,7 @@ function outside(work: Work): ExternalAgent {
 
 const about = { callId: "t1", name: "Edit", kind: "edit", title: "Edit a.ts", input: { path: "a.ts" } };
 
-/** Runs a lead with one child outside, and again from what was stored. */
+/** Runs a lead with one external agent, and again from what was stored. */
 async function again(work: Work, options: { allow?: boolean; budget?: RunOptions["budget"] } = {}) {
   const { allow = true, budget } = options;
   const store = openMemoryStore();
@@ -55,7 +55,7 @@ async function again(work: Work, options: { allow?: boolean; budget?: RunOptions
     name: "lead",
     model: scriptedModel({ lead: [calls("subagent_claude", { task: "Fix it." }), says("Done.")] }),
     tools: [write],
-    subagents: [agent({ name: "claude", model: externalModel(outside(work)), tools: [write] })],
+    subagents: [agent({ name: "claude", model: externalModel(externalAgent(work)), tools: [write] })],
   });
   const { runId } = await runtime.run(lead, "Go.", { budget });
   const events = await store.read(runId);
@@ -67,7 +67,7 @@ async function again(work: Work, options: { allow?: boolean; budget?: RunOptions
 suite("D5: a tree with an external agent is run again without it", () => {
   const works: [name: string, work: Work, options?: Parameters<typeof again>[1]][] = [
     [
-      "after calls with consent",
+      "after calls with approval",
       async (host) => {
         host.onCall({ ...about, phase: "start" });
         const allowed = await host.approve({ callId: "t1", toolName: "write_file", input: { path: "a.ts" } });

@@ -165,8 +165,8 @@ suite("G4: a rerun stops again", () => {
 
   const sub = (label: string, more: object = {}) => calls("subagent", { ...task(label), ...more });
   const moments: [state: string, script: Script][] = [
-    ["asked for consent", { lead: [calls("write"), says("Half.")] }],
-    ["asked for consent beside a tool at work", { lead: [[calls("write"), calls("wait")], says("Half.")] }],
+    ["asked for approval", { lead: [calls("write"), says("Half.")] }],
+    ["asked for approval beside a tool at work", { lead: [[calls("write"), calls("wait")], says("Half.")] }],
     ["was about to be answered with calls", { lead: [[after(2000), calls("write"), sub("a")], says("Half.")] }],
     ["had a child that waited for its place", { lead: [[sub("a"), sub("b")], says("Half.")], "lead/*": [hangs()] }],
     [
@@ -228,7 +228,7 @@ suite("G4: a rerun stops again", () => {
   });
 });
 
-suite("G4: a rerun gives the recorded consent", () => {
+suite("G4: a rerun gives the recorded approval", () => {
   const write = simpleTool("write", () => "Written.", { tier: "confirm", effect: "unsafe" });
   const script = { lead: [[calls("write", { at: 1 }), calls("write", { at: 2 })], says("Done.")] };
 

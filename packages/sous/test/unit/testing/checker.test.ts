@@ -9,11 +9,11 @@ import { checkHistory, openRuns } from "../../../src/testing/checker.ts";
 import { type SampleTree, sampleTree } from "../../../src/testing/sample-tree.ts";
 import {
   ANSWER,
-  CONSENT,
+  APPROVAL,
   EDIT_END,
   EDIT_START,
+  EXTERNAL_USAGE,
   externalTree,
-  OUTSIDE_USAGE,
   QUESTION,
   SESSION,
   TEST_END,
@@ -27,7 +27,7 @@ function tokens(input: number, output: number, estimated = false): Usage {
   return { ...noUsage(), inputTokens: input, outputTokens: output, totalTokens: input + output, estimated };
 }
 
-/** A lead that calls one tool and one background child, with consent, a retry and a report. */
+/** A lead that calls one tool and one background child, with an approval, a retry and a report. */
 function goodTree(): SampleTree {
   const tree = sampleTree("lead");
   tree.start("lead");
@@ -293,7 +293,7 @@ suite("the checker, of an external agent,", () => {
     const tree = sampleTree("lead");
     tree.start("lead", { details: { model: "external/claude-code" } });
     for (const body of [SESSION, TURN, TEST_START, ANSWER]) tree.add("lead", body);
-    tree.end("lead", { status: "cancelled", usage: OUTSIDE_USAGE });
+    tree.end("lead", { status: "cancelled", usage: EXTERNAL_USAGE });
     assert.deepEqual(checkHistory(tree.events), []);
   });
 
@@ -325,7 +325,7 @@ suite("the checker, of an external agent,", () => {
     ],
     [
       "an end before the answer to its question",
-      [SESSION, TURN, EDIT_START, QUESTION, EDIT_END, CONSENT, ANSWER],
+      [SESSION, TURN, EDIT_START, QUESTION, EDIT_END, APPROVAL, ANSWER],
       "7 outside-call end edit t2 of lead/claude ends a call whose question is open",
     ],
   ];

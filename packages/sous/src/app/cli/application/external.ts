@@ -1,4 +1,4 @@
-/** The agents of others that a command can delegate to. Nothing of the protocol is loaded before one of them is needed. */
+/** The external agents that a command can delegate to. Nothing of the protocol is loaded before one of them is needed. */
 
 import type { AgentGround } from "../../../bridges/acp/external.ts";
 import { type ExternalAgents, externalName, ServerBook } from "../../../core/external-agent.ts";

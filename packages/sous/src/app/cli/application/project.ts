@@ -162,7 +162,7 @@ export function onProviderOf(
   const own = model === undefined ? undefined : providerOf(model);
   const problems: AgentProblem[] = [];
   const agents = files.map((file) => {
-    // An agent of others is asked about whenever it is called, also in a file that is trusted.
+    // An external agent is asked about whenever it is called, also in a file that is trusted.
     const { scope, model: named } = file;
     if (scope !== "project" || named === undefined || named === "inherit" || isExternalModel(named)) return file;
     if (whyNotNamed(named, own, models.allow) === undefined) return file;

@@ -29,7 +29,7 @@ type RootParts = {
   readonly rulesOfFiles: CommandRules["rulesOfFiles"];
   readonly rights: RunFlags["rights"];
   readonly notes: RunNotes;
-  /** Agents of others, when there are some. */
+  /** External agents, when there are some. */
   readonly external: ExternalAgents | undefined;
   /** The agent that is the root; ours when unset. */
   readonly chosen: AgentFile | undefined;
@@ -148,7 +148,7 @@ type ToolOffer = {
   readonly servers: readonly string[];
   /** The names of agents that can be called. */
   readonly agents: readonly string[];
-  /** True when there are agents of others. */
+  /** True when there are external agents. */
   readonly hasServers: boolean;
   /** The number of children that may start; undefined when it is not limited. */
   readonly maxChildren: number | undefined;
@@ -211,7 +211,7 @@ export function rootPrompt(tools: readonly string[]): string {
     ...(hasSeveral ? [SEVERAL] : []),
     ...(tools.some((name) => name.startsWith("subagent_") && name !== DELEGATE_TOOL) ? [NAMED] : []),
     ...(tools.includes(FIND_TOOL) ? [MANY] : []),
-    ...(tools.includes(DELEGATE_TOOL) ? [OUTSIDE] : []),
+    ...(tools.includes(DELEGATE_TOOL) ? [EXTERNAL] : []),
     TASK,
     ...(hasOne || hasSeveral ? [LESS] : []),
     REPORT,
@@ -240,8 +240,8 @@ const NAMED =
 const MANY =
   "- Many agents are made for one kind of work. subagent lists some of them, and agents_find finds more by what they do. Give the name of one that fits the task as agent.";
 
-const OUTSIDE =
-  "- Use subagent_delegate for a task that the person wants another program's agent to do. It works with tools of its own.";
+const EXTERNAL =
+  "- Use subagent_delegate for a task that the person wants an external agent to do. It works with tools of its own.";
 
 const TASK =
   "- A child knows the task you write, the folder and the notes of the project, and nothing else: give it the goal, the places to look, and the form of the answer you want.";

@@ -1,4 +1,4 @@
-/** `sous acp`: the agents of others that sous can delegate to, and sous as an agent of an editor. */
+/** `sous acp`: the external agents that sous can delegate to, and sous as an agent of an editor. */
 
 import { externalName, ServerBook } from "../../../core/external-agent.ts";
 import { EXTERNAL_PROVIDER } from "../../../core/model.ts";
@@ -21,7 +21,7 @@ export async function acp(parameters: readonly string[]): Promise<number> {
   return performWord(ACP, { list: acpList, check: acpCheck, serve }, "takes list, check NAME or serve", parameters);
 }
 
-/** The configured agents of others, and whether their programs are found. Starts nothing. */
+/** The configured external agents, and whether their programs are found. Starts nothing. */
 async function acpList({ values, positionals }: TypedAcp): Promise<number> {
   refusePositionals("sous acp list", positionals);
   const context = processContext();

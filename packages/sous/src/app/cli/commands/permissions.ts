@@ -55,7 +55,7 @@ export async function permissions(parameters: readonly string[]): Promise<number
 
 type Call = { readonly toolName: string; readonly input: object };
 
-/** `subagent_delegate(claude)` is a task for that agent of others. */
+/** `subagent_delegate(claude)` is a task for that external agent. */
 function delegationOf(given: string, servers: Configuration["agentServers"]): Call | undefined {
   const name = /^subagent_delegate\(([^()]*(?:\([^()]*\))?)\)$/.exec(given.trim())?.[1];
   if (name === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** The descriptions of `sous acp` and `sous mcp`: agents and tools of others, and sous as one of them. */
+/** The descriptions of `sous acp` and `sous mcp`: external agents, tools of MCP servers, and sous as either of them. */
 
 import {
   BARE,
@@ -61,7 +61,7 @@ export const MCP = {
 
 export const ACP = {
   name: "acp",
-  about: "list and check agents of others, or serve sous to an editor",
+  about: "list and check external agents, or serve sous to an editor",
   text: [
     "ACP is the Agent Client Protocol. The servers of agent_servers in the configuration are agents that sous can delegate to; those of a project count only after sous trust.",
     "check starts the program of a server, as a delegation would, asks for its abilities and ends it; no prompt is sent. It ends with 0 when the server answers, and with 1 when it does not.",

@@ -57,7 +57,7 @@ export const PERMISSIONS = {
   name: "permissions",
   about: "say which rule decides about a command, and why",
   text: [
-    "Reads the rules as sous run would and asks them about one command of the terminal tool, or about the call of a tool of an MCP server, mcp__SERVER__TOOL(field=value), of an agent, subagent(NAME), or a task for an agent of others, subagent_delegate(NAME). Runs nothing. A command that is not understood is asked about while a rule denies or asks about commands; without a person, and with --yes, it is refused.",
+    "Reads the rules as sous run would and asks them about one command of the terminal tool, or about the call of a tool of an MCP server, mcp__SERVER__TOOL(field=value), of an agent, subagent(NAME), or a task for an external agent, subagent_delegate(NAME). Runs nothing. A command that is not understood is asked about while a rule denies or asks about commands; without a person, and with --yes, it is refused.",
   ],
   usage: ["permissions test COMMAND [--allow RULE] [--yes]"],
   examples: [

@@ -24,8 +24,8 @@ export function limitLine(limit: LimitState): string {
   const left = `${amount(Math.max(0, max - spent - reserved))} left of ${amount(max)}`;
   if (unit === "durationMs") return `${name}: ${amount(spent)} used, ${left}`;
   if (unit === "executions") {
-    const waiting = reserved > 0 ? `${reserved} waiting to start, ` : "";
-    return `${name}: ${amount(spent)}, ${waiting}${left}`;
+    const queued = reserved > 0 ? `${reserved} queued, ` : "";
+    return `${name}: ${amount(spent)}, ${queued}${left}`;
   }
   return `${name}: ${amount(spent)} spent, ${amount(reserved)} reserved, ${left}`;
 }

@@ -3,12 +3,12 @@
 import type { EventOf, StoredEvent } from "../../../core/event.ts";
 import { toolCallsOf } from "../../../core/message.ts";
 import type { RunProfile } from "../../../core/run.ts";
-import { RunFold, type RunState } from "../../../core/run-state.ts";
 import type { RunResult } from "../../../core/runtime.ts";
 import type { Store } from "../../../core/store.ts";
 import { type ToolLogEntry, toolLogOf } from "../../../core/tool-log.ts";
 import { spanOfRun } from "../../../core/trace-context.ts";
 import { addCost, addUsage, noUsage, type Usage } from "../../../core/usage.ts";
+import { RunFold, type RunState } from "../../loop/run-state.ts";
 import { AskedQuestions } from "../../rights/open-questions.ts";
 import { noBeginning } from "./refusals.ts";
 

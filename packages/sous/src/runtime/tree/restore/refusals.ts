@@ -1,8 +1,8 @@
 /** Why a stored run is not resumed: one sentence each, for the library and the command line. `command` is what a person can type instead. */
 
 import { UserError } from "../../../core/errors.ts";
-import type { RunState } from "../../../core/run-state.ts";
 import type { RunRecord, Store } from "../../../core/store.ts";
+import type { RunState } from "../../loop/run-state.ts";
 
 /** Throws a `UserError` when there is no such run. */
 export async function recordOf(runId: string, store: Pick<Store, "run">): Promise<RunRecord> {

@@ -16,9 +16,9 @@ h1 { margin: .25rem 0 .5rem; font-size: 1.6rem; line-height: 1.25; text-wrap: ba
 h3, h4 { margin: 0; font-size: 1rem; }
 h4 { color: var(--soft); font-size: .75rem; font-weight: 600; letter-spacing: .05em; text-transform: uppercase; }
 a { color: inherit; text-decoration-color: var(--accent); text-underline-offset: .2em; }
-.kicker, .figures, .time, .consent, footer { color: var(--soft); font-size: .875rem; }
+.kicker, .figures, .time, .approval, footer { color: var(--soft); font-size: .875rem; }
 .kicker { margin: 0; }
-.figures span + span::before, .consent::before { content: "· "; }
+.figures span + span::before, .approval::before { content: "· "; }
 .child { font-weight: 400; overflow-wrap: anywhere; } .child::before { content: "→ "; color: var(--soft); }
 .badge { display: inline-block; padding: 0 .5em; border: 1px solid currentColor; border-radius: 1em; font-size: .75rem;
   font-weight: 600; line-height: 1.6; white-space: nowrap; }
@@ -57,7 +57,7 @@ summary { cursor: pointer; }
 .remark.bad { color: var(--bad); } .remark.bad::before { content: "! "; font-weight: 700; }
 .call, .end { margin-top: .75rem; padding: .6rem .75rem .75rem; border: 1px solid var(--line); border-radius: .5rem; }
 .call h3, .end h3 { margin-bottom: .4rem; font-size: .9rem; } .end h3:last-child { margin-bottom: 0; }
-h3 .time, h3 .consent { font-weight: 400; }
+h3 .time, h3 .approval { font-weight: 400; }
 .call.failed { border-color: var(--bad); } .call.failed .state { color: var(--bad); }
 .call.done .state { color: var(--good); } .call.open { border-style: dashed; }
 .sides { display: grid; grid-template-columns: minmax(0, 2fr) minmax(0, 3fr); gap: .75rem; }

@@ -155,7 +155,7 @@ function callBlock(view: CallView, anchors: Anchors): string {
   const words = { done: "✓", failed: "✗ failed", open: "no result" }[state];
   const links = children.map(({ id, path }) => `<a class="child" href="#${anchors.get(id)}">${visible(path)}</a>`);
   const took = result?.durationMs === undefined ? "" : `<span class="time">${timeInWords(result.durationMs)}</span>`;
-  const asked = approval === undefined ? "" : `<span class="consent">${visible(approval)}</span>`;
+  const asked = approval === undefined ? "" : `<span class="approval">${visible(approval)}</span>`;
   const stack = result?.stack === undefined ? "" : more("Stack", block(result.stack));
   return `<section class="call ${state}">
 <h3><code>${visible(call.toolName)}</code> <span class="state">${words}</span> ${asked} ${took} ${links.join(" ")}</h3>

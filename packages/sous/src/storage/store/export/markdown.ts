@@ -1,6 +1,7 @@
 /** A tree as Markdown, to be read in a pull request: whatever a model or a tool said stays inside of fences. */
 
 import { systemPrompt } from "../../../core/agent.ts";
+import { stopReasonOf } from "../../../core/words/outcomes.ts";
 import { type CallView, lastWords, type Part, type RunView, resultOf, SPEAKERS, type ViewEntry } from "./view.ts";
 import { figuresOf, fileInWords, showHidden, timeInWords, valueInWords } from "./words.ts";
 
@@ -88,7 +89,7 @@ function callSection(view: CallView): string {
 
 function endSection(view: RunView, end: NonNullable<RunView["end"]>): string[] {
   const { status, stopReason, fault, output, durationMs } = end;
-  const reason = stopReason === undefined ? "" : ` (${stopReason})`;
+  const reason = stopReasonOf(end) === undefined ? "" : ` (${stopReason})`;
   const said = lastWords(view);
   return [
     `**Ended: ${status.replaceAll("_", " ")}${reason}** after ${timeInWords(durationMs)}`,

@@ -164,7 +164,7 @@ function addResult(call: CallView | undefined, result: CallView["result"]): void
 
 function addApproval(call: CallView | undefined, event: EventOf<"approval-request" | "approval-end">): void {
   if (call === undefined) return;
-  if (event.type === "approval-request") call.approval = "consent was asked for";
+  if (event.type === "approval-request") call.approval = "approval was asked for";
   else if (event.allowed) call.approval = "allowed by a person";
   else call.approval = `not allowed (${event.by})${event.reason === undefined ? "" : `: ${event.reason}`}`;
 }

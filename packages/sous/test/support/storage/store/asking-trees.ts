@@ -11,7 +11,10 @@ export function askingTrees(): SampleTree[] {
     const tree = sampleTree(rootId, 1_000 * (index + 1));
     const child = `${rootId}-child`;
     tree.start(rootId);
-    tree.start(child, { parent: rootId, details: { model: rootId === "outside" ? "external/claude" : "local/model" } });
+    tree.start(child, {
+      parent: rootId,
+      details: { model: rootId === "external" ? "external/claude" : "local/model" },
+    });
     tree.add(child, ask("call_1/0", rootId === "long" ? "x".repeat(100_000) : "x"));
     goOn(tree, child);
     return tree;
@@ -27,7 +30,7 @@ const GO_ON: Readonly<Record<string, (tree: SampleTree, child: string) => void>>
   },
   long: (tree, child) => tree.add(child, result("call_12")),
   "other-call": (tree, child) => tree.add(child, answer("call_1")),
-  outside: () => undefined,
+  external: () => undefined,
   answered: (tree, child) => tree.add(child, answer("call_1/0")),
   "answered-again": (tree, child) => {
     tree.add(child, ask("call_1/0"));

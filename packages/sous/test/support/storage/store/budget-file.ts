@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { openSqliteStore, type SqliteStoreOptions } from "../../../../src/storage/store/sqlite/store.ts";
 import { VirtualClock } from "../../../../src/testing/world.ts";
-import { PurseProcess } from "./shared-budget/shared-budget-asks.ts";
+import { BudgetProcess } from "./shared-budget/shared-budget-asks.ts";
 
 /** A file in a folder of its own, looked at from outside; everything is closed and removed at the end. */
 export function budgetFile() {
@@ -36,8 +36,8 @@ export function budgetFile() {
     /** One budget, drawn on by two processes; the clock is that of the second. */
     async twoProcesses(tokens: number) {
       const clock = new VirtualClock(Date.now());
-      const here = new PurseProcess(await (await this.open()).sharedBudget("team", { tokens }));
-      const there = new PurseProcess(await (await this.open({ clock })).sharedBudget("team"));
+      const here = new BudgetProcess(await (await this.open()).sharedBudget("team", { tokens }));
+      const there = new BudgetProcess(await (await this.open({ clock })).sharedBudget("team"));
       return { here, there, clock };
     },
     async [Symbol.asyncDispose]() {

@@ -1,4 +1,4 @@
-/** Delegation to an agent of others on the command line: the tool, agent files, rules, and what is loaded for it. */
+/** Delegation to an external agent on the command line: the tool, agent files, rules, and what is loaded for it. */
 
 import assert from "node:assert/strict";
 import { realpathSync } from "node:fs";

@@ -141,7 +141,7 @@ suite("start-up loads what is needed", () => {
     }
   });
 
-  test("a run that delegates to no agent of others loads nothing of the protocol, though one is configured", () => {
+  test("a run that delegates to no external agent loads nothing of the protocol, though one is configured", () => {
     assert.ok(run?.has("runtime.ts"));
     assert.ok(run?.has("app/cli/application/external.ts"));
     assert.deepEqual(whole().filter(isAcp), []);

@@ -73,7 +73,7 @@ suite("the limits of the outer run", () => {
     assert.equal(result.status, "budget_exceeded");
   });
 
-  test("the limits of the outer run are handed on to an agent of others, less what was used", async () => {
+  test("the limits of the outer run are handed on to an external agent, less what was used", async () => {
     await using here = await agentStage({
       "config/sous/config.yaml": `agent_servers: { toy: { command: ${JSON.stringify(process.execPath)}, args: [${JSON.stringify(TOY)}] } }\n`,
     });

@@ -19,15 +19,15 @@ import { type PostgresServer, startPostgresServer } from "../../../support/stora
 import { sharedBudgetContract } from "../../../support/storage/store/shared-budget/contract.ts";
 import { opened } from "../../../support/storage/store/shared-budget/opened.ts";
 import {
+  BudgetProcess,
   call,
   need,
-  PurseProcess,
   tokens,
   twoProcesses,
 } from "../../../support/storage/store/shared-budget/shared-budget-asks.ts";
 import { type CuttingProxy, openCuttingProxy } from "./cutting-proxy.ts";
 import { asDead } from "./shared-budget-books.ts";
-import { purseWorker } from "./shared-budget-worker.ts";
+import { budgetWorker } from "./shared-budget-worker.ts";
 
 let server: PostgresServer;
 let proxy: CuttingProxy;
@@ -90,7 +90,7 @@ suite("H1: the statements of a step", () => {
     assert.ok(first !== undefined);
     await first.sharedBudget("team", { tokens: 100_000 });
     const processes = await Promise.all(
-      stores.map(async (store) => new PurseProcess(await store.sharedBudget("team"))),
+      stores.map(async (store) => new BudgetProcess(await store.sharedBudget("team"))),
     );
     await Promise.all(
       processes.map(async (process) => {
@@ -110,7 +110,7 @@ suite("H1: the statements of a step", () => {
     const schema = await emptySchema(pool, "budget");
     const stores = await Promise.all(Array.from({ length: 3 }, () => open({ schema, connectionString: strict })));
     const processes = await Promise.all(
-      stores.map(async (store) => new PurseProcess(await store.sharedBudget("team", { tokens: 100_000 }))),
+      stores.map(async (store) => new BudgetProcess(await store.sharedBudget("team", { tokens: 100_000 }))),
     );
     await Promise.all(
       processes.map(async (process) => {
@@ -125,7 +125,7 @@ suite("H1: the statements of a step", () => {
     const schema = await emptySchema(pool, "budget");
     await using store = await open({ schema });
     await using other = await open({ schema });
-    const here = new PurseProcess(await store.sharedBudget("team", { tokens: 1000 }));
+    const here = new BudgetProcess(await store.sharedBudget("team", { tokens: 1000 }));
     await pool.query(`delete from "${schema}".purses`);
     await other.sharedBudget("team", { tokens: 7 });
     assert.deepEqual((await here.step([call(need(8, 0))])).answers, [{ kind: "never" }]);
@@ -142,8 +142,8 @@ suite("H1: the rows of processes in Postgres", () => {
   test("a process that is killed has spent what its call could have cost, and what it kept is free", async () => {
     const schema = await emptySchema(pool, "budget");
     await using store = await open({ schema });
-    const here = new PurseProcess(await store.sharedBudget("team", { tokens: 1000, executions: 3 }));
-    const parameters = ["--conditions=sous-source", purseWorker, "postgres", server.connectionString(), schema];
+    const here = new BudgetProcess(await store.sharedBudget("team", { tokens: 1000, executions: 3 }));
+    const parameters = ["--conditions=sous-source", budgetWorker, "postgres", server.connectionString(), schema];
     const child = spawn(process.execPath, parameters, { stdio: ["pipe", "pipe", "inherit"] });
     await once(child.stdout, "data");
     assert.deepEqual(await here.left(), { tokens: 200, executions: 2 });
@@ -158,7 +158,7 @@ suite("H1: the rows of processes in Postgres", () => {
   test("a row is seen at the time of the server, whatever the clock of the machine says", async (context) => {
     const schema = await emptySchema(pool, "budget");
     await using store = await open({ schema });
-    const here = new PurseProcess(await store.sharedBudget("team", { tokens: 1000 }));
+    const here = new BudgetProcess(await store.sharedBudget("team", { tokens: 1000 }));
     const { now } = Date;
     context.mock.method(Date, "now", () => now() - 3_600_000);
     await here.step();
@@ -175,10 +175,10 @@ suite("H1: the rows of processes in Postgres", () => {
   test("a store that is closed leaves what its calls hold as spent, and keeps nothing", async () => {
     const schema = await emptySchema(pool, "budget");
     await using store = await open({ schema });
-    const here = new PurseProcess(await store.sharedBudget("team", { tokens: 1000 }));
+    const here = new BudgetProcess(await store.sharedBudget("team", { tokens: 1000 }));
     {
       await using other = await open({ schema });
-      await new PurseProcess(await other.sharedBudget("team")).granted(call(need(500, 100), { grow: tokens(50) }));
+      await new BudgetProcess(await other.sharedBudget("team")).granted(call(need(500, 100), { grow: tokens(50) }));
     }
     assert.equal(await rows(schema), 0);
     assert.deepEqual([await here.left(), (await here.spent()).tokens], [{ tokens: 400 }, 600]);
@@ -297,7 +297,7 @@ suite("H1: news of a shared budget", () => {
         budgets[2]?.books.listen(() => undefined),
         undefined,
       );
-      for (const shared of budgets) await new PurseProcess(shared).granted(call(need(100, 0)));
+      for (const shared of budgets) await new BudgetProcess(shared).granted(call(need(100, 0)));
     }
     await small.end();
   });

@@ -1,8 +1,6 @@
 /** A column of a run is described once: a new one changes two files, and both stores write, read and migrate it. */
 
 import assert from "node:assert/strict";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { after, before, test } from "node:test";
@@ -11,42 +9,24 @@ import type { RunRecord, Store } from "../../../../src/core/store.ts";
 import { RUN_COLUMNS } from "../../../../src/storage/store/run-columns.ts";
 import { SQLITE_KINDS } from "../../../../src/storage/store/sqlite/column-kinds.ts";
 import { sampleTree } from "../../../../src/testing/sample-tree.ts";
-import { rootFolder, sourceFiles, sourceFolder } from "../../../support/source-files.ts";
+import { ChangedSources } from "../../../support/changed-sources.ts";
+import { NEW_COLUMN } from "../../../support/core/new-words.ts";
+import { sourceFiles, sourceFolder } from "../../../support/source-files.ts";
 import { type PostgresServer, startPostgresServer } from "../../../support/storage/store/postgres-server.ts";
 
-/** What adding a column changes in the sources: here, the type of the fault that ended a run. */
-const NEW_COLUMN: Readonly<Record<string, readonly [before: string, after: string][]>> = {
-  "core/store.ts": [
-    ["  cwd: string | undefined;\n  /** Only of a root: why", "  faultType: string | undefined;\n$&"],
-    ["    cwd: start.cwd,\n", "$&    faultType: undefined,\n"],
-    ["    endedAt: time,\n", "$&    faultType: end.fault?.type,\n"],
-  ],
-  "storage/store/run-columns.ts": [
-    [
-      "} as const satisfies {",
-      '  faultType: { name: "fault_type", kind: "text?", from: "run-end", added: { sqlite: 5, postgres: 4 } },\n$&',
-    ],
-  ],
-};
-
-let folder: string;
+let changed: ChangedSources;
 let server: PostgresServer;
 before(async () => {
-  folder = mkdtempSync(join(tmpdir(), "sous-columns-"));
+  changed = new ChangedSources(NEW_COLUMN);
   server = await startPostgresServer();
-  changeSources(join(folder, "src"));
 });
 after(async () => {
   await server[Symbol.asyncDispose]();
-  rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
-});
-
-test("a new column of a run changes at most three source files", () => {
-  assert.ok(Object.keys(NEW_COLUMN).length <= 3);
+  changed[Symbol.dispose]();
 });
 
 test("SQLite writes and reads a new column of a run, and adds it to a database of before", async () => {
-  const file = join(folder, "runs.db");
+  const file = join(changed.folder, "runs.db");
   await checkNewColumn(async (sources) => {
     const { openSqliteStore } = await import(urlOf(sources, "storage/store/sqlite/store.ts"));
     return openSqliteStore(file);
@@ -80,7 +60,7 @@ test("the stores name a column of a run in the list and in their first tables, a
 
 test("a column of a run has the type of its kind in the table of SQLite", async () => {
   const { openSqliteStore } = await import("../../../../src/storage/store/sqlite/store.ts");
-  const file = join(folder, "types.db");
+  const file = join(changed.folder, "types.db");
   await (await openSqliteStore(file))[Symbol.asyncDispose]();
   using database = new DatabaseSync(file, { readOnly: true });
   const columns = database.prepare("PRAGMA table_info(runs)").all();
@@ -96,7 +76,7 @@ async function checkNewColumn(open: (sources: string) => Promise<Store>): Promis
     assert.equal("faultType" in ((await store.run("before")) ?? {}), false);
   }
   for (const rootId of ["first", "second"]) {
-    await using store = await open(join(folder, "src"));
+    await using store = await open(join(changed.folder, "src"));
     await store.append(rootId, failed(rootId).slice(0, 1));
     assert.equal(faultTypeOf(await store.run(rootId)), undefined);
     await store.append(rootId, failed(rootId).slice(1));
@@ -117,23 +97,6 @@ function failed(rootId: string) {
 function faultTypeOf(record: RunRecord | undefined): unknown {
   assert.ok(record !== undefined && "faultType" in record);
   return record.faultType;
-}
-
-/** Copies what a store consists of, with the new column. */
-function changeSources(target: string): void {
-  mkdirSync(target);
-  writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
-  symlinkSync(join(rootFolder, "node_modules"), join(folder, "node_modules"), "junction");
-  for (const part of ["core", "storage", "machine"])
-    cpSync(join(sourceFolder, part), join(target, part), { recursive: true });
-  for (const [path, changes] of Object.entries(NEW_COLUMN)) {
-    let text = readFileSync(join(target, path), "utf8");
-    for (const [place, replacement] of changes) {
-      assert.equal(text.split(place).length, 2, `${path} has one place like this: ${place}`);
-      text = text.replace(place, replacement);
-    }
-    writeFileSync(join(target, path), text);
-  }
 }
 
 function urlOf(sources: string, path: string): string {

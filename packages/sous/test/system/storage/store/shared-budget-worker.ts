@@ -2,15 +2,15 @@
 
 import { openPostgresStore } from "../../../../src/storage/store/postgres/store.ts";
 import { openSqliteStore } from "../../../../src/storage/store/sqlite/store.ts";
-import { call, need, PurseProcess, tokens } from "../../../support/storage/store/shared-budget/shared-budget-asks.ts";
+import { BudgetProcess, call, need, tokens } from "../../../support/storage/store/shared-budget/shared-budget-asks.ts";
 
-export const purseWorker: string = import.meta.filename;
+export const budgetWorker: string = import.meta.filename;
 
-if (process.argv[1] === purseWorker) {
+if (process.argv[1] === budgetWorker) {
   const [, , kind, where = "", schema] = process.argv;
   const store =
     kind === "sqlite" ? await openSqliteStore(where) : await openPostgresStore({ connectionString: where, schema });
-  const books = new PurseProcess(await store.sharedBudget("team"));
+  const books = new BudgetProcess(await store.sharedBudget("team"));
   await books.step([], { starts: 1 });
   await books.granted(call(need(200, 100), { grow: tokens(500) }));
   process.stdout.write("holds\n");

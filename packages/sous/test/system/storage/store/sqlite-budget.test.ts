@@ -10,9 +10,9 @@ import { VirtualClock } from "../../../../src/testing/world.ts";
 import { budgetFile } from "../../../support/storage/store/budget-file.ts";
 import { sharedBudgetContract } from "../../../support/storage/store/shared-budget/contract.ts";
 import { opened } from "../../../support/storage/store/shared-budget/opened.ts";
-import { call, need, PurseProcess, tokens } from "../../../support/storage/store/shared-budget/shared-budget-asks.ts";
+import { BudgetProcess, call, need, tokens } from "../../../support/storage/store/shared-budget/shared-budget-asks.ts";
 import { asDead, asElsewhere } from "./shared-budget-books.ts";
-import { purseWorker } from "./shared-budget-worker.ts";
+import { budgetWorker } from "./shared-budget-worker.ts";
 
 sharedBudgetContract(test, async () => {
   const place = budgetFile();
@@ -29,8 +29,8 @@ suite("a shared budget in SQLite, when a process dies", () => {
   test("the possible cost of a call of a killed process is spent, and what it kept is free", async () => {
     await using place = budgetFile();
     const limits = { tokens: 1000, executions: 3 };
-    const here = new PurseProcess(await (await place.open()).sharedBudget("team", limits));
-    const parameters = ["--conditions=sous-source", purseWorker, "sqlite", place.file];
+    const here = new BudgetProcess(await (await place.open()).sharedBudget("team", limits));
+    const parameters = ["--conditions=sous-source", budgetWorker, "sqlite", place.file];
     const child = spawn(process.execPath, parameters, { stdio: ["pipe", "pipe", "inherit"] });
     await once(child.stdout, "data");
     assert.deepEqual(await here.left(), { tokens: 200, executions: 2 });
@@ -86,7 +86,7 @@ suite("a shared budget in SQLite, when a process dies", () => {
     await using place = budgetFile();
     const { there } = await place.twoProcesses(1000);
     const store = await openSqliteStore(place.file);
-    await new PurseProcess(await store.sharedBudget("team")).granted(call(need(500, 100), { grow: tokens(50) }));
+    await new BudgetProcess(await store.sharedBudget("team")).granted(call(need(500, 100), { grow: tokens(50) }));
     await store[Symbol.asyncDispose]();
     assert.equal(place.rows(), 0);
     assert.deepEqual([await there.left(), (await there.spent()).tokens], [{ tokens: 400 }, 600]);
@@ -105,7 +105,7 @@ suite("a shared budget in SQLite, when a process dies", () => {
   test("a living process is heard of with every step, and has no timer for that", async () => {
     await using place = budgetFile();
     const clock = new VirtualClock(0);
-    const process = new PurseProcess(await (await place.open({ clock })).sharedBudget("team", { tokens: 1000 }));
+    const process = new BudgetProcess(await (await place.open({ clock })).sharedBudget("team", { tokens: 1000 }));
     const seenAt = () => place.all("SELECT json_extract(books, '$.members[0].seenAt') AS at FROM purses");
     await process.granted(call(need(500, 100)));
     assert.deepEqual(seenAt(), [{ at: 0 }]);
@@ -144,7 +144,7 @@ suite("a shared budget in a file that fails", () => {
   test("a locked file refuses with a reason, and is used again when it is free", async () => {
     await using place = budgetFile();
     const shared = await (await place.open({ busyTimeoutMs: 0 })).sharedBudget("team", { tokens: 1000 });
-    const process = new PurseProcess(shared);
+    const process = new BudgetProcess(shared);
     await process.granted(call(need(100, 50)));
     place.run("BEGIN IMMEDIATE");
     const sentence = `The shared budget "team" cannot be used: ${place.file} is locked by another program: close that program, or wait until it is done`;
@@ -159,7 +159,7 @@ suite("a shared budget in a file that fails", () => {
   test("a step is answered at once, without a promise", async () => {
     await using place = budgetFile();
     const shared = opened(await (await place.open()).sharedBudget("team", { tokens: 1000 }));
-    const { share } = new PurseProcess(shared);
+    const { share } = new BudgetProcess(shared);
     const reply = shared.books.step({ share, asks: [], starts: 0, moves: true, mayLower: true, lapses: 0 });
     assert.ok(!(reply instanceof Promise));
     assert.equal(shared.books.leave(), undefined);
@@ -196,7 +196,7 @@ suite("a shared budget in a file that fails", () => {
     const readOnly = await place.open({ readOnly: true });
     await assert.rejects(readOnly.sharedBudget("team", { tokens: 1 }), UserError);
     const store = await openSqliteStore(place.file);
-    const closed = new PurseProcess(await store.sharedBudget("closed", { tokens: 1000 }));
+    const closed = new BudgetProcess(await store.sharedBudget("closed", { tokens: 1000 }));
     await store[Symbol.asyncDispose]();
     await assert.rejects(closed.step(), StoreError);
   });

@@ -124,7 +124,7 @@ suite("the limits of a chat", () => {
     await stage.screen.until(/three +waits for its budget: 0 spent, [\d.]+k reserved of 10k tokens of all children/);
     const lines = linesOf(stage).join("\n");
     assert.match(lines, /^tokens of all children: 0 spent, [1-9]\d+ reserved, \d+ left of 10000$/m);
-    assert.match(lines, /^children started: 1, 2 waiting to start, 2 left of 5$/m);
+    assert.match(lines, /^children started: 1, 2 queued, 2 left of 5$/m);
     assert.match(lines, /^sous\/one: \d{4} tokens reserved by its call$/m);
     assert.match(lines, /^sous\/three: has not started, waits for tokens of all children$/m);
     stage.type("/budget\r");

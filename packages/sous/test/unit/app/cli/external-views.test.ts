@@ -71,7 +71,7 @@ suite("D5: what an external agent does", () => {
     ]);
   });
 
-  test("calls of an external agent are in exports, with consent and result", async () => {
+  test("calls of an external agent are in exports, with approval and result", async () => {
     const store = openMemoryStore();
     await store.append("lead", externalTree().events);
     const page = await exportTree(store, "lead", "md");

@@ -28,7 +28,7 @@ suite("a limit is one line", () => {
     [{ of: "children", unit: "executions", limit: 5, spent: 2, reserved: 0 }, "children started: 2, 3 left of 5"],
     [
       { of: "tree", unit: "executions", limit: 5, spent: 2, reserved: 1 },
-      "children started, of the whole tree: 2, 1 waiting to start, 2 left of 5",
+      "children started, of the whole tree: 2, 1 queued, 2 left of 5",
     ],
     [{ ...TOKENS, of: "sous/scout" }, "tokens of sous/scout: 3900 spent, 4800 reserved, 1300 left of 10000"],
     [

@@ -98,7 +98,7 @@ test("an action that its tool asked about is named with the reason, and no rule 
   );
 });
 
-test("actions that lacked consent are named, five of them, and the others are counted", () => {
+test("actions that lacked approval are named, five of them, and the others are counted", () => {
   const sentence = (count: number) => {
     const denied = Array.from({ length: count }, (_, index) => {
       return { path: "sous", toolName: "write_file", input: { path: `${index}.txt` }, callId: `${index}` };
@@ -112,7 +112,7 @@ test("actions that lacked consent are named, five of them, and the others are co
   assert.doesNotMatch(sentence(7), /5\.txt/);
 });
 
-test("a tool of an MCP server that lacked consent is named as the rule that allows it", () => {
+test("a tool of an MCP server that lacked approval is named as the rule that allows it", () => {
   const denied = [{ path: "sous", toolName: "mcp__github__post", input: { a: 1 }, callId: "1" }];
   const result = { ...withoutRun("failed", { type: "consent", message: "" }), status: "incomplete", denied } as const;
   assert.match(

@@ -61,10 +61,10 @@ test("F5: an unknown cost is named as such beside the known one, and alone", () 
 });
 
 test("tokens that were estimated are marked, for their agent and for the sum", () => {
-  const estimated = runTally({ agent: "outside", usage: { ...tokens(10, 1), estimated: true } });
+  const estimated = runTally({ agent: "external", usage: { ...tokens(10, 1), estimated: true } });
   const lines = picture([runTally(), estimated], { by: "agent" });
   assert.match(lines[2] ?? "", /^~1\.1k tok/);
-  assert.match(lines.find((line) => line.startsWith("outside")) ?? "", / ~11 /);
+  assert.match(lines.find((line) => line.startsWith("external")) ?? "", / ~11 /);
   assert.ok(!lines.find((line) => line.startsWith("scout"))?.includes("~"));
 });
 

@@ -6,33 +6,10 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { openOutput } from "../../../../src/app/cli/terminal/output.ts";
-import { ChangedSources, type SourceChanges } from "../../../support/changed-sources.ts";
+import { ChangedSources } from "../../../support/changed-sources.ts";
+import { NEW_AGENT_KEY } from "../../../support/core/new-words.ts";
 
-/** `max_cost: 0.5` becomes the budget of the agent. */
-const NEW_KEY: SourceChanges = {
-  "app/config/agents/file.ts": [
-    ["  readonly timeoutMs?: number;\n", "$&  readonly budget?: { readonly costUsd: number };\n"],
-    ['  "timeoutMs",\n', '$&  "budget",\n'],
-  ],
-  "app/config/agents/fields.ts": [
-    [
-      "export const readDelegate: KeyReader",
-      `export const readMaxCost: KeyReader = (draft, key) => {
-  const value = draft.settings[key];
-  if (typeof value === "number" && value > 0) draft.set("budget", { costUsd: value }, [key], String(value));
-  else draft.refuse("SOUS-A003", [key], \`\${key} must be greater than 0\`, \`write \\\`\${key}: 0.5\\\`\`);
-};
-
-$&`,
-    ],
-  ],
-  "app/config/agents/dialects.ts": [
-    ["  readMaxOutputTokens,\n", "  readMaxCost,\n$&"],
-    ["  max_output_tokens: readMaxOutputTokens,\n", "$&  max_cost: readMaxCost,\n"],
-  ],
-};
-
-const sources = new ChangedSources(NEW_KEY);
+const sources = new ChangedSources(NEW_AGENT_KEY);
 after(() => sources[Symbol.dispose]());
 
 async function read(front: string) {
@@ -41,10 +18,6 @@ async function read(front: string) {
   const text = `---\nname: scout\ndescription: Finds.\n${front}\n---\nFind.\n`;
   return readAgentFile({ file: "agents/scout.md", text, dialect: "sous", scope: "user" });
 }
-
-test("a new key of agent files changes at most four source files", () => {
-  assert.ok(Object.keys(NEW_KEY).length <= 4);
-});
 
 test("a new key of agent files reaches the definition of the agent, with the line it came from", async () => {
   const { agent, problems } = await read("max_cost: 0.5");

@@ -1,4 +1,4 @@
-/** A limit is described once: a new one changes two files besides the one that enforces it, and everything else follows. */
+/** A limit is described once: a new one changes the files of `NEW_LIMIT`, and everything else follows. */
 
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
@@ -6,29 +6,13 @@ import { after, test } from "node:test";
 import { ALL_LIMITS, LIMIT_SETTINGS } from "../../../../src/app/config/limit-settings.ts";
 import type { StoredEvent } from "../../../../src/core/event.ts";
 import { type DelegationLimits, LIMIT_NAMES, LIMITS, TURNS } from "../../../../src/core/words/limits.ts";
+import type { Script } from "../../../../src/testing/steps.ts";
+import { calls, says } from "../../../../src/testing/steps.ts";
 import { ConfigurationFolder } from "../../../support/app/config/configuration-files.ts";
-import { ChangedSources, type SourceChanges } from "../../../support/changed-sources.ts";
-
-const NEW_LIMIT: SourceChanges = {
-  "core/words/limits.ts": [
-    ["  maxConcurrent: number;\n", "$&  /** Children of one run. */\n  maxSiblings: number;\n"],
-    [
-      '  maxConcurrent: { default: 5, min: 1, narrows: "lower" },\n',
-      '$&  maxSiblings: { default: 8, min: 2, max: 90, narrows: "lower" },\n',
-    ],
-  ],
-  "app/config/limit-settings.ts": [
-    [
-      '  "limits.onFull": {\n',
-      `  "limits.maxSiblings": {
-    key: "agent.subagent.max_siblings",
-    about: "How many children one run may have.",
-    flag: { name: "max-siblings", value: "N", about: "children of one run (default 8)" },
-  },
-$&`,
-    ],
-  ],
-};
+import { ChangedSources } from "../../../support/changed-sources.ts";
+import { EVERY_EVENT } from "../../../support/core/every-event.ts";
+import { NEW_LIMIT } from "../../../support/core/new-words.ts";
+import { readGolden, runChanged } from "../../../support/core/next-version.ts";
 
 const sources = new ChangedSources(NEW_LIMIT);
 const folder = new ConfigurationFolder();
@@ -57,10 +41,6 @@ async function loaded(user: string, parameters: readonly string[] = [], env: Rec
 }
 
 const SET = "agent: { subagent: { max_siblings: 20 } }\n";
-
-test("a new limit changes at most three source files, the one that enforces it included", () => {
-  assert.ok(Object.keys(NEW_LIMIT).length + 1 <= 3);
-});
 
 test("a new limit is read from a file, a variable and a flag, and has its default", async () => {
   assert.equal(await loaded(""), 8);
@@ -117,27 +97,45 @@ test("a new limit is narrowed, and checked when a program gives it", async () =>
   );
 });
 
-test("a new limit is stored with a run, and checked when the run is read", async () => {
-  const { agent, createRuntime, openMemoryStore } =
-    await sources.load<typeof import("../../../../src/index.ts")>("index.ts");
-  const { scriptedModel, says } = await sources.load<typeof import("../../../../src/testing.ts")>("testing.ts");
+test("a new limit is enforced: one child too many is refused, and the others are not", async () => {
+  const child = (label: string) => calls("subagent", { label, task_prompt: "Look." });
+  const script: Script = {
+    lead: [[child("one"), child("two"), child("three")], says("Done.")],
+    "**": [says("Seen.")],
+  };
+  const limits: Partial<Limits> = { maxSiblings: 2 };
+  const { events } = await runChanged(sources, script, { limits });
+  assert.deepEqual(
+    events.filter(({ type }) => type === "run-start").map(({ path }) => path),
+    ["lead", "lead/one", "lead/two"],
+  );
+  const refusals = events.filter((event) => event.type === "spawn-refused");
+  assert.deepEqual(
+    refusals.map(({ label, message }) => [label, message]),
+    [["three", "A run may have at most 2 children"]],
+  );
+  assert.deepEqual(events.flatMap(limitIn), [2]);
+});
+
+test("a new limit is stored with a run, checked when the run is read, and has its default in runs from before", async () => {
   const { parseStoredEvent } = await sources.load<typeof import("../../../../src/storage/store/event-schema.ts")>(
     "storage/store/event-schema.ts",
   );
-  const store = openMemoryStore();
-  const runtime = createRuntime({ store });
-  const limits: Partial<Limits> = { maxSiblings: 4 };
-  const lead = agent({ name: "lead", model: scriptedModel([says("Done.")]) });
-  const { runId } = await runtime.run(lead, "Go", { limits });
-  const [start] = await store.read(runId);
-  const limitIn = (event: StoredEvent | undefined) =>
-    event?.type === "run-start" ? (event.terms?.limits as Limits).maxSiblings : undefined;
-  assert.equal(limitIn(start), 4);
-  const stored = (maxSiblings: unknown) => {
-    const event = JSON.parse(JSON.stringify(start));
-    event.terms.limits.maxSiblings = maxSiblings;
-    return limitIn(parseStoredEvent(event));
+  const start = EVERY_EVENT["run-start"];
+  const stored = (limits: object, version?: number) => {
+    const terms = { ...start.terms, limits: { ...start.terms?.limits, ...limits } };
+    return limitIn(parseStoredEvent({ ...start, terms }, version));
   };
-  assert.equal(stored(7), 7);
-  assert.throws(() => stored("many"), /terms\.limits\.maxSiblings/);
+  assert.deepEqual([stored({ maxSiblings: 7 }), stored({}, 1)], [[7], [8]]);
+  assert.throws(() => stored({ maxSiblings: "many" }), /terms\.limits\.maxSiblings must be a number$/);
+  assert.throws(() => stored({ maxDepth: undefined }, 1), /terms\.limits\.maxDepth must be a number$/);
+  assert.throws(() => stored({ maxCousins: 1 }), /terms\.limits has the field maxCousins, which this version/);
+  const golden = await readGolden(sources);
+  assert.deepEqual(golden.flatMap(limitIn), [8, 8]);
 });
+
+/** The new limit of a tree, which the start of its root has. */
+function limitIn(event: StoredEvent): (number | undefined)[] {
+  const limits = event.type === "run-start" ? event.terms?.limits : undefined;
+  return limits === undefined ? [] : [(limits as { maxSiblings?: number }).maxSiblings];
+}

@@ -67,7 +67,7 @@ suite("B4.3: settings of a project without effect", () => {
       "agent.subagent.telemetry_enabled is",
     ],
     ["longer commands", "tools: { terminal: { timeout: 121s } }", "tools.terminal.timeout is ignored"],
-    ["hosts that need no consent", "tools: { fetch: { allow_hosts: [evil.example] } }", "tools.fetch.allow_hosts is"],
+    ["hosts that need no approval", "tools: { fetch: { allow_hosts: [evil.example] } }", "tools.fetch.allow_hosts is"],
     [
       "that something is allowed",
       'permissions: [ { allow: "terminal(*)" } ]',

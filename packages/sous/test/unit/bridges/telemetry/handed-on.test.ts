@@ -51,9 +51,9 @@ async function handed(host: Partial<Host>, kept: readonly StoredEvent[] = []): P
 }
 
 /** The ids of the root and of the run of the external agent. */
-function idsOf(events: readonly StoredEvent[]): { root: string; outside: string } {
+function idsOf(events: readonly StoredEvent[]): { root: string; external: string } {
   const find = (depth: number) => events.find((event) => event.depth === depth)?.runId ?? assert.fail("no such run");
-  return { root: find(0), outside: find(1) };
+  return { root: find(0), external: find(1) };
 }
 
 suite("F2: the trace of an external agent", () => {
@@ -74,11 +74,11 @@ suite("F2: the trace of an external agent", () => {
 
   test("F2: an external agent is handed the span of its run when spans are exported", async () => {
     const { traces, events } = await handed({ environment: { TRACEPARENT }, isSampled: () => true });
-    const { outside } = idsOf(events);
-    assert.deepEqual(traces, [{ traceparent: `00-${TRACE_ID}-${spanIdOf(outside)}-01` }]);
+    const { external } = idsOf(events);
+    assert.deepEqual(traces, [{ traceparent: `00-${TRACE_ID}-${spanIdOf(external)}-01` }]);
     const alone = await handed({ environment: {}, isSampled: () => true });
     const ids = idsOf(alone.events);
-    assert.deepEqual(alone.traces, [{ traceparent: `00-${traceIdOf(ids.root)}-${spanIdOf(ids.outside)}-01` }]);
+    assert.deepEqual(alone.traces, [{ traceparent: `00-${traceIdOf(ids.root)}-${spanIdOf(ids.external)}-01` }]);
   });
 
   test("F2: an external agent is handed the decision of the sampler, which knows the trace and what the caller said", async () => {
@@ -88,8 +88,8 @@ suite("F2: the trace of an external agent", () => {
       return false;
     };
     const { traces, events } = await handed({ environment: {}, isSampled });
-    const { root, outside } = idsOf(events);
-    assert.deepEqual(traces, [{ traceparent: `00-${traceIdOf(root)}-${spanIdOf(outside)}-00` }]);
+    const { root, external } = idsOf(events);
+    assert.deepEqual(traces, [{ traceparent: `00-${traceIdOf(root)}-${spanIdOf(external)}-00` }]);
     await handed({ environment: { TRACEPARENT }, isSampled });
     const both = new Set(asked.map((each) => JSON.stringify(each)));
     assert.deepEqual([...both], [JSON.stringify([traceIdOf(root), undefined]), JSON.stringify([TRACE_ID, true])]);

@@ -174,7 +174,7 @@ suite("F2: the spans of a tree", () => {
   test("F2: an external agent is a client span, and what it does by itself lies under it", () => {
     const { events } = externalTree();
     assertGolden(
-      "spans-outside.txt",
+      "spans-external.txt",
       drawSpans(spansOf(events)).split("\n"),
       join(import.meta.dirname, "../../../support/bridges/telemetry/golden"),
     );

@@ -58,7 +58,7 @@ function asking(answer: (asked: ApprovalRequest) => ReturnType<NonNullable<Appro
   return { asked, approve: { runtime: { approve } } };
 }
 
-function consentOf(events: readonly SousEvent[]): unknown[] {
+function approvalOf(events: readonly SousEvent[]): unknown[] {
   return events.flatMap((event): unknown[] => {
     if (event.type === "approval-request") return [["asked", event.toolReason]];
     return event.type === "approval-end" ? [[event.allowed, event.by]] : [];
@@ -72,7 +72,7 @@ suite("a tool that asks by itself", () => {
       const { stage, result, pins, told, lead } = await runOnce({ pins: { ...changed(), isSlow }, approve });
       assert.deepEqual(asked, [{ reason: REASON, isFromTool: true }]);
       assert.deepEqual([pins.ran, pins.approved, told?.output, result.status], [1, REASON, "posted", "completed"]);
-      assert.deepEqual(consentOf(stage.events), [
+      assert.deepEqual(approvalOf(stage.events), [
         ["asked", REASON],
         [true, "person"],
       ]);
@@ -102,13 +102,13 @@ suite("a tool that asks by itself", () => {
     await rerunBothWays(stage, result.runId, [lead]);
   });
 
-  test("a tool that asks by itself without a person to ask is refused for lack of consent, and the model does not read its reason", async () => {
+  test("a tool that asks by itself without a person to ask is refused for lack of approval, and the model does not read its reason", async () => {
     const { stage, result, pins, told, lead } = await runOnce({});
     assert.deepEqual([result.status, result.stopReason], ["incomplete", "consent"]);
     assert.deepEqual([pins.ran, pins.approved], [0, "Posts."]);
     assert.equal(told?.output, "post needs approval, and no one can be asked. Continue without it.");
     assert.deepEqual(result.denied, [{ path: "lead", toolName: "post", input: { text: "hi" }, toolReason: REASON }]);
-    assert.deepEqual(consentOf(stage.events), [
+    assert.deepEqual(approvalOf(stage.events), [
       ["asked", REASON],
       [false, "nobody"],
     ]);
@@ -171,7 +171,7 @@ suite("a tool that asks by itself", () => {
     );
     const result = await stage.end(handle);
     assert.deepEqual([result.status, pins.ran, pins.approved], ["cancelled", 0, "Posts."]);
-    assert.deepEqual(consentOf(stage.events), [
+    assert.deepEqual(approvalOf(stage.events), [
       ["asked", REASON],
       [false, "cancelled"],
     ]);
@@ -248,7 +248,7 @@ suite("a tool that asks by itself, with an answer that comes later", () => {
     assert.deepEqual([end.text, pins.ran, pins.approved], ["Result: posted", 1, REASON]);
     const events = await town.events(handle.id);
     assert.deepEqual(checkHistory(events, { resultUsage: end.usage }), []);
-    assert.deepEqual(consentOf(events), [
+    assert.deepEqual(approvalOf(events), [
       ["asked", undefined],
       [true, "person"],
       ["asked", REASON],

@@ -90,7 +90,7 @@ const cases: Case[] = [
     check: (stage) => assert.equal(stage.eventsOf("tool-call-end")[0]?.output, "half a file"),
   },
   {
-    state: "while it waits for consent: the question is withdrawn",
+    state: "while it waits for approval: the question is withdrawn",
     script: { lead: [calls("write")] },
     lead: { tools: [simpleTool("write", () => assert.fail("not allowed"), { tier: "confirm" })] },
     runtime: { approve: forEver },

@@ -78,7 +78,7 @@ suite("a hook before a tool call", () => {
     assert.match(stage.eventsOf("tool-call-end")[0]?.stack ?? "", /^Error: The policy/);
   });
 
-  test("a hook before a tool call comes before the question for consent", async () => {
+  test("a hook before a tool call comes before the question for approval", async () => {
     let asked = 0;
     const write = simpleTool("write", undefined, { tier: "confirm" });
     const stage = openStage(

@@ -38,15 +38,15 @@ suite("H4: rules", () => {
         inputSchema: z.object({ path: z.string() }),
         execute: () => `touched ${++touched}`,
       });
-      const consent: ApprovalPolicy = {
+      const policy: ApprovalPolicy = {
         decide: (request) => {
           asked.push(request);
           return rule;
         },
       };
-      if (person !== undefined) consent.ask = (() => ({ allow: person })) as Approve;
+      if (person !== undefined) policy.ask = (() => ({ allow: person })) as Approve;
       const model = scriptedModel({ lead: [calls("touch", { path: "a" }), says("Done.")] });
-      const runtime = createRuntime({ approve: consent, host: { cwd: "/work" } });
+      const runtime = createRuntime({ approve: policy, host: { cwd: "/work" } });
       const result = await runtime.run(agent({ name: "lead", model, tools: [touch] }), "Touch a.");
       assert.deepEqual([touched, result.status], [ran ? 1 : 0, status]);
       const call = { path: "lead", name: "lead", toolName: "touch", input: { path: "a" }, cwd: "/work" };

@@ -148,7 +148,7 @@ suite("D5: what it may do", () => {
   });
 });
 
-suite("D5: an agent file whose model is outside", () => {
+suite("D5: an agent file whose model is an external agent", () => {
   const plan = (client: ReturnType<typeof fakeClient>, runtime: RuntimeOptions): TreePlan => ({
     script: {
       lead: [
@@ -163,7 +163,7 @@ suite("D5: an agent file whose model is outside", () => {
     runtime: { ...runtime, models: { external: client } },
   });
 
-  test("an agent file whose model is outside asks as subagent_delegate, however it is called", async () => {
+  test("an agent file whose model is an external agent asks as subagent_delegate, however it is called", async () => {
     const asked: unknown[] = [];
     const client = fakeClient(async ({ serverName }) => `Done by ${serverName}.`);
     const approve: RuntimeOptions["approve"] = {
@@ -184,7 +184,7 @@ suite("D5: an agent file whose model is outside", () => {
     assert.equal(result.agents.length, 2);
   });
 
-  test("an agent file whose model is outside cannot be named by a call, only by a definition", async () => {
+  test("an agent file whose model is an external agent cannot be named by a call, only by a definition", async () => {
     const client = fakeClient(async () => "Done.");
     const { stage } = await runTree({
       script: {
@@ -203,7 +203,7 @@ suite("D5: an agent file whose model is outside", () => {
     assert.match(readBy(stage, "parallel_subagent")[0] ?? "", /external\/local/);
   });
 
-  test("an agent file whose model is outside is unknown without its server", async () => {
+  test("an agent file whose model is an external agent is unknown without its server", async () => {
     const client = { ...fakeClient(async () => "Done."), serverNames: ["local"] };
     const { stage } = await runTree(plan(client, ALLOW));
     assert.match(

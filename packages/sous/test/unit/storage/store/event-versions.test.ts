@@ -18,23 +18,37 @@ import * as now from "../../../support/storage/store/versioned-storage.ts";
 const folder = mkdtempSync(join(tmpdir(), "sous-versions-"));
 after(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
 
+const NO_STEPS = "EventStep>> = {};";
+
 /** Version 2 as a later sous could have it: `waitingFor` of a silence is called `waitsFor`. */
 const next = await withChanges([
   ['fields: { seconds: "amount", waitingFor: "text" }', 'fields: { seconds: "amount", waitsFor: "text" }'],
   [
-    "EventStep[] = [];",
-    `EventStep[] = [
-  ({ waitingFor, ...event }) => (event.type === "stalled" ? { ...event, waitsFor: waitingFor } : event),
-];`,
+    NO_STEPS,
+    `EventStep>> = {
+  2: ({ waitingFor, ...event }) => (event.type === "stalled" ? { ...event, waitsFor: waitingFor } : event),
+};`,
   ],
 ]);
 
 const golden = readFileSync(join(import.meta.dirname, "../../../golden/journal-1.json"), "utf8");
 const GOLDEN_ROOT = "01KDVDNA00V5MCTPSSC9DF0SXC";
 
-test("the version is counted by the steps: one for each version but the first", () => {
-  for (const { EVENT_STEPS, EVENT_VERSION } of [now, next]) assert.equal(EVENT_VERSION, EVENT_STEPS.length + 1);
-  assert.equal(next.EVENT_VERSION, now.EVENT_VERSION + 1);
+test("the version is that of the last step, and each step makes a version after the first", () => {
+  assert.deepEqual([now.EVENT_VERSION, next.EVENT_VERSION], [1, 2]);
+  for (const version of Object.keys(now.EVENT_STEPS).map(Number)) assert.ok(Number.isInteger(version) && version > 1);
+});
+
+test("a version without a step changes no event, and the steps of others run in their order", async () => {
+  const written = `EventStep>> = {
+  5: (event) => ({ ...event, waitingFor: event.waitingFor + ", 5" }),
+  3: (event) => ({ ...event, waitingFor: event.waitingFor + ", 3" }),
+};`;
+  const later = await withChanges([[NO_STEPS, written]]);
+  assert.equal(later.EVENT_VERSION, 5);
+  const event = { ...EVERY_EVENT.stalled, waitingFor: "1" };
+  const read = [1, 2, 3, 4, 5].map((version) => waitsFor(later.parseStoredEvent(event, version)));
+  assert.deepEqual(read, ["1, 3, 5", "1, 3, 5", "1, 5", "1, 5", "1"]);
 });
 
 test("no stored event has a field that is called as the version in its row", () => {
@@ -90,7 +104,7 @@ suite("an event of an earlier version is refused", () => {
   });
 
   test("an event whose step fails is refused in one sentence", async () => {
-    const broken = await withChanges([["EventStep[] = [];", "EventStep[] = [(event) => event.a.b];"]]);
+    const broken = await withChanges([[NO_STEPS, "EventStep>> = { 2: (event) => event.a.b };"]]);
     assert.throws(() => broken.parseStoredEvent(stalled, 1), {
       name: "StoreError",
       message: "Stored event 7 (stalled) cannot be read: it is not an event of version 1",

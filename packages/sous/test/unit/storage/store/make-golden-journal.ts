@@ -1,11 +1,10 @@
 /**
- * A tree in which everything happens that can, lived by the runtime: it wrote `test/golden/journal-1.json`. A fan-out is a tree of its own: `fan-out-1.json`, and so is a child outside: `outside-1.json`, a root in a trace: `traced-1.json`, one whose provider runs tools of its own: `provider-1.json`, one whose provider refused a schema: `shape-1.json`, and one with a tool that asks by itself: `asked-1.json`. One that continues another is `continued-1.json`.
+ * A tree in which everything happens that can, lived by the runtime: it wrote `test/golden/journal-1.json`. A fan-out is a tree of its own: `fan-out-1.json`, and so is one with an external agent: `outside-1.json`, a root in a trace: `traced-1.json`, one whose provider runs tools of its own: `provider-1.json`, one whose provider refused a schema: `shape-1.json`, and one with a tool that asks by itself: `asked-1.json`. One that continues another is `continued-1.json`.
  *
  *   node --conditions=sous-source -p "import('./test/store/make-golden-journal.ts').then((made) => made.liveEverything())"
  *
  * A golden journal is never written again, by no test and no flag: it stands for the databases and files that people
- * have. When events change, `EVENT_STEPS` gets a step and the new version a file of its own beside the old ones, which must
- * work for ever.
+ * have. Every version of the events (`EVENT_VERSION`) has a file of its own beside the old ones, which must work for ever.
  */
 
 import { agent } from "../../../../src/core/agent.ts";
@@ -121,7 +120,7 @@ export async function liveEverything(): Promise<string> {
   const conversation = { maxTokens: 30_000, minRetainTurns: 3, pruneThreshold: 0.6 };
   const shared = await store.sharedBudget("team", { tokens: 10_000_000 });
   const open = (world: World, script: Script) => ({
-    runtime: createRuntime({ host: world.host, store, limits, approve: consent }),
+    runtime: createRuntime({ host: world.host, store, limits, approve: tiersOnly }),
     lead: leadOn(scriptedModel(script, { clock: world.clock, price, contextWindow: 200_000 })),
   });
 
@@ -153,7 +152,7 @@ export async function liveEverything(): Promise<string> {
   await importTree(elsewhere, fileOf(kept.slice(0, cut + 1)));
   const sharedElsewhere = await elsewhere.sharedBudget("team", { tokens: 10_000_000 });
   const model = scriptedModel(SCRIPT, { clock: second.clock, price, contextWindow: 200_000 });
-  const runtime = createRuntime({ host: second.host, store: elsewhere, limits, approve: consent });
+  const runtime = createRuntime({ host: second.host, store: elsewhere, limits, approve: tiersOnly });
   const interruptions = interruptionsOf(() => handle);
   const handle: RunHandle = runtime.resume(rootId, {
     agent: leadOn(model),
@@ -179,11 +178,11 @@ export async function liveFanOut(): Promise<string> {
   return exportTree(store, root?.id ?? "", "json");
 }
 
-/** The exported tree of a child outside, which acts by itself. */
+/** The exported tree of an external agent, which acts by itself. */
 export async function liveExternal(): Promise<string> {
   const world = createWorld({ seed: 4, lateness: 0 });
   const store = openMemoryStore();
-  const outside: ExternalAgent = {
+  const external: ExternalAgent = {
     serverName: "Claude Code",
     maxCostUsd: 0.5,
     timeoutMs: 60_000,
@@ -206,7 +205,7 @@ export async function liveExternal(): Promise<string> {
       { lead: [calls("subagent_claude", { task: "Look." }), says("Done.")] },
       { clock: world.clock },
     ),
-    subagents: [agent({ name: "claude", model: externalModel(outside) })],
+    subagents: [agent({ name: "claude", model: externalModel(external) })],
   });
   const runtime = createRuntime({ host: world.host, store, approve: async () => ({ allow: true }) });
   await world.run(() => runtime.run(lead, "Go."));
@@ -370,7 +369,7 @@ async function approve({ toolName }: ApprovalRequest, signal: AbortSignal): Prom
 }
 
 /** Rules that leave every call to the tier of its tool. */
-const consent = { decide: () => undefined, ask: approve };
+const tiersOnly = { decide: () => undefined, ask: approve };
 
 /** The same on every machine. */
 function withStack<Fault extends Error>(error: Fault): Fault {

@@ -6,7 +6,7 @@ import type { SharedBudgets } from "../../../../../src/core/shared-budget.ts";
 import type { RegisterTest } from "../../../../../src/testing/store-contract.ts";
 import { openingPromises } from "./opening.ts";
 import { processPromises } from "./processes.ts";
-import { call, need, PurseProcess, tokens, twoProcesses } from "./shared-budget-asks.ts";
+import { BudgetProcess, call, need, tokens, twoProcesses } from "./shared-budget-asks.ts";
 import { waitingPromises } from "./waiting.ts";
 
 /** Two users of the same store: two processes, or two parts of one. */
@@ -44,30 +44,30 @@ export function sharedBudgetContract(test: RegisterTest, open: () => Promise<Sha
   });
 
   check("the tightest of two limits decides how much output there is", async ({ one }) => {
-    const byTokens = new PurseProcess(await one.sharedBudget("tokens", { tokens: 1000, costUsd: 1 }));
+    const byTokens = new BudgetProcess(await one.sharedBudget("tokens", { tokens: 1000, costUsd: 1 }));
     assert.equal(await byTokens.granted(call(need(100, 10, 5000))), 900);
-    const byMoney = new PurseProcess(await one.sharedBudget("money", { tokens: 100_000, costUsd: 0.001 }));
+    const byMoney = new BudgetProcess(await one.sharedBudget("money", { tokens: 100_000, costUsd: 0.001 }));
     assert.equal(await byMoney.granted(call(priced(100, 10, 5000))), 46);
     assert.deepEqual(await byMoney.left(), { tokens: 99_854, costUsd: 0.00001 });
     assert.deepEqual((await byMoney.step([call(priced(1000, 10, 5000))])).answers, [{ kind: "never" }]);
   });
 
   check("of an unknown price only the tokens are enforced", async ({ one }) => {
-    const process = new PurseProcess(await one.sharedBudget("team", { tokens: 500, costUsd: 0 }));
+    const process = new BudgetProcess(await one.sharedBudget("team", { tokens: 500, costUsd: 0 }));
     assert.equal(await process.granted(call(need(100, 10, 50))), 50);
     assert.deepEqual(await process.left(), { tokens: 350, costUsd: 0 });
     assert.deepEqual((await process.step([call(priced(1, 1, 1))])).answers, [{ kind: "never" }]);
   });
 
   check("a limit of nothing gives nothing", async ({ one }) => {
-    const process = new PurseProcess(await one.sharedBudget("none", { tokens: 0, executions: 0 }));
+    const process = new BudgetProcess(await one.sharedBudget("none", { tokens: 0, executions: 0 }));
     const reply = await process.step([call(need(1, 1))], { starts: 1 });
     assert.deepEqual([reply.starts, reply.answers], [0, [{ kind: "never" }]]);
     assert.deepEqual(await process.left(), { tokens: 0, executions: 0 });
   });
 
   check("what was given back whole is whole again", async ({ one }) => {
-    const process = new PurseProcess(await one.sharedBudget("team", { tokens: 1000, costUsd: 1 }));
+    const process = new BudgetProcess(await one.sharedBudget("team", { tokens: 1000, costUsd: 1 }));
     await process.granted(call(need(400, 300)));
     await process.settle(tokens(700), NO_AMOUNT);
     assert.deepEqual(await process.left(), { tokens: 1000, costUsd: 1 });
@@ -75,7 +75,7 @@ export function sharedBudgetContract(test: RegisterTest, open: () => Promise<Sha
   });
 
   check("more than was reserved counts in full, and is never hidden", async ({ one }) => {
-    const process = new PurseProcess(await one.sharedBudget("team", { tokens: 1000 }));
+    const process = new BudgetProcess(await one.sharedBudget("team", { tokens: 1000 }));
     await process.granted(call(need(400, 300)));
     await process.settle(tokens(700), { tokens: 1500, nanoUsd: 7 });
     assert.deepEqual(await process.left(), { tokens: 0 });
@@ -101,7 +101,7 @@ export function sharedBudgetContract(test: RegisterTest, open: () => Promise<Sha
   });
 
   check("where nothing is limited everything is counted", async ({ one }) => {
-    const process = new PurseProcess(await one.sharedBudget("team", { executions: 5 }));
+    const process = new BudgetProcess(await one.sharedBudget("team", { executions: 5 }));
     assert.equal(await process.granted(call(need(400, 300))), Number.POSITIVE_INFINITY);
     await process.settle(tokens(700), { tokens: 500, nanoUsd: 3 });
     assert.deepEqual(await process.left(), { executions: 5 });
@@ -139,7 +139,7 @@ export function sharedBudgetContract(test: RegisterTest, open: () => Promise<Sha
     );
     const kinds = await Promise.all(
       opened.map(async (shared) => {
-        const process = new PurseProcess(shared);
+        const process = new BudgetProcess(shared);
         const { answers } = await process.step([call(need(20, 10))]);
         if (answers[0]?.kind === "granted") await process.settle(tokens(30), tokens(25));
         return answers[0]?.kind;

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { UserError } from "../../../../../src/core/errors.ts";
 import type { SharedBudgetUsers } from "./contract.ts";
-import { call, need, PurseProcess } from "./shared-budget-asks.ts";
+import { BudgetProcess, call, need } from "./shared-budget-asks.ts";
 
 /** Part of `sharedBudgetContract`. */
 export function openingPromises(
@@ -12,13 +12,13 @@ export function openingPromises(
   check("budgets with different names know nothing of each other", async ({ one, other }) => {
     const today = await one.sharedBudget("today", { tokens: 100 });
     const tomorrow = await other.sharedBudget("tomorrow", { tokens: 100 });
-    await new PurseProcess(today).granted(call(need(50, 50)));
+    await new BudgetProcess(today).granted(call(need(50, 50)));
     assert.deepEqual(await tomorrow.left(), { tokens: 100 });
   });
 
   check("the same limits join it, other limits are refused, and replacing them says so", async ({ one, other }) => {
     const here = await one.sharedBudget("team", { tokens: 1000, costUsd: 2.5, executions: 3 });
-    await new PurseProcess(here).granted(call(need(100, 50)));
+    await new BudgetProcess(here).granted(call(need(100, 50)));
     await other.sharedBudget("team", { tokens: 1000, costUsd: 2.5, executions: 3 }, { existing: "join" });
     const sentence =
       'The shared budget "team" has other limits (1000 tokens, $2.5, 3 executions): join it without limits, or set them for all users with { existing: "replace" }';
@@ -40,7 +40,7 @@ export function openingPromises(
   check("several who make it at once make one", async ({ one, other }) => {
     const users = [one, other, one, other, one, other];
     const all = await Promise.all(users.map((user) => user.sharedBudget("team", { tokens: 600 })));
-    await Promise.all(all.map((shared) => new PurseProcess(shared).granted(call(need(50, 50)))));
+    await Promise.all(all.map((shared) => new BudgetProcess(shared).granted(call(need(50, 50)))));
     assert.deepEqual(await all[0]?.left(), { tokens: 0 });
   });
 

@@ -28,7 +28,7 @@ export function call(given: Need, more: Partial<SharedBudgetAsk> = {}): SharedBu
 type Circumstances = Partial<Pick<SharedBudgetStep, "starts" | "moves" | "mayLower">>;
 
 /** Keeps the figures of one process, and sends them with every step. */
-export class PurseProcess {
+export class BudgetProcess {
   readonly #shared: SharedBudget;
   #lapses = 0;
   share: SharedBudgetShare = { spent: NO_AMOUNT, inFlight: NO_AMOUNT, kept: NO_AMOUNT, executions: 0 };
@@ -104,8 +104,8 @@ export class PurseProcess {
 export async function twoProcesses(
   { one, other }: { one: SharedBudgets; other: SharedBudgets },
   limits: SharedLimits,
-): Promise<{ here: PurseProcess; there: PurseProcess }> {
-  const here = new PurseProcess(await one.sharedBudget("team", limits));
-  const there = new PurseProcess(await other.sharedBudget("team"));
+): Promise<{ here: BudgetProcess; there: BudgetProcess }> {
+  const here = new BudgetProcess(await one.sharedBudget("team", limits));
+  const there = new BudgetProcess(await other.sharedBudget("team"));
   return { here, there };
 }

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { NO_AMOUNT } from "../../../../../src/core/amount.ts";
 import type { SharedBudgetAsk } from "../../../../../src/core/shared-budget-books.ts";
 import type { SharedBudgetUsers } from "./contract.ts";
-import { call, need, PurseProcess, tokens, twoProcesses } from "./shared-budget-asks.ts";
+import { BudgetProcess, call, need, tokens, twoProcesses } from "./shared-budget-asks.ts";
 
 /** Part of `sharedBudgetContract`. */
 export function waitingPromises(
@@ -20,7 +20,7 @@ export function waitingPromises(
   });
 
   check("a call that would go with less gets that while another is in flight", async ({ one }) => {
-    const process = new PurseProcess(await one.sharedBudget("team", { tokens: 1000 }));
+    const process = new BudgetProcess(await one.sharedBudget("team", { tokens: 1000 }));
     await process.granted(call(need(100, 100)));
     assert.equal(await process.granted(call({ ...need(100, 10, 5000), enough: 700 })), 700);
     await process.waiting(call({ ...need(0, 0, 5000), enough: 1 }));
@@ -85,7 +85,7 @@ export function waitingPromises(
   });
 
   check("no tree overtakes an earlier one of the same process that is short", async ({ one }) => {
-    const process = new PurseProcess(await one.sharedBudget("team", { tokens: 1000 }));
+    const process = new BudgetProcess(await one.sharedBudget("team", { tokens: 1000 }));
     await process.granted(call(need(400, 400)));
     const { answers } = await process.step([call(need(500, 100)), call(need(10, 10))]);
     assert.deepEqual(answers, [{ kind: "wait" }, { kind: "wait" }]);
@@ -181,7 +181,7 @@ export function waitingPromises(
   });
 
   check("never on one limit is not hidden by waiting for another", async ({ one }) => {
-    const process = new PurseProcess(await one.sharedBudget("team", { tokens: 1000, costUsd: 1 }));
+    const process = new BudgetProcess(await one.sharedBudget("team", { tokens: 1000, costUsd: 1 }));
     await process.granted(call(need(900, 0)));
     const costly = { ...need(0, 0), prompt: { tokens: 500, nanoUsd: 2e9 } };
     assert.deepEqual((await process.step([call(costly)])).answers, [{ kind: "never" }]);
@@ -192,7 +192,7 @@ export function waitingPromises(
     here.share = { ...here.share, spent: tokens(500), kept: tokens(400) };
     const first = call(need(300, 100), { since: 1 });
     const second = call(need(300, 100), { since: 2 });
-    const mustRefuse = async (process: PurseProcess, ask: SharedBudgetAsk, moves: boolean) =>
+    const mustRefuse = async (process: BudgetProcess, ask: SharedBudgetAsk, moves: boolean) =>
       (await process.step([ask], { moves })).mustRefuse;
     assert.equal(await mustRefuse(here, first, true), false);
     assert.equal(await mustRefuse(there, second, false), false);
@@ -206,7 +206,7 @@ export function waitingPromises(
 
   check("none is refused while the first can be served, also when it has not asked again yet", async (users) => {
     const { here, there } = await twoProcesses(users, { tokens: 1000 });
-    const other = new PurseProcess(await users.one.sharedBudget("team"));
+    const other = new BudgetProcess(await users.one.sharedBudget("team"));
     await other.granted(call(need(800, 0)));
     await here.waiting(call(need(300, 100, 400), { since: 1 }), { moves: false });
     const last = await there.waiting(call(need(300, 100, 400), { since: 2 }), { moves: false });
@@ -234,7 +234,7 @@ export function waitingPromises(
   });
 
   check("a reserve grows with the call, and both are had or neither", async ({ one }) => {
-    const process = new PurseProcess(await one.sharedBudget("team", { tokens: 1000 }));
+    const process = new BudgetProcess(await one.sharedBudget("team", { tokens: 1000 }));
     await process.granted(call(need(100, 100), { grow: tokens(300) }));
     assert.deepEqual(await process.left(), { tokens: 500 });
     await process.waiting(call(need(100, 100), { grow: tokens(301) }));

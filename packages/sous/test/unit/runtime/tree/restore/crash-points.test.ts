@@ -212,14 +212,14 @@ const scenarios: Record<string, Scenario> = {
     },
     tools: look,
   },
-  "consent by a person": {
+  "approval by a person": {
     script: { lead: (request) => (resultsOf(request, "write").length === 0 ? calls("write") : says("Written.")) },
     tools: (note) => [
       simpleTool("write", (_input, { callId }) => note(callId) ?? "ok", { tier: "confirm", effect: "idempotent" }),
     ],
     runtime: { approve: async () => ({ allow: true }) },
   },
-  "consent by nobody": {
+  "approval by no one": {
     script: { lead: (request) => (resultsOf(request, "write").length === 0 ? calls("write") : says("Without it.")) },
     tools: (note) => [
       simpleTool("write", (_input, { callId }) => note(callId) ?? "ok", { tier: "confirm", effect: "idempotent" }),

@@ -15,7 +15,7 @@ import { calls, says } from "../../../../../src/testing/steps.ts";
 import { fakeClient } from "../../../../support/requirements/embedding.ts";
 import { resultsIn } from "../../../../support/runtime/tree/restore/parking.ts";
 
-/** The lead has a helper outside and hands it one task; `how` is the call. */
+/** The lead has an external helper and hands it one task; `how` is the call. */
 function place(how: "subagent_helper" | "parallel_subagent", asks: (host: ExternalHost) => Promise<string>) {
   const store = openMemoryStore();
   const ran: string[] = [];

@@ -63,7 +63,7 @@ suite("G5: a call that had begun and has no result", () => {
     });
   }
 
-  test("a call that had begun and has no result and was still waiting for consent is asked about again, and not called unknown", async () => {
+  test("a call that had begun and has no result and was still waiting for approval is asked about again, and not called unknown", async () => {
     const scenario: Scenario = {
       ...transfer("unsafe"),
       tools: (note) => [

@@ -1,10 +1,10 @@
 /** A run as its events tell it, up to what it was in the middle of: a pure fold. */
 
-import type { EventOf, NoticeReason, StoredEvent } from "./event.ts";
-import type { Spent } from "./limits.ts";
-import { type AssistantMessage, type ToolResultPart, textOf, toolCallsOf } from "./message.ts";
-import type { FinishReason } from "./model.ts";
-import { addCost, addUsage, noUsage, type Usage } from "./usage.ts";
+import type { EventOf, NoticeReason, StoredEvent } from "../../core/event.ts";
+import type { Spent } from "../../core/limits.ts";
+import { type AssistantMessage, type ToolResultPart, textOf, toolCallsOf } from "../../core/message.ts";
+import type { FinishReason } from "../../core/model.ts";
+import { addCost, addUsage, noUsage, type Usage } from "../../core/usage.ts";
 
 /** The call that a person has allowed: exactly this input, of the tool as it was defined then. */
 export type Approved = { readonly input: unknown; readonly definition: string | undefined };

@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { StoredEvent } from "../../../src/core/event.ts";
-import { RunFold } from "../../../src/core/run-state.ts";
-import { EVERY_EVENT } from "../../support/core/every-event.ts";
+import type { StoredEvent } from "../../../../src/core/event.ts";
+import { RunFold } from "../../../../src/runtime/loop/run-state.ts";
+import { EVERY_EVENT } from "../../../support/core/every-event.ts";
 
 function stateAfter([start, ...events]: readonly StoredEvent[]): RunFold["state"] {
   assert.ok(start?.type === "run-start");

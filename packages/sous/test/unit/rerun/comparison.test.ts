@@ -1,4 +1,4 @@
-/** Two streams of events: the same but for time, numbers and ids, or the first step that is not. */
+/** Comparison: two recorded trees are the same but for time, numbers and ids, or differ in a first step, which is named. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
