@@ -14,14 +14,7 @@ export type {
 } from "./core/approval.ts";
 export type { Clock, Host } from "./core/clock.ts";
 export type { ConversationLimits } from "./core/conversation.ts";
-export {
-  type ErrorType,
-  ModelError,
-  type ModelErrorKind,
-  StoreError,
-  ToolFailure,
-  UserError,
-} from "./core/errors.ts";
+export { type ErrorType, ModelError, StoreError, ToolFailure, UserError } from "./core/errors.ts";
 export type { EventListener, EventOf, SousEvent, StoredEvent } from "./core/event.ts";
 export type { Budget, OnExhausted } from "./core/limits.ts";
 export type { AssistantMessage, FilePart, Message, TextPart, UserInput, UserMessage } from "./core/message.ts";
@@ -57,5 +50,6 @@ export {
 } from "./core/tool.ts";
 export type { Price, Usage } from "./core/usage.ts";
 export type { DelegationLimits } from "./core/words/limits.ts";
+export type { ModelErrorKind } from "./core/words/model-errors.ts";
 export { createRuntime, type FanOutOptions, fanOut, fork, type Runtime, resume, run } from "./runtime.ts";
 export { openMemoryStore } from "./storage/store/memory.ts";

@@ -10,6 +10,7 @@ import { checkOptions, type OptionNames } from "./options.ts";
 import type { AnySchema, OutputOf } from "./schema.ts";
 import type { ToolList } from "./tool.ts";
 import { checkBudget, TURNS } from "./words/limits.ts";
+import { CHILD_TOOLS } from "./words/tools.ts";
 
 /** Any AI SDK language model (specification V4), as it is. Only `model/` looks inside. */
 export type ForeignModel = {
@@ -85,15 +86,9 @@ export type AgentDefinition<Output = unknown> = Readonly<AgentOptions> & {
 };
 
 /** Names that would collide with the tools of the same prefix. */
-export const RESERVED_AGENT_NAMES: readonly string[] = [
-  "spawn",
-  "delegate",
-  "wait",
-  "cancel",
-  "list",
-  "send",
-  "report",
-];
+export const RESERVED_AGENT_NAMES: readonly string[] = CHILD_TOOLS.map(({ name }) => name)
+  .filter((name) => name.startsWith("subagent_"))
+  .map((name) => name.slice("subagent_".length));
 
 /** The options of `agent()`, and what a spread of a definition has besides. */
 const AGENT_OPTIONS: OptionNames<AgentOptions & Pick<AgentDefinition, "with" | "~output">> = {

@@ -1,5 +1,7 @@
 /** Errors, sorted by who must hear. An ending of a run is not an error but an outcome (`outcome.ts`). */
 
+import { isTriedAgain, type ModelErrorKind } from "./words/model-errors.ts";
+
 /** For the model: becomes the failed result of a tool call. The message says what to try next. */
 export class ToolFailure extends Error {
   override name = "ToolFailure";
@@ -93,21 +95,6 @@ const ALL_ERROR_TYPES: Readonly<Record<ErrorType, true>> = {
 /** Every `ErrorType`, in the order of the type. */
 export const ERROR_TYPES = Object.keys(ALL_ERROR_TYPES) as readonly ErrorType[];
 
-/** The kinds of failure of a provider. The first five are tried again, `output_schema` without the schema of the output. */
-export type ModelErrorKind =
-  | "rate_limit"
-  | "overloaded"
-  | "network"
-  | "interrupted"
-  | "output_schema"
-  | "auth"
-  | "spend_limit"
-  | "context_length"
-  | "invalid_request"
-  | "unknown";
-
-const TRIED_AGAIN: readonly ModelErrorKind[] = ["rate_limit", "overloaded", "network", "interrupted", "output_schema"];
-
 /** A provider's failure, told apart so that the runtime knows whether to wait, prune or give up. */
 export class ModelError extends Error {
   override name = "ModelError";
@@ -136,7 +123,7 @@ export class ModelError extends Error {
   }
 
   get isRetryable(): boolean {
-    return TRIED_AGAIN.includes(this.kind);
+    return isTriedAgain(this.kind);
   }
 }
 

@@ -4,7 +4,7 @@
  */
 
 import type { ConversationLimits } from "./conversation.ts";
-import type { ErrorType, ModelErrorKind } from "./errors.ts";
+import type { ErrorType } from "./errors.ts";
 import type { LimitState, OnExhausted } from "./limits.ts";
 import type { AssistantMessage, FilePart, Message, UserMessage } from "./message.ts";
 import type { FinishReason, ProviderCalls } from "./model.ts";
@@ -16,6 +16,7 @@ import type { ToolOrigin } from "./tool.ts";
 import type { RunTools } from "./tool-set.ts";
 import type { StoredBudget, StoredLimits } from "./units.ts";
 import type { Price, Usage } from "./usage.ts";
+import type { ModelErrorKind } from "./words/model-errors.ts";
 
 /** Whose event it is; the same object for all events of a run. */
 export type RunIdentity = {

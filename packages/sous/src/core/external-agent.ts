@@ -151,6 +151,8 @@ export type ExternalHost = {
 /** Tools of a run that an external agent may call. */
 export type LentToolName = "read_file" | "write_file" | "terminal";
 
+export const LENT_TOOLS: readonly LentToolName[] = ["read_file", "write_file", "terminal"];
+
 /** An act of the agent, in the words of our own tools: exactly what a rule or a person decides about. */
 export type ExternalAction = {
   readonly callId: string;

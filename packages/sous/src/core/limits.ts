@@ -182,6 +182,3 @@ export type RunSlot = Disposable & {
 
 /** With more agents than this one tool names them all: a tool each would fill the prompt. */
 export const MAX_AGENT_TOOLS = 15;
-
-/** Providers refuse requests with more than 128. */
-export const MAX_TOOLS = 120;

@@ -48,6 +48,12 @@ export function readMcpName(name: string): McpName | undefined {
   return { server, tool: tool === "" || tool === "*" ? undefined : tool };
 }
 
+/** `github › create_issue` for a tool of a server, else its name. */
+export function shownToolName(name: string): string {
+  const { server, tool } = readMcpName(name) ?? {};
+  return server === undefined || tool === undefined ? name : `${server} › ${tool}`;
+}
+
 /**
  * True when a name or pattern that forbids may mean this tool. People write a server as it is called in the settings, another case,
  * `-` for `_`, the server's own name of the tool, and none of our hashes. To forbid a tool too many is safe; to miss one is not.

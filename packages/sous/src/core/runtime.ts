@@ -4,7 +4,7 @@ import type { AgentDefinition } from "./agent.ts";
 import type { ApprovalAnswer, ApprovalPolicy, Approve, OpenQuestion } from "./approval.ts";
 import type { Host } from "./clock.ts";
 import type { ConversationLimits } from "./conversation.ts";
-import { type ErrorType, type ModelErrorKind, UserError } from "./errors.ts";
+import { type ErrorType, UserError } from "./errors.ts";
 import type { EventListener, SousEvent } from "./event.ts";
 import type { ExternalAgents } from "./external-agent.ts";
 import type { Budget, OnExhausted, SpendingState } from "./limits.ts";
@@ -16,6 +16,7 @@ import type { CancelMode } from "./spawn.ts";
 import type { Store } from "./store.ts";
 import { noUsage, type Price, type Usage } from "./usage.ts";
 import type { DelegationLimits } from "./words/limits.ts";
+import type { ModelErrorKind } from "./words/model-errors.ts";
 
 /** Which models calls may name, and what models cost. */
 export type ModelOptions = {

@@ -8,6 +8,7 @@ import type { RunOutcome } from "./outcome.ts";
 import type { AnySchema } from "./schema.ts";
 import type { ToolLogEntry } from "./tool-log.ts";
 import type { Usage } from "./usage.ts";
+import { childTools } from "./words/tools.ts";
 
 /** A fan-out from code: the name of the agent that holds its children together, and of the call that made them, which is none. */
 export const FAN_OUT = "fan-out";
@@ -130,24 +131,18 @@ export function isSubagentToolName(name: string): boolean {
 /** The prompt for a summary when the call gives none. Text a model reads. */
 export const SUMMARY_PROMPT = "Summarize your findings concisely";
 
-/** Tools for children that start none. */
-const LOOKING_AFTER: ReadonlySet<string> = new Set([
-  "subagent_send",
-  "subagent_report",
-  "subagent_wait",
-  "subagent_cancel",
-  "subagent_list",
-]);
+const FOLLOW_UPS = childTools("follow-up");
+const DESCRIBED = childTools("start-described");
 
 /**
  * The labels of the children that a call asks for, from an input that was not checked; the name of the tool stands for
  * one that is missing.
  */
 export function askedLabels(toolName: string, input: unknown): string[] {
-  if (LOOKING_AFTER.has(toolName)) return [];
+  if (FOLLOW_UPS.includes(toolName)) return [];
   const { label, description, tasks } = fieldsOf(input);
   if (toolName === "subagent") return [labelOr(toolName, label)];
-  if (toolName === "subagent_spawn" || toolName === "subagent_delegate") return [labelOr(toolName, description)];
+  if (DESCRIBED.includes(toolName)) return [labelOr(toolName, description)];
   if (toolName !== "parallel_subagent") return [toolName.replace(/^subagent_/, "")];
   const asked = Array.isArray(tasks) ? tasks : [];
   return asked.length === 0 ? [toolName] : asked.map((task) => labelOr(toolName, fieldsOf(task).label));

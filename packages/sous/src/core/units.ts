@@ -1,7 +1,4 @@
-/**
- * Durations and money as people write them; budgets and limits as events, texts and JSON have them: time in seconds. The library
- * counts it in milliseconds.
- */
+/** Budgets and limits as events, texts and JSON have them: time in seconds. The library counts it in milliseconds. */
 
 import type { Budget, LimitState } from "./limits.ts";
 import type { DelegationLimits } from "./words/limits.ts";
@@ -41,32 +38,6 @@ export function limitWords(state: LimitState): string {
   const name = unit === "costUsd" ? "money" : unit;
   const whose = of === "tree" || of === "children" ? `the ${of}` : of;
   return `${name} of ${whose}: ${amount(spent)} spent and ${amount(reserved)} reserved of ${amount(limit)}`;
-}
-
-/** Also the pattern of JSON Schemas. */
-export const DURATION_PATTERN: RegExp = /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h|d|w)?$/;
-
-const MILLISECONDS: Readonly<Record<string, number>> = {
-  ms: 1,
-  s: 1000,
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-  w: 604_800_000,
-};
-
-/** Milliseconds of `90s`, `1.5h` or `2w`; a number alone is seconds. Undefined for anything else. */
-export function parseDuration(text: string): number | undefined {
-  const [, count, unit = "s"] = DURATION_PATTERN.exec(text) ?? [];
-  return count === undefined ? undefined : Number(count) * (MILLISECONDS[unit] ?? Number.NaN);
-}
-
-/** Also the pattern of JSON Schemas. */
-export const MONEY_PATTERN: RegExp = /^\$?\d{1,9}(\.\d{1,9})?$/;
-
-/** US dollars of `0.50` or `$2`. Undefined for anything else. */
-export function parseMoney(text: string): number | undefined {
-  return MONEY_PATTERN.test(text) ? Number(text.replace("$", "")) : undefined;
 }
 
 /** Rounds to microseconds: 1.001 s are 1001 ms. */

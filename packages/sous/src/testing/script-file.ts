@@ -3,20 +3,11 @@
 import * as z from "zod";
 import { ModelError, messageOf, UserError } from "../core/errors.ts";
 import { once } from "../core/schema.ts";
+import { MODEL_ERROR_KINDS } from "../core/words/model-errors.ts";
 import type { Answer, Script, Step } from "./steps.ts";
 
 const scriptSchema = once(() => {
   const call = z.strictObject({ tool: z.string(), input: z.unknown().optional(), id: z.string().optional() });
-  const kind = z.enum([
-    "rate_limit",
-    "overloaded",
-    "network",
-    "interrupted",
-    "output_schema",
-    "auth",
-    "context_length",
-    "invalid_request",
-  ]);
   const answer = z.strictObject({
     wait_ms: z.number().min(0).max(3_600_000).optional(),
     reasoning: z.string().optional(),
@@ -25,7 +16,7 @@ const scriptSchema = once(() => {
     calls: z.array(call).optional(),
     usage: z.strictObject({ input: z.int().min(0), output: z.int().min(0) }).optional(),
     ending: z.enum(["refuses", "stops_at_length", "hangs"]).optional(),
-    error: z.strictObject({ kind, message: z.string().optional() }).optional(),
+    error: z.strictObject({ kind: z.enum(MODEL_ERROR_KINDS), message: z.string().optional() }).optional(),
   });
   return z.record(z.string(), z.array(answer));
 });

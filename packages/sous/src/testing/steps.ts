@@ -1,7 +1,8 @@
 /** The script of a scripted model: the answers of each agent, found by its path, and the steps they are made of. */
 
-import { ModelError, type ModelErrorKind } from "../core/errors.ts";
+import { ModelError } from "../core/errors.ts";
 import type { ModelAnswer, ModelRequest } from "../core/model.ts";
+import type { ModelErrorKind } from "../core/words/model-errors.ts";
 
 /** One thing a scripted model does while it answers. Made by the functions below, in the order they should happen. */
 export type Step =

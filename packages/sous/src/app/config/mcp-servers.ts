@@ -4,7 +4,6 @@ import * as z from "zod";
 import { MCP_SERVER_NAME, mcpServerPart } from "../../core/mcp-names.ts";
 import { nearest } from "../../core/nearest.ts";
 import { isRecord } from "../../core/schema.ts";
-import { DURATION_PATTERN, parseDuration } from "../../core/units.ts";
 import {
   BY_NAME_ADVICE,
   complaintsAbout,
@@ -17,6 +16,7 @@ import {
   TEXTS,
   uniqueNames,
 } from "./group-types.ts";
+import { DURATION_PATTERN, parseDuration } from "./parse-amounts.ts";
 import { type Complaint, described, flag, jsonSchemaOf, type Read, readBy } from "./value-type.ts";
 
 export const MCP_SERVERS_ABOUT =

@@ -2,7 +2,7 @@
 
 import * as z from "zod";
 import type { JsonSchema } from "../../core/schema.ts";
-import { DURATION_PATTERN, MONEY_PATTERN, parseDuration, parseMoney } from "../../core/units.ts";
+import { DURATION_PATTERN, MONEY_PATTERN, parseDuration, parseMoney } from "./parse-amounts.ts";
 
 /** A fault of a value, or of a part of it at `path`. */
 export type Complaint = {

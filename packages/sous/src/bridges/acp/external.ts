@@ -6,6 +6,7 @@ import {
   type ExternalHost,
   type ExternalSession,
   externalName,
+  LENT_TOOLS,
   type SessionRequest,
 } from "../../core/external-agent.ts";
 import { traceVariables } from "../../core/trace-context.ts";
@@ -40,7 +41,7 @@ export async function openExternal(
   }
 }
 
-function lentBy({ lends = ["read_file", "write_file", "terminal"] }: ExternalHost): Lent {
+function lentBy({ lends = LENT_TOOLS }: ExternalHost): Lent {
   return {
     read: lends.includes("read_file"),
     write: lends.includes("write_file"),

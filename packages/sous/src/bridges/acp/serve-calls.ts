@@ -4,11 +4,11 @@ import { isAbsolute, join } from "node:path";
 import type { ToolCallContent, ToolCallLocation, ToolKind } from "@agentclientprotocol/sdk";
 import { plainText } from "../../core/clean-text.ts";
 import type { RunIdentity } from "../../core/event.ts";
-import { readMcpName } from "../../core/mcp-names.ts";
+import { shownToolName } from "../../core/mcp-names.ts";
 import { isRecord } from "../../core/schema.ts";
 import { askedLabels } from "../../core/spawn.ts";
 import { truncateUtf8 } from "../../core/truncate.ts";
-import { toolRow } from "../../core/words/tools.ts";
+import { aboutInput, toolRow } from "../../core/words/tools.ts";
 import { oneLine } from "./one-line.ts";
 
 /** Max bytes of one content. */
@@ -47,21 +47,7 @@ export function titleOf({ depth, path }: Pick<RunIdentity, "depth" | "path">, wh
 
 export function callTitle(who: Pick<RunIdentity, "depth" | "path">, toolName: string, input: unknown): string {
   const about = toolName === "parallel_subagent" ? askedLabels(toolName, input).join(", ") : aboutInput(input);
-  return titleOf(who, `${toolWords(toolName)} ${about}`);
-}
-
-/** `github › create_issue` for a tool of a server, else its name. */
-function toolWords(toolName: string): string {
-  const { server, tool } = readMcpName(toolName) ?? {};
-  return server === undefined || tool === undefined ? toolName : `${server} › ${tool}`;
-}
-
-/** The fields that say what a call is about, best first. */
-const TELLING = ["pattern", "path", "command", "url", "label", "task", "task_prompt", "query"];
-
-function aboutInput(input: unknown): string {
-  const texts = TELLING.map((name) => textField(input, name));
-  return texts.find((text) => text !== undefined) ?? "";
+  return titleOf(who, `${shownToolName(toolName)} ${about}`);
 }
 
 /** The file or folder that a call is about, and its line where the call names one. */

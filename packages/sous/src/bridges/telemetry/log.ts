@@ -6,6 +6,7 @@ import type { EventListener, EventOf, RunIdentity, SousEvent } from "../../core/
 import { checkOptions, type OptionNames } from "../../core/options.ts";
 import { completionStatus, isSuccess } from "../../core/outcome.ts";
 import { shownLimit } from "../../core/units.ts";
+import { DEFAULT_LIMITS, type DelegationLimits } from "../../core/words/limits.ts";
 import { isOutOfTurns } from "../../core/words/outcomes.ts";
 
 /** The destination of the lines of a log, and their form. */
@@ -67,7 +68,7 @@ class LifecycleFold implements LifecycleLog {
   readonly #fanOuts = new Map<string, FanOut>();
   /** Ended, and perhaps kept. */
   #ended: EndedRun[] = [];
-  #limits: Limits = DEFAULT_LIMITS;
+  #limits: Pick<DelegationLimits, "maxDepth" | "maxConcurrent"> = DEFAULT_LIMITS;
 
   constructor({ write, format = "json", level = "info" }: LifecycleLogOptions) {
     this.#write = write;
@@ -242,11 +243,6 @@ class LifecycleFold implements LifecycleLog {
     this.#write([ts, level.toUpperCase().padEnd(5), event, ...words].join(" "));
   }
 }
-
-type Limits = { maxDepth: number; maxConcurrent: number };
-
-/** Until the start of a root says otherwise. */
-const DEFAULT_LIMITS: Limits = { maxDepth: 3, maxConcurrent: 5 };
 
 function callKey(runId: string | null, callId: string): string {
   return `${runId} ${callId}`;

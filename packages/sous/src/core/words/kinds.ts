@@ -1,6 +1,6 @@
 /** The kinds of fields that events are made of. Storage has one schema for each, the runtime one redactor for each that can hold text. */
 
-import type { ErrorType, ModelErrorKind } from "../errors.ts";
+import type { ErrorType } from "../errors.ts";
 import type { NoticeReason, ResumedRun, RunCall, RunOrigin, TreeTerms } from "../event.ts";
 import type { LimitState } from "../limits.ts";
 import type { AssistantMessage, FilePart, UserMessage } from "../message.ts";
@@ -12,6 +12,7 @@ import type { ToolOrigin } from "../tool.ts";
 import type { RunTools } from "../tool-set.ts";
 import type { StoredBudget } from "../units.ts";
 import type { Price, Usage } from "../usage.ts";
+import type { ModelErrorKind } from "./model-errors.ts";
 
 export type Kinds = {
   /** Runs, calls, agents and sessions are found by it. Not redacted: a changed id finds nothing. */

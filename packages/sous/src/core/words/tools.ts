@@ -1,8 +1,9 @@
 /**
- * The built-in tools in words: all that rules, logs, editors and agent files know of a tool without loading it. A tool of a user
- * has no row, and is judged and shown by the fields of its input.
+ * The tools of sous in words: all that rules, logs, editors and agent files know of a built-in tool or of one for children without
+ * loading it. A tool of a user has no row, and is judged and shown by the fields of its input.
  */
 
+import { isRecord } from "../schema.ts";
 import type { Tool } from "../tool.ts";
 
 /** A tool of the command line by its name. */
@@ -146,4 +147,46 @@ export function toolRow(name: string): ToolRow | undefined {
 export function toolWords(name: BuiltInToolName): Pick<Tool, "name" | "displayName" | "category" | "tier" | "effect"> {
   const { displayName, category, tier, effect } = TOOLS[name];
   return { name, displayName, category, tier, effect };
+}
+
+/** The fields that say what a call of any tool is about, best first. */
+const TELLING = ["pattern", "path", "command", "url", "label", "task", "task_prompt", "query"];
+
+/** Empty when the input does not say. */
+export function aboutInput(input: unknown): string {
+  const fields = new Map(isRecord(input) ? Object.entries(input) : []);
+  const text = TELLING.map((name) => fields.get(name)).find((each) => typeof each === "string");
+  return text ?? "";
+}
+
+type ChildTool = {
+  readonly name: string;
+  /** `start-described` starts a child whose label is the `description` of the call. */
+  readonly does: "start" | "start-described" | "find" | "follow-up";
+  /** For people. Unset for a tool that `delegate: true` does not give. */
+  readonly about?: string;
+};
+
+/** Hands a task to an external agent. */
+export const DELEGATE_TOOL = "subagent_delegate";
+
+/** Finds one of many agents. */
+export const FIND_TOOL = "agents_find";
+
+/** The tools for children in the order that models see. Besides, an agent that can be called has a tool `subagent_NAME`. */
+export const CHILD_TOOLS: readonly ChildTool[] = [
+  { name: "subagent", does: "start", about: "hand a task to a child and wait for its report" },
+  { name: "parallel_subagent", does: "start", about: "several children at once" },
+  { name: "subagent_spawn", does: "start-described" },
+  { name: DELEGATE_TOOL, does: "start-described" },
+  { name: FIND_TOOL, does: "find", about: "find one of many agents by what it does" },
+  { name: "subagent_send", does: "follow-up", about: "say something more to a child" },
+  { name: "subagent_report", does: "follow-up", about: "the whole of a report that was cut" },
+  { name: "subagent_wait", does: "follow-up", about: "wait for children in the background" },
+  { name: "subagent_cancel", does: "follow-up", about: "stop a child" },
+  { name: "subagent_list", does: "follow-up", about: "the children so far" },
+];
+
+export function childTools(...does: readonly ChildTool["does"][]): readonly string[] {
+  return CHILD_TOOLS.filter((each) => does.includes(each.does)).map(({ name }) => name);
 }

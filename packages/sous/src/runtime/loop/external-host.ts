@@ -2,7 +2,13 @@
 
 import { isAbsolute, relative, resolve, sep } from "node:path";
 import { messageOf, StoreError } from "../../core/errors.ts";
-import type { ExternalAction, ExternalCall, ExternalHost, LentToolName } from "../../core/external-agent.ts";
+import {
+  type ExternalAction,
+  type ExternalCall,
+  type ExternalHost,
+  LENT_TOOLS,
+  type LentToolName,
+} from "../../core/external-agent.ts";
 import type { ToolCallPart } from "../../core/message.ts";
 import type { Run } from "../../core/run.ts";
 import type { ToolResult } from "../../core/tool.ts";
@@ -19,8 +25,6 @@ import { failedResult, toToolResult } from "./tool-result.ts";
 const MAX_TEXT_BYTES = 4 * 1024 * 1024;
 /** Who may use this tool may do anything: the others cannot be granted what none of our tools does. */
 const ANYTHING = "terminal";
-
-const LENT = ["read_file", "write_file", "terminal"] as const;
 
 type ExternalListeners = {
   onUsage: ExternalHost["onUsage"];
@@ -40,7 +44,7 @@ export class RunHost implements ExternalHost, Disposable {
 
   get lends(): readonly LentToolName[] {
     const { tools, rights } = this.#run.profile;
-    return LENT.filter((name) => tools.byName.has(name) && rights.use.has(name));
+    return LENT_TOOLS.filter((name) => tools.byName.has(name) && rights.use.has(name));
   }
 
   constructor(run: Run, listeners: ExternalListeners) {

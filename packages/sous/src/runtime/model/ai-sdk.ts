@@ -7,10 +7,11 @@ import type {
   LanguageModelV4ToolChoice,
 } from "@ai-sdk/provider";
 import type { ForeignModel } from "../../core/agent.ts";
-import { ModelError, type ModelErrorKind, UserError } from "../../core/errors.ts";
+import { ModelError, UserError } from "../../core/errors.ts";
 import type { Model, ModelRequest, ModelSettings } from "../../core/model.ts";
 import { isForced, mergeProviderOptions, type ProviderOptions, type ToolChoice } from "../../core/model-options.ts";
 import { nearest } from "../../core/nearest.ts";
+import type { ModelErrorKind } from "../../core/words/model-errors.ts";
 import { classifyError } from "./classify-error.ts";
 import { thinkingFor } from "./effort.ts";
 import { readErrorFacts } from "./error-facts.ts";

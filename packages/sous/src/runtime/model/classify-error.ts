@@ -3,7 +3,8 @@
  * importing the classes of the AI SDK would slow down every start of the program.
  */
 
-import { ModelError, type ModelErrorKind } from "../../core/errors.ts";
+import { ModelError } from "../../core/errors.ts";
+import type { ModelErrorKind } from "../../core/words/model-errors.ts";
 import { type ErrorFacts, isUnreadable, quote, readErrorFacts, retryAfterMs } from "./error-facts.ts";
 import { keyVariable } from "./providers.ts";
 

@@ -26,7 +26,7 @@ export function describeAction(
   const action = readAction(request, options);
   const columns = Math.max(MIN_WIDTH, width);
   return {
-    title: `${visible(request.path)} wants to use ${toolWords(request)}`,
+    title: `${visible(request.path)} wants to use ${shownTool(request)}`,
     lines: [...mainLines(action, columns), ...fieldLines(action, request.input, columns)],
     why: request.reason === undefined ? [] : textLines(`asked because ${request.reason}`, columns, { atWords: true }),
     rule: { effect: "allow", pattern: `${request.toolName}(=${action.exact})`, origin: "an answer in this chat" },
@@ -34,7 +34,7 @@ export function describeAction(
 }
 
 /** `github › create_issue` for a tool of a server, which has chosen both names. */
-function toolWords({ toolName, origin }: Pick<ApprovalRequest, "toolName" | "origin">): string {
+function shownTool({ toolName, origin }: Pick<ApprovalRequest, "toolName" | "origin">): string {
   return origin === undefined ? visible(toolName) : `${visible(origin.server)} › ${visible(origin.tool)}`;
 }
 

@@ -5,7 +5,7 @@ import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "nod
 import { RESERVED_AGENT_NAMES } from "../../core/agent.ts";
 import type { ApprovalRequest } from "../../core/approval.ts";
 import { trimEndOf } from "../../core/truncate.ts";
-import { toolRow } from "../../core/words/tools.ts";
+import { childTools, DELEGATE_TOOL, toolRow } from "../../core/words/tools.ts";
 import { type CommandContext, type CommandReading, readCommandLine } from "./command-reading.ts";
 
 export type PathAction = {
@@ -95,10 +95,8 @@ export function readAction({ toolName, input, cwd }: ApprovalRequest, options: A
 export function kindOf(toolName: string): ActionKind {
   const action = toolRow(toolName)?.action;
   if (action !== undefined) return action === "file" || action === "folder" ? "path" : action;
-  if (toolName === DELEGATE) return "server";
-  return toolName === "subagent" || toolName === "parallel_subagent" || namedAgent(toolName) !== undefined
-    ? "agents"
-    : "fields";
+  if (toolName === DELEGATE_TOOL) return "server";
+  return STARTING.includes(toolName) || namedAgent(toolName) !== undefined ? "agents" : "fields";
 }
 
 /** `scout` of `subagent_scout`; undefined for the tools that serve every child. */
@@ -107,7 +105,7 @@ export function namedAgent(toolName: string): string | undefined {
   return name === undefined || RESERVED_AGENT_NAMES.includes(name) ? undefined : name;
 }
 
-const DELEGATE = "subagent_delegate";
+const STARTING = childTools("start");
 
 /** No system has longer paths. */
 const MAX_PATH = 8192;
@@ -163,10 +161,15 @@ export function fileActions(
   return files.flatMap(({ kind, paths, isSure }) =>
     paths.map((path): FileAction => {
       const found = readPath(path, cwd, realPath);
-      const toolName = kind === "write" ? "write_file" : "read_file";
+      const toolName = fileTool(kind);
       return { toolName, kind: "path", ...found, isFolder: false, exact: found.path, isSure };
     }),
   );
+}
+
+/** The tool that does to a file what a shell does. */
+export function fileTool(kind: CommandReading["files"][number]["kind"]): string {
+  return kind === "write" ? "write_file" : "read_file";
 }
 
 function readPath(path: string, cwd: string, realPath: RealPath): Pick<PathAction, "path" | "named" | "absolute"> {

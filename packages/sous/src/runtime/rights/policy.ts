@@ -10,6 +10,7 @@ import {
   type ActionOptions,
   type FileAction,
   fileActions,
+  fileTool,
   kindOf,
   readAction,
   seenFrom,
@@ -241,6 +242,6 @@ export function fileRules(given: RulesOfFile, { allowsAll, remembered, ...readin
 function fileRequests(request: ApprovalRequest, { explain }: Policy): ApprovalRequest[] {
   const used = kindOf(request.toolName) === "command" ? (explain(request).reading?.files ?? []) : [];
   return used.flatMap(({ kind, paths }) =>
-    paths.map((path) => ({ ...request, toolName: kind === "write" ? "write_file" : "read_file", input: { path } })),
+    paths.map((path) => ({ ...request, toolName: fileTool(kind), input: { path } })),
   );
 }

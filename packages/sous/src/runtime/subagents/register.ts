@@ -7,6 +7,7 @@ import { type ExternalAgents, externalModel } from "../../core/external-agent.ts
 import { checkOptions, type OptionNames } from "../../core/options.ts";
 import type { StandardSchema } from "../../core/schema.ts";
 import { type Tool, type ToolRegistry, type ToolResult, tool } from "../../core/tool.ts";
+import { DELEGATE_TOOL } from "../../core/words/tools.ts";
 import { checkCallbacks, type SubagentCallbacks, toListener } from "./callbacks.ts";
 import { reportTool } from "./child-tools.ts";
 import type { SubagentDelegateInput, SubagentSpawnInput } from "./input.ts";
@@ -117,7 +118,7 @@ function spawnTool(registry: ToolRegistry, options: SubagentToolsOptions, depth:
 function delegateTool(client: ExternalAgents, options: SubagentToolsOptions, depth: number, start: StartRun): Tool {
   const { callbacks, serverName, agentId, maxDepth = DEFAULT_MAX_DEPTH } = options;
   return tool({
-    name: "subagent_delegate",
+    name: DELEGATE_TOOL,
     description: DESCRIPTIONS.delegate,
     category: "subagent",
     tier: "confirm",
@@ -136,7 +137,7 @@ function delegateTool(client: ExternalAgents, options: SubagentToolsOptions, dep
 /** For a root that has external agents to hand tasks to. `start` is for calls from outside of a tree, which it has none of. */
 export function externalTools(client: ExternalAgents): Tool[] {
   const start: StartRun = () => {
-    throw new UserError("subagent_delegate is called by an agent only");
+    throw new UserError(`${DELEGATE_TOOL} is called by an agent only`);
   };
   return [delegateTool(client, {}, 0, start)];
 }

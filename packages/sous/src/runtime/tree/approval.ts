@@ -6,6 +6,7 @@ import { toolCallsOf } from "../../core/message.ts";
 import type { Run } from "../../core/run.ts";
 import { Scope, untilAborted } from "../../core/scope.ts";
 import { FAN_OUT } from "../../core/spawn.ts";
+import { DELEGATE_TOOL } from "../../core/words/tools.ts";
 import { rest } from "../budget/run-slots.ts";
 import { approvalRequest, askApproval, deniedByRule, useAnswer } from "../loop/ask-approval.ts";
 import { decideByRules } from "../loop/decide-by-rules.ts";
@@ -83,7 +84,7 @@ export async function approveExternal(
   { callId, index = 0 }: { callId: string; index?: number | undefined },
   input: { serverName: string; description: string; task: string },
 ): Promise<void> {
-  const toolName = "subagent_delegate";
+  const toolName = DELEGATE_TOOL;
   const request = approvalRequest({ callId: `${callId}/${index}`, toolName }, input, parent);
   const rule = decideByRules(request, parent);
   if (rule?.effect === "deny") throw new Refused("consent", deniedByRule(toolName, rule.reason));

@@ -4,7 +4,6 @@ import type { AgentDefinition } from "../../core/agent.ts";
 import { oneLine, shortened } from "../../core/clean-text.ts";
 import { UserError } from "../../core/errors.ts";
 import { toTools } from "../../core/foreign-tool.ts";
-import { MAX_TOOLS } from "../../core/limits.ts";
 import { type Model, takesProviderTool } from "../../core/model.ts";
 import { nearest } from "../../core/nearest.ts";
 import { type DeclaredRights, mayUse, type Rights } from "../../core/rights.ts";
@@ -37,6 +36,9 @@ export function toolSet({ tools, hidden = [], isDeepest, instructions }: ToolSet
     return { byName: new Map(ready.map((each) => [each.tool.name, each])), definitions, bytes, isDeepest };
   });
 }
+
+/** Providers refuse requests with more than 128. */
+const MAX_TOOLS = 120;
 
 /** Before the first request: the answer of a provider would come late, and would not say which. */
 function checkCount(tools: readonly Tool[]): void {

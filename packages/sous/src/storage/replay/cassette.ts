@@ -5,10 +5,11 @@ import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "no
 import { dirname } from "node:path";
 import * as z from "zod";
 import { systemPrompt } from "../../core/agent.ts";
-import { type ModelErrorKind, messageOf, UserError } from "../../core/errors.ts";
+import { messageOf, UserError } from "../../core/errors.ts";
 import { type Message, textOf } from "../../core/message.ts";
 import { isExternalModel, type ModelAnswer } from "../../core/model.ts";
 import { isRecord, once } from "../../core/schema.ts";
+import type { ModelErrorKind } from "../../core/words/model-errors.ts";
 import { kindSchemas, list, maybe, messageSchemas } from "../store/kind-schemas.ts";
 import { firstDifference } from "./first-difference.ts";
 import { RecordedPrompts } from "./recorded-prompts.ts";

@@ -6,6 +6,7 @@ import { UserError } from "../../core/errors.ts";
 import type { EventOf, StoredEvent } from "../../core/event.ts";
 import type { SpawnRequest } from "../../core/spawn.ts";
 import type { ShownTool } from "../../core/tool-set.ts";
+import { DELEGATE_TOOL } from "../../core/words/tools.ts";
 import { Comparison, type ComparisonOptions } from "./comparison.ts";
 import { Conductor } from "./conductor.ts";
 import type { IdMap } from "./id-map.ts";
@@ -78,7 +79,7 @@ export class Playback {
   askedAbout({ runId, label }: EventOf<"spawn-refused">): string | undefined {
     for (const { toolName, input, callId } of this.recording.runs.get(runId)?.asked.values() ?? []) {
       const { serverName, description } = (input ?? {}) as { serverName?: unknown; description?: unknown };
-      if (toolName === "subagent_delegate" && callId.includes("/") && description === label) return String(serverName);
+      if (toolName === DELEGATE_TOOL && callId.includes("/") && description === label) return String(serverName);
     }
     return undefined;
   }

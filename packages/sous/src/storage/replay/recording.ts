@@ -1,11 +1,12 @@
 /** A stored tree as something that can be played again: a pure fold from its events to what its models and tools answered. */
 
-import { type ModelErrorKind, UserError } from "../../core/errors.ts";
+import { UserError } from "../../core/errors.ts";
 import type { EventOf, StoredEvent } from "../../core/event.ts";
 import { type ToolCallPart, textOf, toolCallsOf } from "../../core/message.ts";
 import type { Store } from "../../core/store.ts";
 import type { ShownTool } from "../../core/tool-set.ts";
 import { addUsage, noUsage, type Usage, utf8Length } from "../../core/usage.ts";
+import type { ModelErrorKind } from "../../core/words/model-errors.ts";
 import { OUTCOMES } from "../../core/words/outcomes.ts";
 
 export type Recording = {

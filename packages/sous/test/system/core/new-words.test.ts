@@ -32,7 +32,9 @@ export const EXITS: Record<StopReason, number> = { turns: 6, consent: 7 };
 
 // All at once: to start the compiler takes longer than to check what is added.
 test("the compiler finds a forgotten word, and misses none when an event, a stop reason, a limit, a column, a tool and a key are added in their files", async () => {
-  using sources = new ChangedSources(...Object.values(CHANGES).map(({ files }) => files), { "forgetful.ts": FORGETFUL });
+  using sources = new ChangedSources(...Object.values(CHANGES).map(({ files }) => files), {
+    "forgetful.ts": FORGETFUL,
+  });
   const errors = await sources.compile();
   assert.match(errors, /^src\/forgetful\.ts\(2,14\): error TS2741: Property 'patience' is missing in type [^\n]*\n$/);
 });

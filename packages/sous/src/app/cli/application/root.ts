@@ -6,6 +6,7 @@ import type { ExternalAgents } from "../../../core/external-agent.ts";
 import { MAX_AGENT_TOOLS } from "../../../core/limits.ts";
 import { didYouMean } from "../../../core/nearest.ts";
 import type { Tool } from "../../../core/tool.ts";
+import { childTools, DELEGATE_TOOL, FIND_TOOL } from "../../../core/words/tools.ts";
 import type { AgentFile } from "../../config/agents/file.ts";
 import { choiceAmong, described, toDefinition } from "../../config/agents/file.ts";
 import { concernsServer, covers, deniedNames, givenEntry, grants, mayDeny } from "../../config/agents/mcp-entries.ts";
@@ -111,7 +112,7 @@ export async function rootAndAgents(parts: RootParts): Promise<{ root: AgentDefi
   const delegation = external !== undefined && delegates ? await delegationTools(external) : [];
   const offered = [...named, ...delegation].filter(({ name }) => !deny.includes(name));
   const starting = delegates ? GENERIC.filter((name) => !deny.includes(name)) : [];
-  const finding = isMany ? [FIND].filter((name) => !deny.includes(name)) : [];
+  const finding = isMany ? [FIND_TOOL].filter((name) => !deny.includes(name)) : [];
   const has = {
     model,
     tools: [...tools, ...offered],
@@ -154,18 +155,14 @@ type ToolOffer = {
 };
 
 /** Start children of any kind. */
-const GENERIC = ["subagent", "parallel_subagent"];
-/** Hands a task to an external agent. */
-const DELEGATE = "subagent_delegate";
-/** Finds one of many agents. */
-const FIND = "agents_find";
+const GENERIC = childTools("start");
 /** Offered together with any tool that starts children. */
-const COMPANIONS = [FIND, "subagent_send", "subagent_report", "subagent_wait", "subagent_cancel", "subagent_list"];
+const COMPANIONS = childTools("find", "follow-up");
 
 /** Throws a usage error for a name that no tool has. `--tools` is the exact list: what starts children must be named. */
 function chooseTools({ tools, servers, agents, hasServers, maxChildren }: ToolOffer, rights: RunFlags["rights"]) {
   const { tools: only, denyTools, noDelegate } = rights;
-  const starting = [...GENERIC, ...agents.map((name) => `subagent_${name}`), ...(hasServers ? [DELEGATE] : [])];
+  const starting = [...GENERIC, ...agents.map((name) => `subagent_${name}`), ...(hasServers ? [DELEGATE_TOOL] : [])];
   const known = [...tools.map(({ name }) => name), ...starting, ...COMPANIONS];
   const isKnown = (given: string): boolean => known.some((name) => isAmong([given], name));
   const denies = (given: string, name: string): boolean => mayDeny(given, name) || isAmong([given], name);
@@ -212,9 +209,9 @@ export function rootPrompt(tools: readonly string[]): string {
     CHILDREN,
     ...(hasOne ? [ONE] : []),
     ...(hasSeveral ? [SEVERAL] : []),
-    ...(tools.some((name) => name.startsWith("subagent_") && name !== DELEGATE) ? [NAMED] : []),
-    ...(tools.includes(FIND) ? [MANY] : []),
-    ...(tools.includes(DELEGATE) ? [EXTERNAL] : []),
+    ...(tools.some((name) => name.startsWith("subagent_") && name !== DELEGATE_TOOL) ? [NAMED] : []),
+    ...(tools.includes(FIND_TOOL) ? [MANY] : []),
+    ...(tools.includes(DELEGATE_TOOL) ? [EXTERNAL] : []),
     TASK,
     ...(hasOne || hasSeveral ? [LESS] : []),
     REPORT,

@@ -6,6 +6,7 @@ import type { PermissionRule } from "../../../core/configuration.ts";
 import type { GuardPaths } from "../../../core/guarded-files.ts";
 import { isSubagentToolName } from "../../../core/spawn.ts";
 import type { Tool } from "../../../core/tool.ts";
+import { DELEGATE_TOOL } from "../../../core/words/tools.ts";
 import { createPolicy, type FileRules, fileRules, type Policy } from "../../../runtime/rights/policy.ts";
 import { checkPattern } from "../../../runtime/rights/rule-pattern.ts";
 import type { AgentFile } from "../../config/agents/file.ts";
@@ -82,11 +83,11 @@ function knownHome(home: string | undefined, { top }: GuardPaths): string | unde
 export const RIGHTS_MODES = ["ask", "read-only", "allow"] as const;
 export type RightsMode = (typeof RIGHTS_MODES)[number];
 
-/** The same rules; while the session is read-only they deny what does more than read. */
+/** The same rules; while the session is read-only they deny what does more than read. An external agent acts by itself. */
 function rulesByMode(rules: Policy, mode: () => RightsMode, tools: readonly Tool[]): Policy {
   const reading = new Set(tools.filter(({ effect }) => effect === "read").map(({ name }) => name));
   const isRefused = ({ toolName }: ApprovalRequest): boolean =>
-    mode() === "read-only" && !reading.has(toolName) && (!isSubagentToolName(toolName) || toolName === DELEGATE);
+    mode() === "read-only" && !reading.has(toolName) && (!isSubagentToolName(toolName) || toolName === DELEGATE_TOOL);
   return {
     ...rules,
     decide: (request) => (isRefused(request) ? READ_ONLY : rules.decide(request)),
@@ -95,6 +96,4 @@ function rulesByMode(rules: Policy, mode: () => RightsMode, tools: readonly Tool
   };
 }
 
-/** An external agent acts by itself. */
-const DELEGATE = "subagent_delegate";
 const READ_ONLY = { effect: "deny", reason: "the session is read-only" } as const;

@@ -1,7 +1,10 @@
 /** The lines of slash commands: tools, agents, what was spent and what may be spent. */
 
 import type { AgentDefinition } from "../../../core/agent.ts";
+import { withDefaults } from "../../../core/errors.ts";
 import { MAX_AGENT_TOOLS } from "../../../core/limits.ts";
+import { DEFAULT_LIMITS } from "../../../core/words/limits.ts";
+import { CHILD_TOOLS } from "../../../core/words/tools.ts";
 import type { Application } from "../application/open.ts";
 import type { Style } from "../terminal/style.ts";
 import { breakLine, cost, cutToWidth, duration, inertLine, plural, tokens } from "../terminal/text.ts";
@@ -12,20 +15,6 @@ import { moreWords } from "./raise-budget.ts";
 import type { CommandScene } from "./slash-commands.ts";
 
 type FactsScene = Pick<CommandScene, "application" | "conversation" | "transcript" | "columns" | "style">;
-
-/** The tools that `delegate: true` adds; a test compares them with those a model is offered. */
-export const DELEGATION_TOOLS: readonly (readonly [name: string, about: string])[] = [
-  ["subagent", "hand a task to a child and wait for its report"],
-  ["parallel_subagent", "several children at once"],
-  ["subagent_send", "say something more to a child"],
-  ["subagent_report", "the whole of a report that was cut"],
-  ["subagent_list", "the children so far"],
-  ["subagent_wait", "wait for children in the background"],
-  ["subagent_cancel", "stop a child"],
-];
-
-/** Beside them, where there are many agents. */
-const FIND_AGENTS = ["agents_find", "find one of many agents by what it does"] as const;
 
 export function toolLines(
   agent: AgentDefinition,
@@ -38,13 +27,20 @@ export function toolLines(
     return [name, `${askingOf(name, tier, ruleOn)}${description}`];
   });
   const denied = new Set(agent.deny ?? []);
-  const finding = (agent.subagents ?? []).length > MAX_AGENT_TOOLS ? [FIND_AGENTS] : [];
-  const rows = [...own, ...(agent.delegate === true ? [...DELEGATION_TOOLS, ...finding] : [])].filter(
+  const rows = [...own, ...(agent.delegate === true ? delegationRows(agent) : [])].filter(
     ([name]) => !denied.has(name),
   );
   if (agent.delegate !== true) return twoColumns(rows, columns, style);
   const { maxDepth } = configuration.agent.limits;
   return [...twoColumns(rows, columns, style), `Children may have children down to depth ${maxDepth}.`];
+}
+
+/** The tools that `delegate: true` gives; one that finds agents only where there are many. */
+function delegationRows({ subagents = [] }: AgentDefinition): [name: string, about: string][] {
+  const isMany = subagents.length > MAX_AGENT_TOOLS;
+  return CHILD_TOOLS.flatMap(({ name, does, about }): [string, string][] =>
+    about === undefined || (does === "find" && !isMany) ? [] : [[name, about]],
+  );
 }
 
 /** Most rules about an agent or a tool of a server hold whatever its input is; about other tools the call decides. */
@@ -109,7 +105,7 @@ export function statusLines(scene: FactsScene): string[] {
   const { agent, runId, isLive } = conversation;
   const model = typeof agent.model === "string" ? agent.model : "a model given in code";
   const run = runId === undefined ? "none yet" : `${inertLine(runId, 60)}, ${isLive ? "live" : "ended"}`;
-  const { maxDepth = 3, maxConcurrent = 5 } = application.runOptions.limits ?? {};
+  const { maxDepth, maxConcurrent } = withDefaults(DEFAULT_LIMITS, application.runOptions.limits);
   const lines = [
     `model: ${inertLine(model, 200)}`,
     `run: ${run}`,

@@ -1,6 +1,7 @@
 /** The lines of `sous agents`: a list of agent files, one with all its rights and limits, and what is wrong with them; and the settings it needs for that. */
 
 import type { LimitState } from "../../../core/limits.ts";
+import { TURNS } from "../../../core/words/limits.ts";
 import type { AgentFile, AgentProblem } from "../../config/agents/file.ts";
 import type { EffectiveRights } from "../../config/agents/rights.ts";
 import type { Configuration } from "../../config/configuration.ts";
@@ -57,7 +58,7 @@ export function rightsLines(
     ["children", yesOrNo(delegate.isAllowed), delegate.from],
     ["project notes", yesOrNo(notes.isRead), notes.from],
     ["model", model.name, model.from],
-    ["max_turns", String(maxTurns.value ?? 100), maxTurns.from],
+    ["max_turns", String(maxTurns.value ?? TURNS.named), maxTurns.from],
     ["timeout", timeoutMs.value === undefined ? "none" : duration(timeoutMs.value), timeoutMs.from],
     ["max_output_tokens", String(maxOutputTokens.value ?? "not set"), maxOutputTokens.from],
     ...rights.asking.map(({ key, value, from }): RightsRow => [key, value, from]),

@@ -6,6 +6,7 @@ import { ServerBook } from "../../../core/external-agent.ts";
 import { readMcpName } from "../../../core/mcp-names.ts";
 import { nearestFirst } from "../../../core/nearest.ts";
 import { isRecord } from "../../../core/schema.ts";
+import { DELEGATE_TOOL } from "../../../core/words/tools.ts";
 import type { Judgement } from "../../../runtime/rights/policy.ts";
 import { givenEntry } from "../../config/agents/mcp-entries.ts";
 import type { Configuration } from "../../config/configuration.ts";
@@ -60,7 +61,7 @@ function delegationOf(given: string, servers: Configuration["agentServers"]): Ca
   if (name === undefined) return undefined;
   try {
     const { name: serverName } = new ServerBook(Object.values(servers)).find(name.trim());
-    return { toolName: "subagent_delegate", input: { serverName, task: "", description: "" } };
+    return { toolName: DELEGATE_TOOL, input: { serverName, task: "", description: "" } };
   } catch (error) {
     throw usageError(messageOf(error));
   }

@@ -2,7 +2,7 @@
 
 import { type ParseArgsOptionDescriptor, parseArgs } from "node:util";
 import { didYouMean } from "../../../core/nearest.ts";
-import { parseDuration, parseMoney } from "../../../core/units.ts";
+import { parseDuration, parseMoney } from "../../config/parse-amounts.ts";
 import { type CommandError, usageError } from "../exit-codes.ts";
 import { inertLine } from "../terminal/text.ts";
 import type { CommandEntry, OptionEntry, ValueName } from "./entry.ts";

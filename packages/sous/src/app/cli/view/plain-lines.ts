@@ -2,10 +2,11 @@
 
 import type { SousEvent, ToolProgress } from "../../../core/event.ts";
 import type { ExternalCall } from "../../../core/external-agent.ts";
-import { readMcpName, withoutDataMark } from "../../../core/mcp-names.ts";
+import { shownToolName, withoutDataMark } from "../../../core/mcp-names.ts";
 import { isSubagentToolName } from "../../../core/spawn.ts";
 import { countsIn, describeCounts } from "../../../core/tool-log.ts";
 import { lineOf } from "../../../core/words/events.ts";
+import { aboutInput } from "../../../core/words/tools.ts";
 import { colourOf, type Style, statusWords } from "../terminal/style.ts";
 import { breakLine, inertLine } from "../terminal/text.ts";
 import { limitLine } from "./limit-lines.ts";
@@ -55,14 +56,8 @@ export function warningLines(event: SousEvent, tree: RunTree, style: Style, colu
   return line === undefined ? [] : breakLine(line, columns).map((each) => style.paint("yellow", each));
 }
 
-/** The fields that say what a call is about, best first. */
-const TELLING = ["pattern", "path", "command", "url", "label", "task", "task_prompt", "query"];
-
 export function describeInput(input: unknown): string {
-  if (typeof input !== "object" || input === null) return "";
-  const fields = new Map(Object.entries(input));
-  const name = TELLING.find((each) => typeof fields.get(each) === "string") ?? "";
-  return inertLine(String(fields.get(name) ?? ""), 120);
+  return inertLine(aboutInput(input), 120);
 }
 
 /** A call that an external agent makes by itself: its title says more than its input, where it has one. */
@@ -71,10 +66,8 @@ export function describeExternalCall({ name, title, input }: Pick<ExternalCall, 
   return `${inertLine(name, 80)}  ${about}`.trim();
 }
 
-/** `github › create_issue` for a tool of a server, else its name. */
-export function toolWords(toolName: string): string {
-  const { server, tool } = readMcpName(toolName) ?? {};
-  return inertLine(server === undefined || tool === undefined ? toolName : `${server} › ${tool}`, 80);
+export function describeTool(toolName: string): string {
+  return inertLine(shownToolName(toolName), 80);
 }
 
 /** `3/10 Compiling`: what a call that runs says of itself. */

@@ -8,7 +8,7 @@ import { isSubagentToolName } from "../../../core/spawn.ts";
 import { addCost } from "../../../core/usage.ts";
 import { lineOf } from "../../../core/words/events.ts";
 import { duration, inertLine } from "../terminal/text.ts";
-import { describeExternalCall, describeInput, describeOutput, describeProgress, toolWords } from "./plain-lines.ts";
+import { describeExternalCall, describeInput, describeOutput, describeProgress, describeTool } from "./plain-lines.ts";
 
 export type RunNode = {
   readonly id: string;
@@ -132,7 +132,7 @@ export class RunTree {
         node.costUsd = addCost(node.costUsd, event.costUsd);
         break;
       case "tool-call-start": {
-        const subject = `${toolWords(event.toolName)}  ${describeInput(event.input)}`.trimEnd();
+        const subject = `${describeTool(event.toolName)}  ${describeInput(event.input)}`.trimEnd();
         this.#calls.set(event.callId, subject);
         node.toolCount += 1;
         node.activity = isSubagentToolName(event.toolName) ? "waits for what it delegated" : subject;
@@ -145,12 +145,12 @@ export class RunTree {
           if (!event.isError) node.activity = "has what it delegated";
           break;
         }
-        node.activity = this.#calls.get(event.callId) ?? toolWords(event.toolName);
+        node.activity = this.#calls.get(event.callId) ?? describeTool(event.toolName);
         node.result = `  ${this.#arrow} ${describeOutput(event)}`;
         this.#calls.delete(event.callId);
         break;
       case "tool-progress":
-        node.activity = this.#calls.get(event.callId) ?? toolWords(event.toolName);
+        node.activity = this.#calls.get(event.callId) ?? describeTool(event.toolName);
         node.result = `: ${describeProgress(event)}`;
         break;
       case "outside-call":
@@ -165,7 +165,7 @@ export class RunTree {
         break;
       case "approval-request":
         node.asks = true;
-        node.activity = `wants: ${toolWords(event.toolName)}  ${describeInput(event.input)}`.trimEnd();
+        node.activity = `wants: ${describeTool(event.toolName)}  ${describeInput(event.input)}`.trimEnd();
         if (event.toolReason !== undefined) node.activity += ` (${inertLine(event.toolReason, 200)})`;
         break;
       case "approval-end":

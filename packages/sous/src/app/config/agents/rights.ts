@@ -2,7 +2,7 @@
 
 import type { McpServer, PermissionEffect } from "../../../core/configuration.ts";
 import { METERED_OUTPUT } from "../../../core/limits.ts";
-import type { AgentFile, AgentProblem, FieldOrigin } from "./file.ts";
+import type { AgentFields, AgentFile, AgentProblem, FieldOrigin } from "./file.ts";
 import { concernsServer, covers, mayDeny, serverEntry } from "./mcp-entries.ts";
 
 type EffectiveTool = {
@@ -29,7 +29,7 @@ export type EffectiveRights = {
   readonly maxTurns: EffectiveLimit;
   readonly timeoutMs: EffectiveLimit;
   readonly maxOutputTokens: EffectiveLimit;
-  /** The keys of the file about how its model is asked; of `provider_options` only the providers they are for. */
+  /** Every other key of the file, most about how its model is asked; of `provider_options` only the providers they are for. */
   readonly asking: readonly { readonly key: string; readonly value: string; readonly from: string }[];
   /** `isRead`: it reads the notes of the project. */
   readonly notes: { readonly isRead: boolean; readonly from: string };
@@ -63,23 +63,30 @@ export function toEffectiveRights(
     maxTurns: { value: agent.maxTurns, from: lineOf(agent, fields.maxTurns) ?? UNSET },
     timeoutMs: { value: agent.timeoutMs, from: lineOf(agent, fields.timeoutMs) ?? UNSET },
     maxOutputTokens: { value: agent.maxOutputTokens, from: lineOf(agent, fields.maxOutputTokens) ?? UNSET },
-    asking: askingOf(agent),
+    asking: otherFields(agent),
     notes: { isRead: agent.notes, from: lineOf(agent, fields.notes) ?? UNSET },
     promptBytes: Buffer.byteLength(agent.instructions),
   };
 }
 
-function askingOf(agent: AgentFile): EffectiveRights["asking"] {
-  const { temperature, effort, toolChoice, providerOptions, origins } = agent;
-  const rows: readonly [key: string, field: string, value: string | undefined][] = [
-    ["temperature", "temperature", temperature?.toString()],
-    ["effort", "effort", effort],
-    ["tool_choice", "toolChoice", typeof toolChoice === "object" ? toolChoice.tool : toolChoice],
-    ["provider_options", "providerOptions", providerOptions && `for ${Object.keys(providerOptions).join(", ")}`],
-  ];
-  return rows.flatMap(([key, field, value]) =>
-    value === undefined ? [] : [{ key, value, from: lineOf(agent, origins.fields[field]) ?? UNSET }],
-  );
+/** The fields that have a place of their own in `EffectiveRights`, or say nothing about what the agent may do. */
+const TOLD_ELSEWHERE: ReadonlySet<string> = new Set([
+  ...["name", "nickname", "description", "outputSchema", "tools", "delegate", "model", "notes"],
+  ...["maxTurns", "timeoutMs", "maxOutputTokens"],
+]);
+
+/** An object is told in the text of its line, which holds no secret. */
+function otherFields(agent: AgentFile): EffectiveRights["asking"] {
+  const others = Object.entries(agent.origins.fields).filter(([field]) => !TOLD_ELSEWHERE.has(field));
+  return others.map(([field, origin]) => {
+    const value = agent[field as keyof AgentFields];
+    const told = typeof value === "object" ? origin.text : String(value);
+    return {
+      key: field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+      value: field === "providerOptions" ? `for ${told}` : told,
+      from: lineOf(agent, origin) ?? UNSET,
+    };
+  });
 }
 
 function effectiveTool(agent: AgentFile, tool: string): EffectiveTool {

@@ -1,6 +1,6 @@
 /** The names that tools have in each dialect, and which of ours they are. */
 
-import { TOOL_ROWS, toolRow } from "../../../core/words/tools.ts";
+import { childTools, TOOL_ROWS, toolRow } from "../../../core/words/tools.ts";
 import type { AgentDialect } from "./file.ts";
 import { normalKey } from "./known-keys.ts";
 import { EVERY_MCP_TOOL, mcpEntry } from "./mcp-entries.ts";
@@ -52,8 +52,7 @@ const CLAUDE = { ...namesIn("claude"), Task: CHILDREN, Agent: CHILDREN };
 
 const OURS = {
   ...Object.fromEntries(OUR_TOOLS.map((name) => [name, name])),
-  subagent: CHILDREN,
-  parallel_subagent: CHILDREN,
+  ...Object.fromEntries(childTools("start").map((name) => [name, CHILDREN])),
 };
 
 const NAMES: Readonly<Record<AgentDialect, Readonly<Record<string, string>>>> = {

@@ -1,7 +1,11 @@
-/** A key of agent files is a field, a reader and a row of its dialect; known keys, the draft and the definition follow. */
+/**
+ * A key of agent files is a field, a reader and a row of its dialect; known keys, the draft, the definition and the lines of
+ * `sous agents show` follow.
+ */
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
+import { openOutput } from "../../../../src/app/cli/terminal/output.ts";
 import { ChangedSources } from "../../../support/changed-sources.ts";
 import { NEW_AGENT_KEY } from "../../../support/core/new-words.ts";
 
@@ -23,6 +27,22 @@ test("a new key of agent files reaches the definition of the agent, with the lin
   const { toDefinition } =
     await sources.load<typeof import("../../../../src/app/config/agents/file.ts")>("app/config/agents/file.ts");
   assert.deepEqual(toDefinition(agent, { tools: [], delegates: false, rules: undefined }).budget, { costUsd: 0.5 });
+});
+
+test("a new key of agent files is shown with all that its agent may do", async () => {
+  const { agent } = await read("max_cost: 0.5");
+  assert.ok(agent !== undefined);
+  const { toEffectiveRights } =
+    await sources.load<typeof import("../../../../src/app/config/agents/rights.ts")>("app/config/agents/rights.ts");
+  const { rightsLines } = await sources.load<typeof import("../../../../src/app/cli/commands/agent-lines.ts")>(
+    "app/cli/commands/agent-lines.ts",
+  );
+  const output = openOutput(process.stdout, { color: "never", ascii: true });
+  const lines = rightsLines(agent, toEffectiveRights(agent, []), [], output);
+  assert.ok(
+    lines.some((line) => /^ {2}budget +0\.5 +agents\/scout\.md:4 \(0\.5\)$/.test(line)),
+    lines.join("\n"),
+  );
 });
 
 test("a new key of agent files is refused with a wrong value, suggested for a misspelling and known where texts are quoted", async () => {

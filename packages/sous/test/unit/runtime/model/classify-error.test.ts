@@ -7,7 +7,8 @@ import {
   LoadAPIKeyError,
   UnsupportedFunctionalityError,
 } from "@ai-sdk/provider";
-import { ModelError, type ModelErrorKind } from "../../../../src/core/errors.ts";
+import { ModelError } from "../../../../src/core/errors.ts";
+import type { ModelErrorKind } from "../../../../src/core/words/model-errors.ts";
 import { classifyError } from "../../../../src/runtime/model/classify-error.ts";
 
 const ID = "anthropic/claude-x";
