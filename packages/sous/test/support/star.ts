@@ -11,12 +11,12 @@ export type SourceFile = {
 
 /**
  * The rooms of `src/` and their folders. `core` and `machine` have no folders: each is one. `rerun` stands with the doors, because a
- * rerun needs the runtime and the recordings; so will `engine`, the workers. `bridges/server` will be that of the viewer.
+ * rerun needs the runtime and the recordings; so will `engine`, the workers. The server of the viewer will be `bridges/server`.
  */
 export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   runtime: ["loop", "tree", "subagents", "budget", "rights", "model", "events", "schema", "secrets"],
   storage: ["store", "replay"],
-  bridges: ["acp", "mcp", "telemetry", "server"],
+  bridges: ["acp", "mcp", "telemetry"],
   app: ["cli", "config", "tools", "process"],
 };
 

@@ -7,6 +7,7 @@ import { once } from "../../core/schema.ts";
 import type { EVENTS } from "../../core/words/events.ts";
 import type { Kinds } from "../../core/words/kinds.ts";
 import { type DelegationLimit, type DelegationLimits, LIMIT_NAMES, LIMITS } from "../../core/words/limits.ts";
+import { MODEL_ERROR_KINDS } from "../../core/words/model-errors.ts";
 import { RUN_STATUSES, STOP_REASON_WORDS } from "../../core/words/outcomes.ts";
 
 type StoredType = Extract<keyof typeof EVENTS, StoredBody["type"]>;
@@ -227,18 +228,7 @@ export const kindSchemas = once(() => {
     cutText: z.enum(["report", "tool-result"]),
     finish: z.enum(["stop", "tool-calls", "length", "content-filter", "paused", "other"]),
     errorType,
-    modelErrorKind: z.enum([
-      "rate_limit",
-      "overloaded",
-      "network",
-      "interrupted",
-      "output_schema",
-      "auth",
-      "spend_limit",
-      "context_length",
-      "invalid_request",
-      "unknown",
-    ]),
+    modelErrorKind: z.enum(MODEL_ERROR_KINDS),
     cancelMode: z.enum(["stop", "wrap-up", "last-words"]),
     noticeReason: z.enum([
       "summary",

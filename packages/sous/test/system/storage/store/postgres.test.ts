@@ -24,6 +24,7 @@ import { storeContract } from "../../../../src/testing/store-contract.ts";
 import { everyEnding, tallied } from "../../../../src/testing/store-contract-totals.ts";
 import { VirtualClock } from "../../../../src/testing/world.ts";
 import { askingTrees, STILL_ASKING } from "../../../support/storage/store/asking-trees.ts";
+import { checkBadQueries } from "../../../support/storage/store/bad-queries.ts";
 import { emptySchema } from "../../../support/storage/store/empty-schema.ts";
 import { type PostgresServer, startPostgresServer } from "../../../support/storage/store/postgres-server.ts";
 import { checkSameAnswers } from "../../../support/storage/store/same-answers.ts";
@@ -46,6 +47,11 @@ after(async () => {
 
 suite("G2: Postgres keeps the contract of stores", () => {
   storeContract(test, openEmpty);
+});
+
+test("a query that cannot be answered is refused, and a time that is no time deletes nothing", async () => {
+  await using store = await openEmpty();
+  await checkBadQueries(store);
 });
 
 for (const seed of [1, 2]) {

@@ -81,7 +81,7 @@ suite("G3: processes that share a SQLite file", () => {
     assert.equal(losers.length, 2, answers.join("\n"));
   });
 
-  for (const seed of [1, Date.now() % 100_000]) {
+  for (const seed of [1, 2]) {
     test(`processes lose nothing that was kept when one is killed while it writes (seed ${seed})`, async () => {
       await using place = sqlitePlace();
       const random = seededRandom(seed);

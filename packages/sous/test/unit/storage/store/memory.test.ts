@@ -8,8 +8,12 @@ import { openMemoryStore } from "../../../../src/storage/store/memory.ts";
 import { sampleTree } from "../../../../src/testing/sample-tree.ts";
 import { storeContract } from "../../../../src/testing/store-contract.ts";
 import { EVERY_EVENT } from "../../../support/core/every-event.ts";
+import { checkBadQueries } from "../../../support/storage/store/bad-queries.ts";
 
 storeContract(test, async () => openMemoryStore());
+
+test("a query that cannot be answered is refused, and a time that is no time deletes nothing", () =>
+  checkBadQueries(openMemoryStore()));
 
 test("the memory store keeps at once, and gives back what it was given", async () => {
   const store = openMemoryStore();
