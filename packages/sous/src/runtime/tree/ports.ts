@@ -1,8 +1,13 @@
 /** Ties the knot: what the loop asks of its tree, each answered by the part that does it. */
 
-import type { Run, TreePorts } from "../../core/run.ts";
-import type { SpawnReply, SpawnRequest } from "../../core/spawn.ts";
-import { traceWithin } from "../../core/trace-context.ts";
+import type { ApprovalAnswer, ApprovalRequest, LateAnswer } from "../../core/approval.ts";
+import type { PieceBody, StoredBody, ToolProgress } from "../../core/event.ts";
+import type { LimitState } from "../../core/limits.ts";
+import type { RunOutcome } from "../../core/outcome.ts";
+import type { AskOptions, BilledAnswer, Run, TreePorts } from "../../core/run.ts";
+import type { ChildControl, SpawnReply, SpawnRequest } from "../../core/spawn.ts";
+import type { Journal } from "../../core/store.ts";
+import { type TraceContext, traceWithin } from "../../core/trace-context.ts";
 import { askForRun, tellBudgetWait } from "../model/ask-for-run.ts";
 import type { AgentEntry } from "../subagents/agent-book.ts";
 import { closeChildren, nextReport } from "../subagents/background-children.ts";
@@ -14,57 +19,123 @@ import { closeParked, closeParkedRun, park, parked } from "./park.ts";
 import { spawn } from "./spawn.ts";
 import type { TreeState } from "./state.ts";
 
-export function portsOf(tree: TreeState): TreePorts {
-  const { parts, book, earlierRuns } = tree;
-  const { asking, settings, limits, rules } = parts;
-  const { journal, clock } = asking;
-  const { cwd, redactor, conversation, onExhausted, onLiveChildren } = settings;
-  const control: ControlPorts = {
+/** A class, because V8 keeps what the getter of a literal refers to until the next major collection: whole trees that have ended. */
+export class Ports implements TreePorts {
+  readonly clock: TreePorts["clock"];
+  readonly cwd: string;
+  readonly redactor: TreePorts["redactor"];
+  readonly rules: TreePorts["rules"];
+  readonly maxDepth: number;
+  readonly conversation: TreePorts["conversation"];
+  readonly onExhausted: TreePorts["onExhausted"];
+  readonly onLiveChildren: TreePorts["onLiveChildren"];
+  readonly #tree: TreeState;
+  readonly #journal: Journal;
+
+  constructor(tree: TreeState) {
+    const { asking, settings, limits, rules } = tree.parts;
+    this.#tree = tree;
+    this.#journal = asking.journal;
+    this.clock = asking.clock;
+    this.cwd = settings.cwd;
+    this.redactor = settings.redactor;
+    this.rules = rules;
+    this.maxDepth = limits.maxDepth;
+    this.conversation = settings.conversation;
+    this.onExhausted = settings.onExhausted;
+    this.onLiveChildren = settings.onLiveChildren;
+  }
+
+  emit(run: Run, body: StoredBody): void {
+    run.beats += 1;
+    this.#journal.append(run.who, body);
+  }
+
+  show(run: Run, piece: PieceBody | ToolProgress): void {
+    this.#journal.delta(run.who, piece);
+  }
+
+  get isWatched(): boolean {
+    return this.#journal.isWatched;
+  }
+
+  waitForBudget(run: Run, limit: LimitState): void {
+    tellBudgetWait(run, limit, this.#journal);
+  }
+
+  settled(): Promise<void> | undefined {
+    return this.#journal.settled();
+  }
+
+  ask(run: Run, options: AskOptions): Promise<BilledAnswer> {
+    return askForRun(run, options, this.#tree.parts.asking);
+  }
+
+  approve(run: Run, request: ApprovalRequest): Promise<ApprovalAnswer> | undefined {
+    return askAtRoot(this.#tree, run, request);
+  }
+
+  givenAnswer(_run: Run, request: ApprovalRequest): LateAnswer | undefined {
+    return this.#tree.parts.answers?.take(request);
+  }
+
+  park(run: Run): Promise<void> {
+    return park(this.#tree, run);
+  }
+
+  parked(run: Run, outcome: RunOutcome): void {
+    parked(this.#tree, run, outcome);
+  }
+
+  closeParked(run: Run): void {
+    closeParked(this.#tree, run);
+  }
+
+  spawn(run: Run, callId: string, request: SpawnRequest): Promise<SpawnReply> {
+    return spawnOrContinue(this.#tree, run, callId, request);
+  }
+
+  childrenOf(run: Run, callId: string | undefined): ChildControl {
+    return childControl(run, controlOf(this.#tree), callId);
+  }
+
+  backgroundCalls(run: Run): ReturnType<TreePorts["backgroundCalls"]> {
+    return this.#tree.earlierRuns?.backgroundCalls(run) ?? [];
+  }
+
+  closeOrphans(run: Run): void {
+    this.#tree.earlierRuns?.closeOrphans(run);
+  }
+
+  ended(run: Run, outcome: RunOutcome | undefined): void {
+    endRun(this.#tree, run, outcome);
+  }
+
+  traceOf(run: Run): TraceContext | undefined {
+    let root = run;
+    while (root.parent !== undefined) root = root.parent;
+    const ids = { runId: run.who.runId, rootRunId: root.who.runId, given: root.trace };
+    return traceWithin(ids, this.#tree.parts.settings.isSampled);
+  }
+
+  closeChildren(run: Run): Promise<void> | undefined {
+    return hasChildren(run) ? closeChildren(run) : undefined;
+  }
+
+  async nextReport(run: Run): Promise<boolean> {
+    return hasBackground(run) && (await whileResting(run, () => nextReport(run)));
+  }
+}
+
+function controlOf(tree: TreeState): ControlPorts {
+  const { parts, book } = tree;
+  return {
     book,
     revive: (parent, entry, message, callId) => followUpOrContinue(tree, parent, entry, message, callId),
     closeParked: (child, mode, callId) => closeParkedRun(tree, child, mode, callId),
     hasRevived: ({ who }, callId) => callId !== undefined && parts.earlier?.has(who.runId, callId) === true,
     whileResting,
     endText: parts.records.endText,
-  };
-  return {
-    clock,
-    cwd,
-    redactor,
-    rules,
-    maxDepth: limits.maxDepth,
-    conversation,
-    onExhausted,
-    onLiveChildren,
-    emit(run, body) {
-      run.beats += 1;
-      journal.append(run.who, body);
-    },
-    show: (run, piece) => journal.delta(run.who, piece),
-    get isWatched() {
-      return journal.isWatched;
-    },
-    waitForBudget: (run, limit) => tellBudgetWait(run, limit, journal),
-    settled: () => journal.settled(),
-    ask: (run, options) => askForRun(run, options, asking),
-    approve: (run, request) => askAtRoot(tree, run, request),
-    givenAnswer: (_run, request) => parts.answers?.take(request),
-    park: (run) => park(tree, run),
-    parked: (run, outcome) => parked(tree, run, outcome),
-    closeParked: (run) => closeParked(tree, run),
-    spawn: (run, callId, request) => spawnOrContinue(tree, run, callId, request),
-    childrenOf: (run, callId) => childControl(run, control, callId),
-    backgroundCalls: (run) => earlierRuns?.backgroundCalls(run) ?? [],
-    closeOrphans: (run) => earlierRuns?.closeOrphans(run),
-    ended: (run, outcome) => endRun(tree, run, outcome),
-    traceOf(run) {
-      let root = run;
-      while (root.parent !== undefined) root = root.parent;
-      const ids = { runId: run.who.runId, rootRunId: root.who.runId, given: root.trace };
-      return traceWithin(ids, settings.isSampled);
-    },
-    closeChildren: (run) => (hasChildren(run) ? closeChildren(run) : undefined),
-    nextReport: async (run) => hasBackground(run) && (await whileResting(run, () => nextReport(run))),
   };
 }
 

@@ -1,49 +1,93 @@
 /** The handle that `run()` and `resume()` return: a run that can be awaited, iterated and controlled, also while it is being opened. */
 
 import { ignore } from "../../core/errors.ts";
-import { messageFrom } from "../../core/message.ts";
-import { RunError, type RunHandle, type RunResult } from "../../core/runtime.ts";
+import type { SousEvent } from "../../core/event.ts";
+import type { SpendingState } from "../../core/limits.ts";
+import { messageFrom, type UserInput } from "../../core/message.ts";
+import { type ResumeOptions, RunError, type RunHandle, type RunResult } from "../../core/runtime.ts";
+import type { CancelMode } from "../../core/spawn.ts";
 import type { EndedRoot, RootRun } from "./root-run.ts";
 
 /** `id` is the handle's until the run is open: one that continues in a new run has the id of that run then. */
 export function rootHandle<Output>(id: string, run: RootRun | Promise<RootRun>): RunHandle<Output> {
-  const opening = Promise.resolve(run);
-  let live = run instanceof Promise ? undefined : run;
-  let isCancelled = false;
-  const ended = opening.then((opened) => {
-    live = opened;
-    if (isCancelled) opened.cancel(undefined, "stop");
+  return new RootHandle<Output>(id, run);
+}
+
+class RootHandle<Output> implements RunHandle<Output> {
+  readonly result: Promise<RunResult<Output>>;
+  readonly #id: string;
+  readonly #opening: Promise<RootRun>;
+  /** Rejects for `failed`. */
+  readonly #settled: Promise<RunResult<Output>>;
+  #live: RootRun | undefined;
+  #isCancelled = false;
+
+  constructor(id: string, run: RootRun | Promise<RootRun>) {
+    this.#id = id;
+    this.#live = run instanceof Promise ? undefined : run;
+    this.#opening = Promise.resolve(run);
+    const ended = this.#opening.then((opened) => this.#follow(opened));
+    this.result = ended.then((end) => end.result as RunResult<Output>);
+    this.#settled = ended.then(orThrow<Output>);
+    // A caller that only iterates must not be ended by an unhandled rejection.
+    this.result.catch(ignore);
+    this.#settled.catch(ignore);
+  }
+
+  #follow(opened: RootRun): Promise<EndedRoot> {
+    this.#live = opened;
+    if (this.#isCancelled) opened.cancel(undefined, "stop");
     return opened.ended;
-  });
-  const result = ended.then((end) => end.result as RunResult<Output>);
-  const settled = ended.then(orThrow<Output>);
-  // A caller that only iterates must not be ended by an unhandled rejection.
-  result.catch(ignore);
-  settled.catch(ignore);
-  return {
-    get id() {
-      return live?.id ?? id;
-    },
-    result,
-    // biome-ignore lint/suspicious/noThenProperty: a handle is awaitable on purpose.
-    then: (onFulfilled, onRejected) => settled.then(onFulfilled, onRejected),
-    catch: (onRejected) => settled.catch(onRejected),
-    finally: (onFinally) => settled.finally(onFinally),
-    [Symbol.asyncIterator]: () => live?.iterate() ?? iterateLater(opening.then((opened) => opened.iterate())),
-    steer: (path, text) => live?.steer(path, text) ?? false,
-    cancel(path, { mode = "stop" } = {}) {
-      if (live !== undefined) return live.cancel(path, mode);
-      isCancelled ||= path === undefined;
-      return path === undefined;
-    },
-    spending: () => live?.spending() ?? { limits: [], runs: [] },
-    send: async (path, message) => (await opening).send(path, message),
-    followUp(message, { summarizes } = {}) {
-      const task = messageFrom(message);
-      const next = live?.followUp(task, summarizes) ?? opening.then((opened) => opened.followUp(task, summarizes));
-      return rootHandle<Output>(next instanceof Promise ? id : next.id, next);
-    },
-  };
+  }
+
+  get id(): string {
+    return this.#live?.id ?? this.#id;
+  }
+
+  // biome-ignore lint/suspicious/noThenProperty: a handle is awaitable on purpose.
+  then<Value = RunResult<Output>, Other = never>(
+    onFulfilled?: ((result: RunResult<Output>) => Value | PromiseLike<Value>) | null,
+    onRejected?: ((reason: unknown) => Other | PromiseLike<Other>) | null,
+  ): Promise<Value | Other> {
+    return this.#settled.then(onFulfilled, onRejected);
+  }
+
+  catch<T>(onRejected: (error: unknown) => T): Promise<RunResult<Output> | T> {
+    return this.#settled.catch(onRejected);
+  }
+
+  finally(onFinally: () => void): Promise<RunResult<Output>> {
+    return this.#settled.finally(onFinally);
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<SousEvent> {
+    return this.#live?.iterate() ?? iterateLater(this.#opening.then((opened) => opened.iterate()));
+  }
+
+  steer(path: string, text: string): boolean {
+    return this.#live?.steer(path, text) ?? false;
+  }
+
+  cancel(path?: string, { mode = "stop" }: { mode?: CancelMode } = {}): boolean {
+    if (this.#live !== undefined) return this.#live.cancel(path, mode);
+    this.#isCancelled ||= path === undefined;
+    return path === undefined;
+  }
+
+  spending(): SpendingState {
+    return this.#live?.spending() ?? { limits: [], runs: [] };
+  }
+
+  async send(path: string, message: string): Promise<string> {
+    return (await this.#opening).send(path, message);
+  }
+
+  followUp(message: UserInput, { summarizes }: Pick<ResumeOptions, "summarizes"> = {}): RunHandle<Output> {
+    const task = messageFrom(message);
+    const next =
+      this.#live?.followUp(task, summarizes) ?? this.#opening.then((opened) => opened.followUp(task, summarizes));
+    return new RootHandle<Output>(next instanceof Promise ? this.#id : next.id, next);
+  }
 }
 
 /** `failed` is the one ending that rejects; the result comes along. */

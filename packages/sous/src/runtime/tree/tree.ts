@@ -14,7 +14,7 @@ import type { AgentBook, AgentEntry } from "../subagents/agent-book.ts";
 import { makeRun, type RunPlan, startRun, type Work } from "./lifecycle.ts";
 import { closeParkedRun, parkedRuns } from "./park.ts";
 import { followUpOf, historyOf, type Spending, type TreeParts } from "./parts.ts";
-import { portsOf } from "./ports.ts";
+import { Ports } from "./ports.ts";
 import { newState, type TreeState } from "./state.ts";
 
 /** The request for a run of the root, besides its agent. */
@@ -30,7 +30,7 @@ export class Tree {
 
   constructor(parts: TreeParts) {
     this.#state = newState(parts);
-    this.ports = portsOf(this.#state);
+    this.ports = new Ports(this.#state);
   }
 
   get book(): AgentBook {
