@@ -7,7 +7,7 @@ export const USAGE = `npm run bench -- [options]
 
   --quick          about six minutes: fewer runtimes, three short rounds
   --smoke          seconds: every runtime once with tiny settings, only to see that it does its work; no figures
-  --peers a,b      only these runtimes (raw is always measured, and raw-v4 with sous-v4, raw-durable with sous-durable)
+  --peers a,b      only these runtimes (raw is always measured, and raw-v4 with sous, raw-durable with sous-durable)
   --only W1,W3     only these workloads: ${WORKLOADS.join(", ")}
   --rounds N       how many rounds; 5, and 3 with --quick
   --report-only    never fail

@@ -7,19 +7,20 @@
  * @property {string} adapter Relative to the folder of the benchmark; exports `single` and `delegate`.
  * @property {string} [entry] What a user imports, for W5; resolved from the adapter's folder.
  * @property {boolean} [quick] Part of `--quick`.
+ * @property {boolean} [large] Takes the largest loads, which others need minutes for.
  * @property {boolean} [byIterator] The adapter also exports `singleByIterator`.
  * @property {string} [limit] The bare loop that does what this column does; shown as a second ratio.
  */
 
 /** @type {Column[]} */
 export const COLUMNS = [
-  { name: "raw", kind: "baseline", adapter: "baselines/raw.mjs", quick: true },
+  { name: "raw", kind: "baseline", adapter: "baselines/raw.mjs", quick: true, large: true },
   { name: "raw-v4", kind: "baseline", adapter: "baselines/raw-v4.mjs", quick: true },
   { name: "raw-durable", kind: "baseline", adapter: "baselines/raw-durable.mjs", quick: true },
-  peer("pi", "@earendil-works/pi-agent-core", true),
+  { ...peer("pi", "@earendil-works/pi-agent-core", true), large: true },
   peer("ai", "ai", true),
   peer("strands", "@strands-agents/sdk"),
-  peer("openai-agents", "@openai/agents"),
+  peer("openai-agents", "@openai/agents", true),
   peer("voltagent", "@voltagent/core"),
   peer("langchain", "langchain"),
   peer("deepagents", "deepagents"),
@@ -27,19 +28,14 @@ export const COLUMNS = [
   {
     name: "sous",
     kind: "sous",
-    adapter: "peers/sous/native.mjs",
+    adapter: "peers/sous/ai-sdk.mjs",
     entry: "../../../packages/sous/dist/index.js",
     quick: true,
-    byIterator: true,
-  },
-  {
-    name: "sous-v4",
-    kind: "sous",
-    adapter: "peers/sous/ai-sdk.mjs",
-    quick: true,
+    large: true,
     byIterator: true,
     limit: "raw-v4",
   },
+  { name: "sous-native", kind: "sous", adapter: "peers/sous/native.mjs", quick: true, byIterator: true },
   {
     name: "sous-durable",
     kind: "sous",
@@ -59,9 +55,17 @@ export const COLUMNS = [
 ];
 
 /** The jobs of a round, in order. Everything else comes after the last round. */
-export const JOBS = ["W1", "W1-iterator", "W2", "W3-200", "W3-heap", "W3-1000", "W4"];
+export const JOBS = [
+  ...["W1", "W1-iterator", "W2", "W3-200", "W3-heap", "W3-1000", "W3-10000", "W4", "W4-long", "W10"],
+];
 
-export const WORKLOADS = ["W1", "W2", "W3", "W4", "W5", "W6", "W7", "W8", "W9", "size"];
+/** True when the column takes part in the job. */
+export function takes({ byIterator = false, large = false }, job) {
+  if (job === "W1-iterator") return byIterator;
+  return large || (job !== "W3-10000" && job !== "W4-long");
+}
+
+export const WORKLOADS = ["W1", "W2", "W3", "W4", "W5", "W6", "W7", "W8", "W9", "W10", "size"];
 
 const full = {
   rounds: 5,
@@ -80,8 +84,11 @@ const full = {
   delegations: 100,
   children: 200,
   manyChildren: 1000,
+  hugeChildren: 10_000,
+  hugeRepetitions: 3,
   growthWarmUpMilliseconds: 1500,
   growthTurns: 400,
+  longGrowthTurns: 2000,
   growthRepetitions: 15,
 };
 
@@ -114,8 +121,11 @@ export const MODES = {
     delegations: 3,
     children: 6,
     manyChildren: 12,
+    hugeChildren: 24,
+    hugeRepetitions: 1,
     growthWarmUpMilliseconds: 0,
     growthTurns: 30,
+    longGrowthTurns: 40,
     growthRepetitions: 1,
   },
 };

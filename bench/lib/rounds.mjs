@@ -3,6 +3,7 @@
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { describeCrash } from "./crash.mjs";
+import { takes } from "./plan.mjs";
 
 const worker = fileURLToPath(new URL("worker.mjs", import.meta.url));
 
@@ -34,7 +35,7 @@ export function runRounds(columns, jobs, settings, onJobDone) {
   const measured = [];
   for (let round = 0; round < settings.rounds; round++) {
     for (const job of jobs) {
-      const taking = columns.filter((column) => job !== "W1-iterator" || column.byIterator);
+      const taking = columns.filter((column) => takes(column, job));
       if (taking.length === 0) continue;
       for (const column of rotated(taking, round)) measured.push({ round, ...measure(column, job, settings) });
       onJobDone(measured, `round ${round + 1} of ${settings.rounds}, ${job}`);

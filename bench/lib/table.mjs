@@ -72,7 +72,10 @@ function cellOf(row, column, summaries) {
 
 function goalCell(row, column, summaries) {
   const goal = goalOf(row, column, summaries);
-  return goal === undefined ? "–" : `≤ ${withUnit(row, goal)} ${row.goals[column].baseline ?? ""}`.trim();
+  const { baseline = "", ofPi } = row.goals[column] ?? {};
+  const bounds = goal === undefined ? [] : [`≤ ${withUnit(row, goal)} ${baseline}`.trim()];
+  if (ofPi !== undefined) bounds.push(`≤ ${ofPi} × pi`);
+  return bounds.join(", ") || "–";
 }
 
 function withUnit(row, value) {

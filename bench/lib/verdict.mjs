@@ -11,7 +11,11 @@ const CONTESTANT = "sous";
 export function describeGoal(row, column, summaries) {
   const value = comparedValue(row, column, summaries, row.goals[column]?.baseline);
   const goal = goalOf(row, column, summaries);
-  return value === undefined || goal === undefined ? "" : describeExcess(value / goal);
+  const excesses = value === undefined || goal === undefined ? [] : [value / goal];
+  const [own, pi] = [column, "pi"].map((name) => summaries[name]?.[row.figure]?.median);
+  const ofPi = row.goals[column]?.ofPi;
+  if (own !== undefined && pi !== undefined && ofPi !== undefined) excesses.push(own / pi / ofPi);
+  return excesses.length === 0 ? "" : describeExcess(Math.max(...excesses));
 }
 
 /** What the table says of a pair; empty where there is no goal, or it was not measured. */

@@ -12,29 +12,26 @@ export const workloads = {
   "W3-200": measureFanOut,
   "W3-heap": measureLiveHeap,
   "W3-1000": measureLargeFanOut,
+  "W3-10000": measureHugeFanOut,
   W4: measureGrowth,
+  "W4-long": measureLongGrowth,
+  W10: measureRoot,
 };
 
 /** Microseconds for a turn with one tool call and one delta, and for every further delta. */
 async function measureTurns({ single }, settings) {
   const { turns, deltas, warmUpMilliseconds, measureMilliseconds } = settings;
   const answers = turns + 1;
-  const run = (deltas) => timed(() => single({ turns, deltas }), expectedAlone(turns, deltas));
-  let withMany = [];
-  let withOne = [];
+  const run = (deltas) => () => timed(() => single({ turns, deltas }), expectedAlone(turns, deltas));
   // As long with one delta as with many: neither of them is measured colder than the other.
-  const runBoth = async () => {
-    const many = await run(deltas);
-    withMany.push(many);
-    for (let spent = 0; spent < many; spent += withOne.at(-1)) withOne.push(await run(1));
+  const [many, one] = await timesOf([run(deltas), run(1)], warmUpMilliseconds, measureMilliseconds);
+  const perDelta = (time) => ((many[time] - one[time]) * 1000) / (answers * (deltas - 1));
+  return {
+    turn: (one.cpu * 1000) / answers,
+    turnWall: (one.wall * 1000) / answers,
+    delta: perDelta("cpu"),
+    deltaWall: perDelta("wall"),
   };
-  await repeat(warmUpMilliseconds, 2, runBoth);
-  withMany = [];
-  withOne = [];
-  await repeat(measureMilliseconds, 3, runBoth);
-  const many = undisturbed(withMany);
-  const one = undisturbed(withOne);
-  return { turn: (one * 1000) / answers, delta: ((many - one) * 1000) / (answers * (deltas - 1)) };
 }
 
 async function measureTurnsByIterator({ singleByIterator }, settings) {
@@ -42,14 +39,23 @@ async function measureTurnsByIterator({ singleByIterator }, settings) {
   return { iteratorDelta: delta };
 }
 
+/** Microseconds for a run of one answer: what a start and an end cost. */
+async function measureRoot({ single }, { warmUpMilliseconds, measureMilliseconds }) {
+  const runs = 50;
+  const runAll = async () => {
+    for (let done = 0; done < runs; done++) await single({ turns: 0, deltas: 1 });
+  };
+  const run = () => timed(runAll, { modelCalls: runs, deltas: runs });
+  const [{ cpu, wall }] = await timesOf([run], warmUpMilliseconds, measureMilliseconds);
+  return { root: (cpu * 1000) / runs, rootWall: (wall * 1000) / runs };
+}
+
 /** Microseconds for one delegation: a child of three turns, and the parent's own turn. */
 async function measureDelegation({ delegate }, { delegations, warmUpMilliseconds, measureMilliseconds }) {
   const load = { turns: delegations, fan: 1, childTurns: 3, deltas: 10, latency: 0 };
   const run = () => timed(() => delegate(load), expectedOfTree(load));
-  const times = [];
-  await repeat(warmUpMilliseconds, 2, run);
-  await repeat(measureMilliseconds, 2, async () => times.push(await run()));
-  return { delegation: (undisturbed(times) * 1000) / delegations };
+  const [{ cpu, wall }] = await timesOf([run], warmUpMilliseconds, measureMilliseconds);
+  return { delegation: (cpu * 1000) / delegations, delegationWall: (wall * 1000) / delegations };
 }
 
 /** Milliseconds until all children of one turn have made five turns each, on a model that takes 20 ms to answer. */
@@ -62,6 +68,22 @@ async function measureLargeFanOut(adapter, settings) {
   const { first, warm, childrenAtOnce, residentKilobytes } = await fanOut(adapter, settings.manyChildren, settings);
   const resident = residentKilobytes / settings.manyChildren;
   return { firstLargeWall: first, largeWall: warm, childrenAtOnce, resident };
+}
+
+/** Microseconds of the main thread for each child, of many more than anyone runs at once. */
+async function measureHugeFanOut({ delegate }, { hugeChildren, manyChildren, hugeRepetitions }) {
+  const costOf = async (children) => {
+    const load = fanOutLoad(children);
+    // As many children for both: neither of them is measured colder than the other.
+    const repetitions = Math.ceil((hugeRepetitions * hugeChildren) / children);
+    const before = cpuMilliseconds();
+    for (let done = 0; done < repetitions; done++) await timed(() => delegate(load), expectedOfTree(load));
+    return ((cpuMilliseconds() - before) * 1000) / children / repetitions;
+  };
+  await costOf(manyChildren);
+  const many = await costOf(manyChildren);
+  const huge = await costOf(hugeChildren);
+  return { hugeChild: huge, hugeToMany: huge / many };
 }
 
 /** Kilobytes of heap per child, after a garbage collection while all of them wait in their closing call. */
@@ -115,6 +137,12 @@ async function measureGrowth({ single }, { growthTurns, growthWarmUpMilliseconds
   }
   const [earlyTurn, lateTurn] = [median(early) * 1000, median(late) * 1000];
   return { growth: lateTurn / earlyTurn, earlyTurn, lateTurn };
+}
+
+/** The same after 2,000 turns, for those that do not need minutes for it. */
+async function measureLongGrowth(adapter, settings) {
+  const { growth } = await measureGrowth(adapter, { ...settings, growthTurns: settings.longGrowthTurns });
+  return { longGrowth: growth };
 }
 
 /** The first fan-out of a process, which runs code that was hardly run before, and then those of a process that is warm. */
@@ -171,6 +199,35 @@ async function timed(work, expected) {
     if (counters[name] !== count) throw new Error(`Expected ${count} as ${name}, counted ${counters[name]}`);
   }
   return milliseconds;
+}
+
+/** The clock of the CPU moves in steps of up to 10 ms, so it is read around this many milliseconds of work. */
+const BLOCK_MILLISECONDS = 50;
+
+/**
+ * Of each kind of run the milliseconds it takes, and those in which the main thread worked for it: others on the machine change
+ * the first more than the second. The kinds take turns, block by block.
+ */
+async function timesOf(runs, warmUpMilliseconds, measureMilliseconds) {
+  const kinds = runs.map((run) => ({ run, walls: [], cpu: 0 }));
+  const block = async (kind) => {
+    const before = cpuMilliseconds();
+    await repeat(BLOCK_MILLISECONDS, 1, async () => kind.walls.push(await kind.run()));
+    kind.cpu += cpuMilliseconds() - before;
+  };
+  const measure = (milliseconds) =>
+    repeat(milliseconds, 2, async () => {
+      for (const kind of kinds) await block(kind);
+    });
+  await measure(warmUpMilliseconds);
+  for (const kind of kinds) Object.assign(kind, { walls: [], cpu: 0 });
+  await measure(measureMilliseconds);
+  return kinds.map(({ walls, cpu }) => ({ wall: undisturbed(walls), cpu: cpu / walls.length }));
+}
+
+function cpuMilliseconds() {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1000;
 }
 
 /** The same time for everyone, so that nobody is measured colder than the others. */

@@ -1,11 +1,11 @@
-/** sous with its SQLite store, on a model that implements its own port. The store is opened once, as a user does. */
+/** sous with its SQLite store, on an AI SDK model. The store is opened once, as a user does. */
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createAiSdkModel } from "../../mock/ai-sdk-model.mjs";
 import { childPlan, parentPlan, workerPlan } from "../../mock/brain.mjs";
 import { builtSous } from "./build.mjs";
-import { createOwnModel } from "./own-model.mjs";
 import { runAlone, runAloneByIterator, runTree } from "./tree.mjs";
 
 const { openSqliteStore } = await builtSous("sqlite.js");
@@ -17,11 +17,11 @@ const store = await openSqliteStore(join(folder, "runs.db"));
 /** The adapter whose agents have this tool. */
 export function withStore(work) {
   return {
-    single: (load) => runAlone(createOwnModel(workerPlan(load)), store, work),
-    singleByIterator: (load) => runAloneByIterator(createOwnModel(workerPlan(load)), store, work),
+    single: (load) => runAlone(createAiSdkModel(workerPlan(load)), store, work),
+    singleByIterator: (load) => runAloneByIterator(createAiSdkModel(workerPlan(load)), store, work),
     delegate(load) {
-      const parent = createOwnModel(parentPlan(load, "subagent_child", (task) => ({ task })));
-      return runTree(parent, createOwnModel(childPlan(load)), load.fan, store, work);
+      const parent = createAiSdkModel(parentPlan(load, "subagent_child", (task) => ({ task })));
+      return runTree(parent, createAiSdkModel(childPlan(load)), load.fan, store, work);
     },
   };
 }

@@ -33,9 +33,13 @@ export function createValueRedactor(secrets: readonly Secret[]): Redactor {
 
 /** The shortest value that is looked for, and less than the shortest thing with the shape of a key. */
 const MIN_LENGTH = 8;
-/** The number of long texts without a secret that are remembered: results and instructions are looked at more than once. */
-const REMEMBERED = 4;
-const WORTH_REMEMBERING = 512;
+/**
+ * Texts without a secret that are remembered: a task is looked at in the call, in the event that says so and at the start of the
+ * child, a result when it comes and when it is recorded. To find one again takes a tenth of looking through it or less.
+ */
+const SHORT_TEXTS = 64;
+const LONG_TEXTS = 4;
+const LONG = 512;
 const TOO_LARGE_TO_REMEMBER = 1 << 20;
 /** No value that people or models make is deeper; a store could not keep it either. */
 const MAX_DEPTH = 400;
@@ -46,10 +50,9 @@ class TextRedactor implements Redactor {
   readonly #known: KnownTexts;
   /** The values alone; undefined when there are none. */
   readonly #values: KnownTexts | undefined;
-  readonly #clean: string[] = new Array<string>(REMEMBERED).fill("");
-  #nextClean = 0;
-  #lastClean = "";
-
+  readonly #cleanShort = new Set<string>();
+  readonly #cleanLong: string[] = new Array<string>(LONG_TEXTS).fill("");
+  #nextLong = 0;
   readonly #hidesShapes: boolean;
 
   constructor(secrets: readonly Secret[], hidesShapes: boolean) {
@@ -63,22 +66,20 @@ class TextRedactor implements Redactor {
   text(text: string): string {
     const { length } = text;
     if (length < MIN_LENGTH) return text;
-    if (length < WORTH_REMEMBERING) return this.#short(text);
-    for (const clean of this.#clean) if (clean === text) return text;
+    if (length < LONG ? this.#cleanShort.has(text) : this.#cleanLong.includes(text)) return text;
     const redacted = this.#redact(text);
-    if (redacted === undefined && length < TOO_LARGE_TO_REMEMBER) {
-      this.#clean[this.#nextClean] = text;
-      this.#nextClean = (this.#nextClean + 1) % REMEMBERED;
-    }
-    return redacted ?? text;
+    if (redacted === text && length < TOO_LARGE_TO_REMEMBER) this.#remember(text);
+    return redacted;
   }
 
-  /** A short result is looked at twice in a row: when it comes from its tool, and in the event that says so. */
-  #short(text: string): string {
-    if (text === this.#lastClean) return text;
-    const redacted = this.#redact(text);
-    if (redacted === undefined) this.#lastClean = text;
-    return redacted ?? text;
+  #remember(clean: string): void {
+    if (clean.length < LONG) {
+      if (this.#cleanShort.size === SHORT_TEXTS) this.#cleanShort.clear();
+      this.#cleanShort.add(clean);
+      return;
+    }
+    this.#cleanLong[this.#nextLong] = clean;
+    this.#nextLong = (this.#nextLong + 1) % LONG_TEXTS;
   }
 
   value<T>(value: T): T {
@@ -99,19 +100,20 @@ class TextRedactor implements Redactor {
 
   pieces(): (piece: string) => string {
     const values = this.#values;
-    if (values === undefined) return (piece) => this.text(piece);
+    // A piece does not come again, so none is remembered.
+    if (values === undefined) return (piece) => this.#redact(piece);
     const redactor = new PieceRedactor((text) => values.find(text), markOf);
-    return (piece) => this.text(redactor.next(piece));
+    return (piece) => this.#redact(redactor.next(piece));
   }
 
-  #redact(text: string): string | undefined {
+  #redact(text: string): string {
+    if (text.length < MIN_LENGTH) return text;
     const known = this.#known.find(text);
     const tokens = this.#hidesShapes ? tokenShapes(text) : undefined;
     const passwords = this.#hidesShapes ? urlPasswords(text) : undefined;
     const values = this.#values;
     const decoded = values === undefined ? undefined : findDecoded(text, (plain) => values.find(plain));
-    if (known === undefined && tokens === undefined && passwords === undefined && decoded === undefined)
-      return undefined;
+    if (known === undefined && tokens === undefined && passwords === undefined && decoded === undefined) return text;
     return withoutSpans(text, [...(known ?? []), ...(tokens ?? []), ...(passwords ?? []), ...(decoded ?? [])]);
   }
 
