@@ -21,7 +21,7 @@ const root = resolve(import.meta.dirname, "..");
 /** The runner starts groups in the order of their names: those that take long first, so that none of them is alone at the end. */
 const SYSTEM: readonly Groups[] = [
   { name: "1-alone", patterns: ["packages/sous/test/system/*.test.ts", "{examples,docs/snippets}/**/*.test.ts"] },
-  { name: "2-system", patterns: ["packages/sous/test/system/*/**/*.test.ts"], count: 20 },
+  { name: "2-system", patterns: ["packages/sous/test/system/*/**/*.test.ts"], count: 12 },
 ];
 
 const UNIT_TESTS = "packages/sous/test/unit/";
@@ -30,7 +30,7 @@ const FORBID_PROCESSES = import.meta.resolve("./forbid-processes.mjs");
 const UNIT: Groups = {
   name: "3-unit",
   patterns: [`${UNIT_TESTS}**/*.test.ts`],
-  count: 14,
+  count: 5,
   first: [FORBID_PROCESSES],
 };
 
@@ -70,7 +70,7 @@ const { status, signal } = spawnSync(
     "--test-reporter=spec",
     "--test-timeout=600000",
     // Node's own default is one less than the number of cores, which leaves half of a small machine idle. Many tests wait.
-    `--test-concurrency=${availableParallelism() * 2 + 1}`,
+    `--test-concurrency=${availableParallelism() * 3}`,
     ...(isCounted ? COVERAGE : []),
     ...(areUnits ? [`--import=${FORBID_PROCESSES}`] : []),
     ...flags,

@@ -45,7 +45,7 @@ export class BudgetQueue {
     this.slots = slots;
     this.#shared = shared;
     this.onNear = onNear;
-    slots.onFree = () => this.serve();
+    slots.queue = this;
   }
 
   get isShared(): boolean {

@@ -40,10 +40,8 @@ function some(attempts: readonly string[], every: number): string[] {
   return attempts.filter((_, index) => index % every === 0);
 }
 
-const fresh = Date.now() % 1_000_000;
-
 suite("B5.3: no form of a denied command makes its marker, also with --yes", () => {
-  const evasions = new Set([...LISTED_EVASIONS, ...generatedEvasions(9, 60), ...generatedEvasions(fresh, 20)]);
+  const evasions = new Set([...LISTED_EVASIONS, ...generatedEvasions(9, 80)]);
   const deny = 'permissions:\n  - deny: "terminal(touch*)"\n';
   judge([...evasions], (attempts) => markersOf(attempts, { yes: true }, deny));
 
@@ -55,7 +53,7 @@ suite("B5.3: no form of a denied command makes its marker, also with --yes", () 
 });
 
 suite("B5.3: no form makes a rule that allows one command allow another", () => {
-  const widenings = new Set([...LISTED_WIDENINGS, ...generatedWidenings(9, 40), ...generatedWidenings(fresh, 10)]);
+  const widenings = new Set([...LISTED_WIDENINGS, ...generatedWidenings(9, 50)]);
   const allow = ALLOWED_RULES.map((pattern) => `terminal(${pattern})`);
   judge([...widenings], (attempts) => markersOf(attempts, { allow }, ""));
 
