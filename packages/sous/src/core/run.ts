@@ -150,6 +150,8 @@ export class Run {
   readonly summary: SummaryPlan | undefined;
 
   turns = 0;
+  /** The number of the last turn whose start is recorded. */
+  recordedTurns = 0;
   toolCount = 0;
   readonly usage: Usage = noUsage();
   costUsd: number | null = 0;

@@ -42,6 +42,7 @@ export function resumedRun({ start, turns, usage, retried, answeredSeq }: RunSta
 /** Gives the run what it had counted and said. */
 export function restoreCounts(run: Run, state: RunState): void {
   run.turns = state.turns;
+  run.recordedTurns = state.turns;
   run.hasAnswered = state.turns > 0;
   run.toolCount = state.toolCount;
   run.bill(state.usage, state.costUsd);

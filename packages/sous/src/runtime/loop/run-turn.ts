@@ -26,6 +26,8 @@ export async function runTurn(run: Run, options: AskOptions): Promise<BilledAnsw
     else {
       // A run that is stopped before the model begins to answer keeps its earlier text.
       run.text ||= earlierText;
+      // A turn that a stop ends before it is recorded does not count: a rerun cannot know whether it had come so far.
+      if (run.scope.aborted) run.turns = Math.min(run.turns, run.recordedTurns);
       throw error;
     }
   }

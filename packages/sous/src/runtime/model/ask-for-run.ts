@@ -121,7 +121,10 @@ class RunQuestion implements Question, ModelRequest {
     const { promptTokens } = this.need;
     this.#run.waitingFor = "the model";
     const reserved = Number.isFinite(lease.outputCap) ? promptTokens + lease.outputCap : 0;
-    if (attempt === 1) this.#run.emit({ type: "turn-start", turn: this.#run.turns, promptTokens, reserved });
+    if (attempt === 1) {
+      this.#run.recordedTurns = this.#run.turns;
+      this.#run.emit({ type: "turn-start", turn: this.#run.turns, promptTokens, reserved });
+    }
     return this.#ports.journal.settled(); // guard: store-before-ask
   }
 

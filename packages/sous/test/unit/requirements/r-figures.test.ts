@@ -91,6 +91,10 @@ test("T1: tokens of an attempt that failed before two kills are on a span", asyn
   assert.deepEqual((await runTelemetryTrees({ seed: 441_503_652, count: 1 })).broken, []);
 });
 
+test("R13: a turn that a timeout ends before it is recorded counts neither then nor when it is run again", async () => {
+  assert.deepEqual((await runReruns({ seed: 4_998, count: 1, events: 60 })).different, []);
+});
+
 test("R13: a fork that is just small enough not to be pruned is not pruned when it is run again", async () => {
   assert.deepEqual((await runReruns({ seed: 1_580_385_698, count: 1, events: 2_000 })).different, []);
 });
