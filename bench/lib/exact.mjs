@@ -1,10 +1,12 @@
 /**
- * What no load of the machine changes: promises and jobs that a turn, a delta, a delegation and a child take, and the part of
- * what is allocated that survives young collections. Each is the difference of two lengths of the same run, so that what
- * happens once in a run does not count.
+ * What no load of the machine changes: promises and jobs that a turn, a delta, a delegation, a child and a root take, functions and
+ * heap of a live child, and the part of what is allocated that survives young collections. Each count is the difference of two
+ * lengths of the same run, so that what happens once in a run does not count.
  */
 
-import { GCProfiler, promiseHooks } from "node:v8";
+import { setTimeout as pause } from "node:timers/promises";
+import { GCProfiler, promiseHooks, queryObjects } from "node:v8";
+import { hooks } from "../mock/brain.mjs";
 
 /** By name: a load of `factor` times its length, and how many of the thing it has more than half of it. */
 const LOADS = {
@@ -44,8 +46,33 @@ async function counted(work) {
   return counts;
 }
 
-const RUNS = 1500;
-const RUNS_TO_WARM_UP = 300;
+/** Functions and kilobytes of heap of a child that waits in its last call. Needs `--expose-gc`. */
+export async function measureLiveChild({ delegate }) {
+  const parked = async (children) => {
+    let waiting = 0;
+    let found;
+    const everyoneWaits = Promise.withResolvers();
+    hooks.beforeChildCloses = async () => {
+      if (++waiting === children) {
+        await pause(30);
+        globalThis.gc();
+        found = { functions: queryObjects(Function), heap: process.memoryUsage().heapUsed / 1024 };
+        everyoneWaits.resolve();
+      }
+      await everyoneWaits.promise;
+    };
+    await delegate({ ...TREE, turns: 1, fan: children, latency: 1 });
+    return found;
+  };
+  // What is made once, and code that is compiled when it has run often.
+  for (let run = 0; run < 4; run++) await parked(200);
+  const [few, many] = [await parked(100), await parked(300)];
+  hooks.beforeChildCloses = undefined;
+  return { functions: (many.functions - few.functions) / 200, heapKilobytes: (many.heap - few.heap) / 200 };
+}
+
+const RUNS = 600;
+const RUNS_TO_WARM_UP = 200;
 
 /** Bytes that survive a young collection, of those allocated. Needs `--expose-gc` and a young generation of a fixed size. */
 export async function measureSurvivors({ single }) {

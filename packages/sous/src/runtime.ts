@@ -91,6 +91,8 @@ const FAN_OUT_OPTIONS: OptionNames<FanOutOptions & ReservedId> = {
   answers: true,
 };
 
+const ALL_RUN_OPTIONS: Readonly<Record<string, true>> = { ...RUN_OPTIONS, ...RUNTIME_OPTIONS };
+
 /** Shared parts for several runs. The bare `run` and `fanOut` make a runtime of their own. */
 export function createRuntime(options: RuntimeOptions = {}): Runtime {
   checkOptions("createRuntime()", options, RUNTIME_OPTIONS);
@@ -171,7 +173,7 @@ export function run<Output>(
   task: UserInput,
   options: RunOptions & RuntimeOptions = {},
 ): RunHandle<Output> {
-  const [own, shared] = splitOptions("run()", options, RUN_OPTIONS);
+  const [own, shared] = splitOptions("run()", options, RUN_OPTIONS, ALL_RUN_OPTIONS);
   return runtimeOf(withoutLater(shared)).run(definition, task, own);
 }
 
@@ -223,13 +225,17 @@ function splitOptions<Own extends object>(
   where: string,
   given: Own & RuntimeOptions,
   own: Readonly<Record<string, true>>,
+  known: Readonly<Record<string, true>> = { ...own, ...RUNTIME_OPTIONS },
 ): [Own, RuntimeOptions] {
-  checkOptions(where, given, { ...own, ...RUNTIME_OPTIONS });
-  const only = (names: Readonly<Record<string, true>>): object =>
-    Object.fromEntries(Object.entries(given).filter(([name]) => Object.hasOwn(names, name)));
-  // In both, a listener would hear every event twice.
-  const { onEvent: _ofCall, ...shared } = only(RUNTIME_OPTIONS) as RuntimeOptions;
-  return [only(own) as Own, shared];
+  checkOptions(where, given, known);
+  const ofCall: Record<string, unknown> = {};
+  const shared: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(given)) {
+    if (Object.hasOwn(own, name)) ofCall[name] = value;
+    // In both, a listener would hear every event twice.
+    if (Object.hasOwn(RUNTIME_OPTIONS, name) && name !== "onEvent") shared[name] = value;
+  }
+  return [ofCall as Own, shared as RuntimeOptions];
 }
 
 /** Adds `subagent_spawn`, with a client `subagent_delegate`, and `subagent_report` to any registry. */

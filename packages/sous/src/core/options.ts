@@ -54,8 +54,8 @@ const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
 export function checkOptions(where: string, given: object, known: Readonly<Record<string, unknown>>): void {
   if (typeof given !== "object" || given === null)
     throw new UserError(`${where} takes its options as an object; found ${String(given)}`);
-  for (const [name, value] of Object.entries(given)) {
-    if (value === undefined || Object.hasOwn(known, name)) continue;
+  for (const name of Object.keys(given)) {
+    if (Object.hasOwn(known, name) || (given as Readonly<Record<string, unknown>>)[name] === undefined) continue;
     const names = Object.keys(known);
     const elsewhere = Object.hasOwn(ELSEWHERE, name) ? ELSEWHERE[name] : undefined;
     const meant =

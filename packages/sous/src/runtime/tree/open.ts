@@ -143,7 +143,7 @@ export function openTree(shared: Shared, earlier?: Earlier) {
   });
   for (const listener of [options.onEvent ?? [], runOptions.onEvent ?? []].flat()) journal.subscribe(listener);
   // `last`: the end of the latest run of the root, which a follow-up waits for.
-  const last = Promise.resolve();
+  const last: Promise<unknown> = Promise.resolve();
   return { tree, journal, deadlines, rootId, store, runOptions, newId, earlier: earlier?.tree, last };
 }
 

@@ -14,11 +14,10 @@ export function rootHandle<Output>(id: string, run: RootRun | Promise<RootRun>):
 }
 
 class RootHandle<Output> implements RunHandle<Output> {
-  readonly result: Promise<RunResult<Output>>;
   readonly #id: string;
   readonly #opening: Promise<RootRun>;
-  /** Rejects for `failed`. */
-  readonly #settled: Promise<RunResult<Output>>;
+  readonly #ended: Promise<EndedRoot>;
+  #result: Promise<RunResult<Output>> | undefined;
   #live: RootRun | undefined;
   #isCancelled = false;
 
@@ -26,18 +25,23 @@ class RootHandle<Output> implements RunHandle<Output> {
     this.#id = id;
     this.#live = run instanceof Promise ? undefined : run;
     this.#opening = Promise.resolve(run);
-    const ended = this.#opening.then((opened) => this.#follow(opened));
-    this.result = ended.then((end) => end.result as RunResult<Output>);
-    this.#settled = ended.then(orThrow<Output>);
+    this.#ended = this.#opening.then((opened) => this.#follow(opened));
     // A caller that only iterates must not be ended by an unhandled rejection.
-    this.result.catch(ignore);
-    this.#settled.catch(ignore);
+    this.#ended.catch(ignore);
   }
 
   #follow(opened: RootRun): Promise<EndedRoot> {
     this.#live = opened;
     if (this.#isCancelled) opened.cancel(undefined, "stop");
     return opened.ended;
+  }
+
+  get result(): Promise<RunResult<Output>> {
+    if (this.#result === undefined) {
+      this.#result = this.#ended.then((end) => end.result as RunResult<Output>);
+      this.#result.catch(ignore);
+    }
+    return this.#result;
   }
 
   get id(): string {
@@ -49,15 +53,15 @@ class RootHandle<Output> implements RunHandle<Output> {
     onFulfilled?: ((result: RunResult<Output>) => Value | PromiseLike<Value>) | null,
     onRejected?: ((reason: unknown) => Other | PromiseLike<Other>) | null,
   ): Promise<Value | Other> {
-    return this.#settled.then(onFulfilled, onRejected);
+    return this.#ended.then(orThrow<Output>).then(onFulfilled, onRejected);
   }
 
   catch<T>(onRejected: (error: unknown) => T): Promise<RunResult<Output> | T> {
-    return this.#settled.catch(onRejected);
+    return this.then(undefined, onRejected);
   }
 
   finally(onFinally: () => void): Promise<RunResult<Output>> {
-    return this.#settled.finally(onFinally);
+    return this.#ended.then(orThrow<Output>).finally(onFinally);
   }
 
   [Symbol.asyncIterator](): AsyncIterator<SousEvent> {

@@ -47,17 +47,21 @@ export class RootRun {
     this.#opened = opened;
     this.#root = root;
     this.#after = opened.journal.shownSeq;
-    this.ended = this.#run(beginning).finally(() => this.#finish());
-    opened.last = this.ended.then(ignore, ignore);
+    this.ended = this.#run(beginning);
+    opened.last = this.ended;
   }
 
   async #run(beginning: RootBeginning): Promise<EndedRoot> {
-    const root = await this.#root;
-    const { tree } = this.#opened;
-    const scope = this.#scope;
-    const { run, outcome } = await runOnce(this.#opened, scope, () => tree.runRoot(root, { ...beginning, scope }));
-    const questions = tree.isParked ? await readQuestions(this.#opened) : [];
-    return { result: rootResult(run, outcome, tree, questions), cause: run.cause };
+    try {
+      const root = await this.#root;
+      const { tree } = this.#opened;
+      const scope = this.#scope;
+      const { run, outcome } = await runOnce(this.#opened, scope, () => tree.runRoot(root, { ...beginning, scope }));
+      const questions = tree.isParked ? await readQuestions(this.#opened) : [];
+      return { result: rootResult(run, outcome, tree, questions), cause: run.cause };
+    } finally {
+      this.#finish();
+    }
   }
 
   #finish(): void {
@@ -119,7 +123,7 @@ export class RootRun {
 
   /** Starts when all runs of the tree that were asked for before it have ended. */
   followUp(task: UserMessage, summarizes: boolean | undefined): RootRun {
-    const root = this.#opened.last.then(() => {
+    const root = this.#opened.last.catch(ignore).then(() => {
       if (this.#opened.tree.isParked) throw new UserError(waits(this.id));
       return this.#root;
     });
@@ -164,6 +168,7 @@ export async function runOnce<T>(opened: OpenTree, scope: Scope, work: () => Pro
 
 /** Notifies once when the root has used most of the time that its tree has. */
 function watchTreeTime({ tree, deadlines, journal }: OpenTree): Disposable | undefined {
+  if (!tree.hasTimeLimit) return undefined;
   const ofTree = (): LimitState | undefined =>
     tree.spending().limits.find(({ of, unit }) => of === "tree" && unit === "durationMs");
   const limit = ofTree();

@@ -88,7 +88,8 @@ export class Tree {
     this.#usedMs = clock.monotonic() - this.#startedAt;
     this.#startedAt = undefined;
     try {
-      await Promise.all([this.ports.settled(), parts.spending.root.flushed()]);
+      await this.ports.settled();
+      await parts.spending.root.flushed();
       if (run.isParked) await this.#leave();
       return { run, outcome };
     } catch (error) {
@@ -124,6 +125,10 @@ export class Tree {
     const history = from?.kind === "branch" ? from.history : isFirst ? [] : await historyOf(parts, entry.lastRunId);
     const conversation = new Conversation([...history, task], profile.tools.bytes);
     return { ...own, task, conversation, origin: from, summarizes };
+  }
+
+  get hasTimeLimit(): boolean {
+    return this.#state.parts.spending.budget.durationMs !== undefined;
   }
 
   /** Every limit that holds, and who holds what of it. */

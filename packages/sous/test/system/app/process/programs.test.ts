@@ -6,6 +6,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, suite, test } from "node:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { processOf } from "../../../../src/app/process/process-table.ts";
 import { openPrograms } from "../../../../src/app/process/programs.ts";
 import { ToolFailure } from "../../../../src/core/errors.ts";
@@ -385,7 +386,11 @@ async function outputAfterExit(lines: number): Promise<string> {
       timers += 1;
       const said = join(cwd, `said-${pauses}`);
       writeFileSync(join(cwd, `go-${pauses}`), "");
-      void until(() => existsSync(said)).then(onEnd);
+      // The line is in the pipe: it is read before the pause ends.
+      void until(() => existsSync(said))
+        .then(() => nextTurn())
+        .then(() => nextTurn())
+        .then(onEnd);
       return { [Symbol.dispose]: () => (timers -= 1) };
     },
   };
