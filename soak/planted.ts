@@ -24,7 +24,7 @@ const withProcesses: readonly Figure[] = [...Map.groupBy(PLANTED_FAULTS, ({ figu
   }),
 );
 
-/** `r9-rights.test.ts` belongs to R9, `mutation/sample.test.ts` to mutation. */
+/** `r9-rights.test.ts` belongs to R9, `speed/planted.test.ts` to speed. */
 const inOneProcess: readonly Figure[] = globSync("**/*.test.ts", { cwd: join(root, FIGURES) })
   .sort()
   .map((file) => ({

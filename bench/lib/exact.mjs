@@ -1,7 +1,7 @@
 /**
- * What no load of the machine changes: promises and jobs that a turn, a delta, a delegation, a child and a root take, functions and
- * heap of a live child, and the part of what is allocated that survives young collections. Each count is the difference of two
- * lengths of the same run, so that what happens once in a run does not count.
+ * What no load of the machine changes: promises, jobs and abort signals that a turn, a delta, a delegation, a child and a root take,
+ * functions and heap of a live child, and the part of what is allocated that survives young collections. Each count is the difference
+ * of two lengths of the same run, so that what happens once in a run does not count.
  */
 
 import { setTimeout as pause } from "node:timers/promises";
@@ -19,20 +19,20 @@ const LOADS = {
 
 const TREE = { childTurns: 5, deltas: 10, latency: 0 };
 
-/** Promises made and promise jobs run, for each of the loads. */
-export async function countPromises(adapter) {
+/** Promises made, promise jobs run and abort signals made, for each of the loads. */
+export async function countWork(adapter) {
   const figures = {};
   for (const [name, { per, run }] of Object.entries(LOADS)) {
     // What is made once in a process, such as the schema of a tool.
     await run(adapter, 1);
     const [one, two] = [await counted(() => run(adapter, 1)), await counted(() => run(adapter, 2))];
-    figures[name] = { promises: (two.promises - one.promises) / per, jobs: (two.jobs - one.jobs) / per };
+    figures[name] = Object.fromEntries(Object.keys(one).map((each) => [each, (two[each] - one[each]) / per]));
   }
   return figures;
 }
 
 async function counted(work) {
-  const counts = { promises: 0, jobs: 0 };
+  const counts = { promises: 0, jobs: 0, signals: 0 };
   const stops = [
     promiseHooks.onInit(() => {
       counts.promises += 1;
@@ -40,10 +40,37 @@ async function counted(work) {
     promiseHooks.onBefore(() => {
       counts.jobs += 1;
     }),
+    onSignal(() => {
+      counts.signals += 1;
+    }),
   ];
   await work();
   for (const stop of stops) stop();
   return counts;
+}
+
+/** Calls `seen` for each abort signal that is made: by a controller, or from others. */
+function onSignal(seen) {
+  const { AbortController: Controller } = globalThis;
+  const { any, timeout } = AbortSignal;
+  globalThis.AbortController = class AbortController extends Controller {
+    constructor() {
+      super();
+      seen();
+    }
+  };
+  AbortSignal.any = (signals) => {
+    seen();
+    return any.call(AbortSignal, signals);
+  };
+  AbortSignal.timeout = (milliseconds) => {
+    seen();
+    return timeout.call(AbortSignal, milliseconds);
+  };
+  return () => {
+    globalThis.AbortController = Controller;
+    Object.assign(AbortSignal, { any, timeout });
+  };
 }
 
 /** Functions and kilobytes of heap of a child that waits in its last call. Needs `--expose-gc`. */
