@@ -257,7 +257,8 @@ type AnyRow = {
 export const ROWS: Readonly<Record<Body["type"], AnyRow>> = EVENTS;
 
 /** In the order of the table. */
-export const STORED_TYPES: readonly StoredBody["type"][] = (Object.keys(EVENTS) as Body["type"][]).filter(isStored);
+export const EVENT_TYPES: readonly Body["type"][] = Object.keys(EVENTS) as Body["type"][];
+export const STORED_TYPES: readonly StoredBody["type"][] = EVENT_TYPES.filter(isStored);
 
 function isStored(type: Body["type"]): type is StoredBody["type"] {
   return ROWS[type].stored !== false;

@@ -15,7 +15,7 @@ import type {
 import type { Journal, Store } from "../../core/store.ts";
 import { buildDelta, buildEvent, isPiece } from "./build-event.ts";
 import { Bus } from "./bus.ts";
-import { redactBody, redactPiece, redactProgress } from "./redact-event.ts";
+import { redactBody, redactDelta, redactPiece } from "./redact-event.ts";
 
 export type JournalOptions = {
   store: Pick<Store, "isImmediate" | "append">;
@@ -139,8 +139,7 @@ class TreeJournal implements Journal {
   }
 
   #redactDelta(who: RunIdentity, body: DeltaBody): DeltaBody {
-    if (isPiece(body)) return redactPiece(body, this.#pieces(who, body.type));
-    return body.type === "tool-progress" ? redactProgress(body, this.#redactor) : body;
+    return isPiece(body) ? redactPiece(body, this.#pieces(who, body.type)) : redactDelta(body, this.#redactor);
   }
 
   /** A run streams an answer and its thoughts, each of them piece by piece. */

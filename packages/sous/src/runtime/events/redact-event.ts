@@ -1,9 +1,9 @@
 /** An event without the secrets that its texts may hold. */
 
 import type { Redactor } from "../../core/clean-text.ts";
-import type { PieceBody, StoredBody, ToolProgress } from "../../core/event.ts";
+import type { DeltaBody, PieceBody, StoredBody } from "../../core/event.ts";
 import type { AssistantMessage, FilePart, Message, TextPart, ToolResultPart, UserMessage } from "../../core/message.ts";
-import { ROWS, STORED_TYPES } from "../../core/words/events.ts";
+import { EVENT_TYPES, ROWS } from "../../core/words/events.ts";
 import { type Kind, type Kinds, kindOf, type TextKind } from "../../core/words/kinds.ts";
 
 /**
@@ -24,8 +24,19 @@ export function redactBody(body: StoredBody, redactor: Redactor): StoredBody {
     case "tool-call-end":
       return redactResult(body, redactor);
     default:
-      return REDACT_EVENT[body.type]?.(body, redactor) ?? body;
+      return byRow(body, redactor);
   }
+}
+
+/** Pieces of a stream are redacted by `redactPiece`. */
+export function redactDelta(body: Exclude<DeltaBody, PieceBody>, redactor: Redactor): DeltaBody {
+  return byRow(body, redactor);
+}
+
+type Body = StoredBody | DeltaBody;
+
+function byRow<Given extends Body>(body: Given, redactor: Redactor): Given {
+  return (REDACT_EVENT[body.type]?.(body, redactor) as Given | undefined) ?? body;
 }
 
 type Redact<Value> = (value: Value, redactor: Redactor) => Value;
@@ -58,11 +69,11 @@ const REDACT_KIND: { readonly [Each in TextKind]: Redact<Kinds[Each]> | undefine
 };
 
 /** Made from the rows of the events, once. */
-const REDACT_EVENT: Readonly<Partial<Record<StoredBody["type"], Redact<StoredBody>>>> = Object.fromEntries(
-  STORED_TYPES.map((type) => [type, redactorOf(type)]),
+const REDACT_EVENT: Readonly<Partial<Record<Body["type"], Redact<Body>>>> = Object.fromEntries(
+  EVENT_TYPES.map((type) => [type, redactorOf(type)]),
 );
 
-function redactorOf(type: StoredBody["type"]): Redact<StoredBody> | undefined {
+function redactorOf(type: Body["type"]): Redact<Body> | undefined {
   const fields = Object.entries(ROWS[type].fields).flatMap(([name, word]): TextField[] => {
     const redact = (REDACT_KIND as Partial<Record<Kind, Redact<unknown>>>)[kindOf(word)];
     return redact === undefined ? [] : [{ name, redact }];
@@ -72,7 +83,7 @@ function redactorOf(type: StoredBody["type"]): Redact<StoredBody> | undefined {
 
 type TextField = { readonly name: string; readonly redact: Redact<unknown> };
 
-function redactFields(body: StoredBody, fields: readonly TextField[], redactor: Redactor): StoredBody {
+function redactFields(body: Body, fields: readonly TextField[], redactor: Redactor): Body {
   let copy: Record<string, unknown> | undefined;
   for (const { name, redact } of fields) {
     const value = (body as Readonly<Record<string, unknown>>)[name];
@@ -81,18 +92,13 @@ function redactFields(body: StoredBody, fields: readonly TextField[], redactor: 
     copy ??= { ...body };
     copy[name] = shown;
   }
-  return (copy ?? body) as StoredBody;
+  return (copy ?? body) as Body;
 }
 
 /** `redact` knows the pieces before this one. */
 export function redactPiece(body: PieceBody, redact: (piece: string) => string): PieceBody {
   const text = redact(body.text);
   return text === body.text ? body : { type: body.type, text };
-}
-
-/** Each line is whole: the next one does not continue it. */
-export function redactProgress(body: ToolProgress, redactor: Redactor): ToolProgress {
-  return changed(body, { toolName: redactor.text(body.toolName), text: redactor.text(body.text) });
 }
 
 function redactAnswer(message: AssistantMessage, redactor: Redactor): AssistantMessage {

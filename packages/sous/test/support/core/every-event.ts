@@ -3,7 +3,7 @@
 import type { EventOf, StoredEvent } from "../../../src/core/event.ts";
 
 /** A field that is added anywhere does not compile until it is in use here. */
-type Filled<T> = T extends object ? { [Field in keyof T]-?: Filled<Exclude<T[Field], undefined>> } : T;
+export type Filled<T> = T extends object ? { [Field in keyof T]-?: Filled<Exclude<T[Field], undefined>> } : T;
 type Whole = { [Type in StoredEvent["type"]]: Filled<EventOf<Type>> };
 
 const head = {

@@ -3,67 +3,76 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { DEFAULT_CONVERSATION } from "../../../../src/core/conversation.ts";
-import type { StoredBody } from "../../../../src/core/event.ts";
-import type { AssistantMessage, FilePart, Message } from "../../../../src/core/message.ts";
+import type { DeltaBody, PieceBody, StoredBody } from "../../../../src/core/event.ts";
+import type { AssistantMessage, FilePart } from "../../../../src/core/message.ts";
 import { toStoredLimits } from "../../../../src/core/units.ts";
 import { noUsage } from "../../../../src/core/usage.ts";
 import { STORED_TYPES } from "../../../../src/core/words/events.ts";
 import { DEFAULT_LIMITS } from "../../../../src/core/words/limits.ts";
-import { redactBody, redactPiece } from "../../../../src/runtime/events/redact-event.ts";
+import { redactBody, redactDelta, redactPiece } from "../../../../src/runtime/events/redact-event.ts";
 import { createRedactor } from "../../../../src/runtime/secrets/redact.ts";
+import type { Filled } from "../../../support/core/every-event.ts";
 import { randomText } from "../../../support/runtime/secrets/made-up-keys.ts";
 import { journalOn, LEAD, steer, textDelta, WritesInHand } from "./journal-fixtures.ts";
 
 const KEY = randomText("in an event", 30);
+const TRACE = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 const MARK = "[redacted: SERVICE_KEY]";
 const redactor = createRedactor([{ name: "SERVICE_KEY", value: KEY }]);
 
-function fileWith(text: string): FilePart {
-  return { type: "file", mediaType: "text/plain", data: btoa(text), filename: `${text}.txt` };
+const provider = { acme: { signature: "signed" } };
+const budget = { tokens: 1000, costUsd: 0.5, seconds: 60, executions: 3 };
+
+function fileWith(text: string) {
+  return {
+    type: "file",
+    mediaType: "text/plain",
+    data: btoa(text),
+    filename: `${text}.txt`,
+    provider,
+  } as const satisfies FilePart;
 }
 
-function answerWith(text: string): AssistantMessage {
+function textOf(text: string) {
+  return { type: "text", text, provider } as const;
+}
+
+function answerWith(text: string) {
   return {
     role: "assistant",
     content: [
-      { type: "reasoning", text: `I think ${text}`, provider: { acme: { signature: "signed" } } },
-      { type: "text", text: `I say ${text}`, provider: { acme: { id: "1" } } },
+      { type: "reasoning", text: `I think ${text}`, provider },
+      textOf(`I say ${text}`),
       fileWith(text),
-      { type: "tool-call", callId: "call-1", toolName: `run ${text}`, input: { command: [text] } },
+      { type: "tool-call", callId: "call-1", toolName: `run ${text}`, input: { command: [text] }, provider },
+      {
+        ...{ type: "provider", kind: "result", from: "acme", callId: "call-2", toolName: text, isError: true },
+        ...{ value: [text], provider },
+      },
     ],
-  };
+  } as const satisfies AssistantMessage;
 }
 
-/** One body of each kind, with this text wherever somebody could have written it. */
-function bodiesWith(text: string): { [Type in StoredBody["type"]]: Extract<StoredBody, { type: Type }> } {
-  const history: Message[] = [
-    { role: "user", content: [{ type: "text", text }, fileWith(text)] },
-    answerWith(text),
-    {
-      role: "tool",
-      content: [
-        {
-          type: "tool-result",
-          callId: "call-1",
-          toolName: text,
-          output: text,
-          isError: false,
-          files: [fileWith(text)],
-        },
-        { type: "tool-result", callId: "call-2", toolName: text, output: text, isError: false },
-      ],
-    },
-  ];
+type Body = StoredBody | Exclude<DeltaBody, PieceBody>;
+/** A field that is added anywhere does not compile until this test says whether it may hold a secret. */
+type Bodies = { [Type in Body["type"]]: Filled<Extract<Body, { type: Type }>> };
+
+/** One body of each kind with every field in use, and this text wherever somebody could have written it. */
+function bodiesWith(text: string): Bodies {
+  const task = { role: "user", content: [textOf(text), fileWith(text)] } as const;
+  const result = { type: "tool-result", callId: "call-1", toolName: text, output: text, isError: false } as const;
+  const results = [{ ...result, files: [fileWith(text)] }];
+  const limit = { of: "tree", unit: "tokens", limit: 10, spent: 8, reserved: 1 } as const;
   return {
     "run-start": {
       type: "run-start",
       agent: "lead",
       nickname: text,
       label: text,
-      task: { role: "user", content: [{ type: "text", text }, fileWith(text)] },
+      task,
       model: "acme/one",
-      price: undefined,
-      contextWindow: undefined,
+      price: { input: 1, output: 2, cachedInput: 0.1, cacheWrite: 1, calls: { "acme.search": 0.01 } },
+      contextWindow: 200_000,
       tools: {
         hash: "0123456789abcdef",
         shown: [
@@ -74,31 +83,44 @@ function bodiesWith(text: string): { [Type in StoredBody["type"]]: Extract<Store
             category: "search",
             tier: "observe",
             effect: "read",
+            agent: "scout",
+            provider: "acme.search",
           },
         ],
         bytes: 2,
         isDeepest: false,
+        withheld: ["grep"],
       },
       outputSchema: { description: text },
       instructions: `Use ${text}.`,
       notes: `Mind ${text}.`,
       maxTurns: 10,
       rights: { use: [], delegate: [], deny: [], spawn: false },
-      origin: { kind: "branch", runId: "run-0", turn: 1, history },
-      call: { callId: "call-0", index: 0 },
+      origin: {
+        kind: "branch",
+        runId: "run-0",
+        turn: 1,
+        history: [task, answerWith(text), { role: "tool", content: results }],
+        traceparent: TRACE,
+      },
+      call: { callId: "call-0", index: 0, background: true },
       summaryPrompt: text,
-      timeoutMs: undefined,
-      budget: undefined,
+      summarizes: true,
+      timeoutMs: 5000,
+      budget,
       cwd: `/srv/${text}`,
+      traceparent: TRACE,
       terms: {
-        limits: toStoredLimits(DEFAULT_LIMITS),
+        limits: { ...toStoredLimits(DEFAULT_LIMITS), children: budget },
         conversation: DEFAULT_CONVERSATION,
         onExhausted: "wrap-up",
         onLiveChildren: "wait",
+        sharedBudget: "team",
         fanOut: { inputs: [text], atOnce: 1, wholeAnswers: true },
+        hasRules: true,
       },
     },
-    "turn-start": { type: "turn-start", turn: 1, promptTokens: 10, reserved: 20 },
+    "turn-start": { type: "turn-start", turn: 1, promptTokens: 10, reserved: 20, reservedUsd: 0.5 },
     "message-end": {
       type: "message-end",
       turn: 1,
@@ -106,6 +128,7 @@ function bodiesWith(text: string): { [Type in StoredBody["type"]]: Extract<Store
       finish: "stop",
       usage: noUsage(),
       costUsd: 0,
+      providerCalls: { "acme.search": 2 },
     },
     "tool-call-start": { type: "tool-call-start", callId: "call-1", toolName: text, input: { [text]: [text] } },
     "tool-call-end": {
@@ -136,7 +159,7 @@ function bodiesWith(text: string): { [Type in StoredBody["type"]]: Extract<Store
       callId: "call-1",
       toolName: text,
       input: text,
-      origin: { server: text, tool: text },
+      origin: { server: text, tool: text, definition: "0123456789abcdef" },
       toolReason: text,
     },
     "approval-end": { type: "approval-end", callId: "call-1", allowed: false, by: "person", reason: `No: ${text}` },
@@ -152,17 +175,36 @@ function bodiesWith(text: string): { [Type in StoredBody["type"]]: Extract<Store
     },
     prune: { type: "prune", from: 1, dropped: 2, tokensBefore: 30, tokensAfter: 10 },
     truncation: { type: "truncation", subject: "report", of: "call-1", originalBytes: 30, keptBytes: 10 },
-    "spawn-refused": { type: "spawn-refused", label: text, errorType: "invalid_input", message: text },
+    "spawn-refused": {
+      ...{ type: "spawn-refused", label: text, childPath: "lead/scout", waited: true },
+      ...{ errorType: "invalid_input", message: text },
+    },
     stalled: { type: "stalled", seconds: 30, waitingFor: `the tool ${text}` },
-    cancel: { type: "cancel", mode: "stop" },
-    steer: { type: "steer", text },
+    cancel: { type: "cancel", mode: "stop", callId: "call-1" },
+    steer: { type: "steer", text, callId: "call-1" },
     notice: { type: "notice", reason: "summary", text },
     report: { type: "report", childRunId: "run-2", childAgentId: "run-2", text },
-    resume: { type: "resume", usedMs: 5 },
+    resume: {
+      type: "resume",
+      usedMs: 5,
+      // The start that it repeats was redacted before it was recorded.
+      run: {
+        agent: "lead",
+        label: "lead",
+        model: "acme/one",
+        call: { callId: "call-0", index: 0, background: true },
+        traceparent: TRACE,
+        startedAt: 1,
+        turns: 1,
+        usage: noUsage(),
+        retried: noUsage(),
+        answeredSeq: 3,
+      },
+    },
     "run-end": {
       type: "run-end",
-      status: "failed",
-      stopReason: undefined,
+      status: "incomplete",
+      stopReason: "turns",
       text,
       output: { answer: [text] },
       fault: { type: "model", message: text, stack: text },
@@ -172,7 +214,15 @@ function bodiesWith(text: string): { [Type in StoredBody["type"]]: Extract<Store
       costUsd: 0,
       durationMs: 5,
     },
+    "tool-progress": { type: "tool-progress", callId: "call-1", toolName: text, text, done: 1, total: 2 },
+    park: { type: "park" },
+    "budget-wait": { type: "budget-wait", limit },
+    "budget-near": { type: "budget-near", limit },
   };
+}
+
+function isStored(body: Body): body is StoredBody {
+  return (STORED_TYPES as readonly string[]).includes(body.type);
 }
 
 /** With the secret in base64, too: a file holds it like that. */
@@ -184,9 +234,11 @@ function holdsKey(value: unknown): boolean {
 suite("B3.3: an event", () => {
   const [dirty, clean] = [bodiesWith(KEY), bodiesWith("nothing of interest")];
 
-  for (const type of STORED_TYPES) {
+  const redacted = (body: Body) => (isStored(body) ? redactBody(body, redactor) : redactDelta(body, redactor));
+
+  for (const type of Object.keys(clean) as Body["type"][]) {
     test(`an event of the kind ${type} keeps no secret, and its kind and fields`, () => {
-      const shown = redactBody(dirty[type], redactor);
+      const shown = redacted(dirty[type]);
       assert.ok(!holdsKey(shown));
       assert.deepEqual(Object.keys(shown).sort(), Object.keys(dirty[type]).sort());
       assert.deepEqual(dirty[type], bodiesWith(KEY)[type], "what was given is as it was");
@@ -194,7 +246,7 @@ suite("B3.3: an event", () => {
     });
 
     test(`an event of the kind ${type} is the same object when there is no secret`, () => {
-      assert.equal(redactBody(clean[type], redactor), clean[type]);
+      assert.equal(redacted(clean[type]), clean[type]);
     });
   }
 
@@ -207,7 +259,7 @@ suite("B3.3: an event", () => {
       output: `It says ${MARK}`,
       stack: `Error: ${MARK}\n    at a.ts:1:1`,
       metadata: { deep: [{ [MARK]: MARK }] },
-      files: [{ type: "file", mediaType: "text/plain", data: held, filename: `${MARK}.txt` }, fileWith("plain")],
+      files: [{ ...fileWith(""), data: held, filename: `${MARK}.txt` }, fileWith("plain")],
     });
   });
 
@@ -216,7 +268,7 @@ suite("B3.3: an event", () => {
     assert.equal(shown.type, "message-end");
     assert.deepEqual(shown.type === "message-end" ? shown.message.content.slice(0, 2) : [], [
       { type: "reasoning", text: `I think ${MARK}` },
-      { type: "text", text: `I say ${MARK}`, provider: { acme: { id: "1" } } },
+      textOf(`I say ${MARK}`),
     ]);
   });
 
