@@ -1,9 +1,9 @@
 /** Every limit that a user can meet, with the values of the code. */
 
-import { ALL_SETTINGS } from "../../packages/sous/src/app/config/settings.ts";
+import { LIMIT_SETTINGS, type LimitSetting } from "../../packages/sous/src/app/config/limit-settings.ts";
 import { DEFAULT_CONVERSATION } from "../../packages/sous/src/core/conversation.ts";
 import { METERED_OUTPUT } from "../../packages/sous/src/core/limits.ts";
-import { DEFAULT_LIMITS, TURNS } from "../../packages/sous/src/core/words/limits.ts";
+import { DEFAULT_LIMITS, type DelegationLimit, LIMIT_NAMES, TURNS } from "../../packages/sous/src/core/words/limits.ts";
 import { constant } from "./constant.ts";
 
 const bytes = (value: number): string =>
@@ -14,36 +14,13 @@ const bytes = (value: number): string =>
       : `${count(value)} bytes`;
 const seconds = (ms: number): string => (ms >= 60_000 ? `${ms / 60_000} min` : `${ms / 1000} s`);
 const count = (value: number): string => value.toLocaleString("en");
-/** The default of a setting, so that the page and the configuration cannot differ. */
-const setting = (key: string): number => {
-  const found = ALL_SETTINGS.find((each) => each.key === key)?.default;
-  if (typeof found !== "number") throw new Error(`The setting ${key} has no number as default`);
-  return found;
-};
 const link = (key: string): string => `[\`${key}\`](config.md#${key.replaceAll(".", "")})`;
 
 type Row = [what: string, limit: string, beyond: string, change: string];
 
 export const LIMITS: Record<string, Row[]> = {
   Delegation: [
-    [
-      "depth of the tree; the root is 0",
-      count(DEFAULT_LIMITS.maxDepth),
-      "the call is refused",
-      change("agent.subagent.max_depth", "limits.maxDepth"),
-    ],
-    [
-      "children at work at once",
-      count(DEFAULT_LIMITS.maxConcurrent),
-      "they wait, or are refused (`onFull`)",
-      change("agent.subagent.max_concurrent", "limits.maxConcurrent"),
-    ],
-    [
-      "bytes of a report",
-      count(DEFAULT_LIMITS.outputMaxSize),
-      "it is summed up or cut; the whole text can be fetched",
-      change("agent.subagent.output_max_size", "limits.outputMaxSize"),
-    ],
+    ...LIMIT_NAMES.flatMap(delegationRow),
     ["children of one tree", "none", "", "`budget.executions`, `--max-agents`"],
   ],
   Turns: [
@@ -53,12 +30,6 @@ export const LIMITS: Record<string, Row[]> = {
       count(TURNS.named),
       "`incomplete`, `turns`",
       "`maxTurns`, `max_turns` of its file",
-    ],
-    [
-      "turns of a child made up by a call",
-      count(DEFAULT_LIMITS.defaultMaxTurns),
-      "`incomplete`, `turns`",
-      change("agent.subagent.default_max_turns", "limits.defaultMaxTurns"),
     ],
     [
       "turns that a call may ask for",
@@ -243,7 +214,11 @@ export const LIMITS: Record<string, Row[]> = {
   ],
 };
 
-function change(key: string, option: string): string {
-  setting(key);
-  return `${link(key)}, \`${option}\``;
+/** None for a limit that is a word. */
+function delegationRow(name: DelegationLimit): Row[] {
+  const most = DEFAULT_LIMITS[name];
+  const { key, about, beyond = "" }: LimitSetting = LIMIT_SETTINGS[`limits.${name}`];
+  if (typeof most !== "number") return [];
+  const what = about.charAt(0).toLowerCase() + about.slice(1).replace(/\.$/, "");
+  return [[what, count(most), beyond, `${link(key)}, \`limits.${name}\``]];
 }

@@ -1,9 +1,11 @@
 /** ARCHITECTURE.md as a test: a star of rooms with `core/` in the middle, and a star of folders in each room. */
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { suite, test } from "node:test";
-import { sourceFiles } from "../support/source-files.ts";
-import { brokenRules, importCycles, ROOMS, usedByOneRoom } from "../support/star.ts";
+import { rootFolder, sourceFiles } from "../support/source-files.ts";
+import { arrowsOf, brokenRules, importCycles, ROOMS, usedByOneRoom } from "../support/star.ts";
 
 test("every import follows the picture", () => {
   assert.deepEqual(sourceFiles().flatMap(brokenRules), []);
@@ -21,6 +23,25 @@ test("every file is in a room with a known folder, or beside the rooms", () => {
 test("core/ holds nothing that one room alone uses", () => {
   // Both protocols read lines of JSON, and folders of a room may not import each other.
   assert.deepEqual(usedByOneRoom(sourceFiles()), ["core/json-lines.ts"]);
+});
+
+test("the architecture page counts the arrows between rooms as they are, give or take a tenth", () => {
+  const page = readFileSync(join(rootFolder, "docs/explanation/architecture.md"), "utf8");
+  const rows = [...page.matchAll(/^\| `(\w+)\/` \(([\d,]+) lines\) \| (\d+) \| (\d+) \| (.+) \|$/gm)];
+  const isNear = (said: number, counted: number): boolean => Math.abs(said - counted) <= Math.max(2, counted / 10);
+  for (const [row, room = "", lines = "", core, machine, others = ""] of rows) {
+    const arrows = arrowsOf(room, sourceFiles());
+    const toOthers = [...others.matchAll(/(\d+) to `(\w+)\/`/g)].map(([, count, to = ""]) => [to, Number(count)]);
+    const said: Record<string, number> = {
+      core: Number(core),
+      machine: Number(machine),
+      ...Object.fromEntries(toOthers),
+    };
+    assert.ok(isNear(Number(lines.replace(",", "")), arrows.lines), `${row}: ${arrows.lines} lines`);
+    for (const to of new Set([...Object.keys(said), ...Object.keys(arrows.to)]))
+      assert.ok(isNear(said[to] ?? 0, arrows.to[to] ?? 0), `${row}: ${arrows.to[to] ?? 0} to ${to}/`);
+  }
+  assert.deepEqual(rows.map(([, room]) => room).sort(), [...Object.keys(ROOMS), "rerun", "testing"].sort());
 });
 
 test("no files need each other to load", () => {
@@ -266,7 +287,6 @@ suite("the picture allows", () => {
       "storage/store/memory.ts",
       'import { systemClock } from "../../machine/host.ts";',
     ],
-    ["the runtime in testing/", "testing/world.ts", 'import { createRuntime } from "../runtime.ts";'],
     [
       "the version in app/cli/",
       "app/cli/main.ts",

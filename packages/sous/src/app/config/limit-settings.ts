@@ -10,11 +10,13 @@ export type LimitPath =
   | `limits.children.${keyof Budget}`
   | `budget.${Exclude<keyof Budget, "executions">}`;
 
-type LimitSetting = {
+export type LimitSetting = {
   /** In a file. */
   readonly key: string;
   /** For `sous config explain`, editors and the reference. */
   readonly about: string;
+  /** For the page of limits: the consequence of reaching it. */
+  readonly beyond?: string;
   /** The largest value of the setting, where the library has no such bound. */
   readonly most?: number;
   /** The option of `sous run` and `sous chat`. */
@@ -31,16 +33,19 @@ export const LIMIT_SETTINGS = {
   "limits.maxDepth": {
     key: "agent.subagent.max_depth",
     about: "The deepest level that may exist; the root is 0.",
+    beyond: "the call is refused",
     flag: { name: "max-depth", value: "N", about: "deepest level of children, 1 to 10 (default 3)" },
   },
   "limits.defaultMaxTurns": {
     key: "agent.subagent.default_max_turns",
     about:
       "How many turns a child may take when neither the call nor its definition says; called as `subagent_NAME` it has 100 then.",
+    beyond: "`incomplete`, `turns`",
   },
   "limits.outputMaxSize": {
     key: "agent.subagent.output_max_size",
     about: "How many bytes of a child's report its parent reads; the whole is stored.",
+    beyond: "it is summed up or cut; the whole text can be fetched",
   },
   "limits.children.executions": {
     key: "agent.subagent.max_executions",
@@ -62,6 +67,7 @@ export const LIMIT_SETTINGS = {
   "limits.maxConcurrent": {
     key: "agent.subagent.max_concurrent",
     about: "How many children that are not waiting for children run at once; also the default of parallel_subagent.",
+    beyond: "they wait, or are refused (`onFull`)",
     most: 1000,
     flag: { name: "max-concurrent", value: "N", about: "children at the same time (default 5)" },
   },

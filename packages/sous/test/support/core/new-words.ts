@@ -161,4 +161,7 @@ $&`,
     ["  readMaxOutputTokens,\n", "  readMaxCost,\n$&"],
     ["  max_output_tokens: readMaxOutputTokens,\n", "$&  max_cost: readMaxCost,\n"],
   ],
+  "app/cli/commands/agent-template.ts": [
+    ["# How freely it answers", "# The most that one call may cost, in US dollars.\n# max_cost: 0.5\n$&"],
+  ],
 };

@@ -23,7 +23,7 @@ import {
   readTimeoutMinutes,
 } from "./fields.ts";
 import type { AgentDialect } from "./file.ts";
-import { slugOf, TEXT_KEYS } from "./known-keys.ts";
+import { slugOf } from "./known-keys.ts";
 import { readMcpServers, watchedEntry } from "./mcp-entries.ts";
 import { readDenyList, readToolList } from "./tool-list.ts";
 import { ASKING_TOOLS, CHANGING_TOOLS, meaningOf, OUR_TOOLS } from "./tools.ts";
@@ -246,6 +246,13 @@ const ALL_KEYS: ReadonlySet<string> = new Set(Object.values(DIALECT_KEYS).flatMa
 export function isKnownKey(key: string): boolean {
   return ALL_KEYS.has(key);
 }
+
+/** Keys of any dialect that hold a text, or a word. */
+const TEXT_KEYS: ReadonlySet<string> = new Set([
+  ...["background", "color", "description", "display_name", "effort", "hidden", "initialPrompt", "memory", "model"],
+  ...["name", "nickname", "prompt", "reasoningEffort", "skills", "temperature", "textVerbosity", "thinking"],
+  ...["tool_choice", "top_p", "variant"],
+]);
 
 /** It holds lists or maps, or says what an agent may do. */
 export function isStructuredKey(key: string): boolean {

@@ -1,15 +1,8 @@
-/** Words of agent files: keys that hold a text, unknown keys that may be meant to restrict, names of agents, lists of names. */
+/** Words of agent files: unknown keys that may be meant to restrict, names of agents, lists of names. */
 
 import { createHash } from "node:crypto";
 import { agent } from "../../../core/agent.ts";
 import { nearest } from "../../../core/nearest.ts";
-
-/** Keys of any dialect that hold a text, or a word. */
-export const TEXT_KEYS: ReadonlySet<string> = new Set([
-  ...["background", "color", "description", "display_name", "effort", "hidden", "initialPrompt", "memory", "model"],
-  ...["name", "nickname", "prompt", "reasoningEffort", "skills", "temperature", "textVerbosity", "thinking"],
-  ...["tool_choice", "top_p", "variant"],
-]);
 
 /** True when a key that is not understood may be meant to hold an agent back. */
 export function looksLikeRestriction(key: string): boolean {

@@ -1,6 +1,6 @@
 /**
- * A key of agent files is a field, a reader and a row of its dialect; known keys, the draft, the definition and the lines of
- * `sous agents show` follow.
+ * A key of agent files is a field, a reader, a row of its dialect and a line of the template; known keys, the draft, the definition
+ * and the lines of `sous agents show` follow.
  */
 
 import assert from "node:assert/strict";
@@ -52,4 +52,11 @@ test("a new key of agent files is refused with a wrong value, suggested for a mi
     "app/config/agents/dialects.ts",
   );
   assert.ok(isStructuredKey("max_cost"));
+});
+
+test("a new key of agent files is in the file that sous agents new writes, as C1 demands of every key", async () => {
+  const { agentTemplate } = await sources.load<typeof import("../../../../src/app/cli/commands/agent-template.ts")>(
+    "app/cli/commands/agent-template.ts",
+  );
+  assert.match(agentTemplate("scout"), /^# max_cost: 0\.5$/m);
 });
