@@ -7,6 +7,7 @@ import { checkOptions, type OptionNames } from "../../core/options.ts";
 import { completionStatus, errorTypeOf } from "../../core/outcome.ts";
 import { spanIdOf, traceIdOf } from "../../core/trace-context.ts";
 import { noUsage, usageWithout } from "../../core/usage.ts";
+import { stopReasonOf } from "../../core/words/outcomes.ts";
 import { providerName, requestModel } from "./names.ts";
 import { rememberIn } from "./remember-in.ts";
 import { answered, ContentWriter, contentOf, PendingInput, resultMessage, said, textPart } from "./span-content.ts";
@@ -230,7 +231,8 @@ class SpanFold {
   }
 
   #endRun(run: TracedRun, event: EventOf<"run-end">): void {
-    const { runId, status, stopReason, turns, costUsd, text, fault, time } = event;
+    const { runId, status, turns, costUsd, text, fault, time } = event;
+    const stopReason = stopReasonOf(event) && event.stopReason;
     this.#runs.delete(runId);
     rememberIn(this.#ended, runId, run.span.context, MAX_ENDED_RUNS);
     const errorType = errorTypeOf(event);

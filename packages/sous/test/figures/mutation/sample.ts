@@ -69,12 +69,16 @@ function takeAny(row: Mutant[], random: Random): Mutant | undefined {
   return row.splice(Math.floor(random() * row.length), 1)[0];
 }
 
-/** Every test file of the package, relative to the root, but those whose path below `test/` begins so. */
+/** Every test file of the package, relative to the root, but those whose path below `test/` begins so. Each of these must exist. */
 export function testsIn({ root, packageFolder }: Repository, leftOut: readonly string[]): string[] {
   const folder = join(packageFolder, "test");
-  return readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
+  const all = readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
     .map((path) => path.split(sep).join("/"))
-    .filter((path) => path.endsWith(".test.ts") && !leftOut.some((each) => path.startsWith(each)))
+    .filter((path) => path.endsWith(".test.ts"));
+  const gone = leftOut.find((each) => !all.some((path) => path.startsWith(each)));
+  if (gone !== undefined) throw new Error(`No test file of ${folder} begins with ${gone}`);
+  return all
+    .filter((path) => !leftOut.some((each) => path.startsWith(each)))
     .sort()
     .map((path) => `${folder}/${path}`);
 }

@@ -30,6 +30,7 @@ import { traceRuns } from "../../../../src/bridges/telemetry/spans.ts";
 import { MAX_EVENTS } from "../../../../src/bridges/telemetry/traced-run.ts";
 import type { EventListener, StoredBody, StoredEvent } from "../../../../src/core/event.ts";
 import type { Message } from "../../../../src/core/message.ts";
+import type { RunOutcome } from "../../../../src/core/outcome.ts";
 import type { RunHandle } from "../../../../src/core/runtime.ts";
 import { parseTraceparent, spanIdOf, traceIdOf } from "../../../../src/core/trace-context.ts";
 import { noUsage } from "../../../../src/core/usage.ts";
@@ -169,6 +170,17 @@ suite("F2: the spans of a tree", () => {
       Object.keys(ATTRIBUTES).filter((name) => !used.has(name) && !rare.includes(name)),
       [],
     );
+  });
+
+  test("F2: the span of a run names its stop reason when the run is incomplete, and with no other ending", () => {
+    const reasonOf = (outcome: Partial<RunOutcome>) => {
+      const tree = sampleTree("lead");
+      tree.start("lead");
+      tree.end("lead", outcome);
+      return spansOf(tree.events)[0]?.attributes["sous.stop_reason"];
+    };
+    assert.equal(reasonOf({ status: "incomplete", stopReason: "turns" }), "turns");
+    assert.equal(reasonOf({ status: "timeout", stopReason: "turns" }), undefined);
   });
 
   test("F2: an external agent is a client span, and what it does by itself lies under it", () => {

@@ -2,15 +2,15 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { NO_AMOUNT } from "../../../../src/core/amount.ts";
+import { NO_AMOUNT } from "../../../src/core/amount.ts";
 import {
   emptyBooks,
   type SharedBudgetAsk,
   type SharedBudgetMember,
   type SharedBudgetStep,
   stepInBooks,
-} from "../../../../src/core/shared-budget-books.ts";
-import { call, need, tokens } from "../../../support/storage/store/shared-budget/shared-budget-asks.ts";
+} from "../../../src/core/shared-budget-books.ts";
+import { call, need, tokens } from "../../support/storage/store/shared-budget/shared-budget-asks.ts";
 
 /** The answers to these asks of one process, on a budget of tokens of which some are in flight already. */
 function answers(

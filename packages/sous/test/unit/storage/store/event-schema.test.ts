@@ -6,11 +6,11 @@ import { join } from "node:path";
 import { suite, test } from "node:test";
 import fc from "fast-check";
 import * as z from "zod";
-import { StoreError } from "../../../src/core/errors.ts";
-import { EVENT_VERSION, STORED_TYPES } from "../../../src/core/words/events.ts";
-import { parseStoredEvent, storedEventSchema } from "../../../src/storage/store/event-schema.ts";
-import { assertGolden } from "../../support/app/cli/golden.ts";
-import { changed, EVERY_EVENT, type Place, placesOf } from "../../support/core/every-event.ts";
+import { StoreError } from "../../../../src/core/errors.ts";
+import { EVENT_VERSION, STORED_TYPES } from "../../../../src/core/words/events.ts";
+import { parseStoredEvent, storedEventSchema } from "../../../../src/storage/store/event-schema.ts";
+import { assertGolden } from "../../../support/app/cli/golden.ts";
+import { changed, EVERY_EVENT, type Place, placesOf } from "../../../support/core/every-event.ts";
 
 const events = Object.values(EVERY_EVENT);
 
@@ -19,7 +19,7 @@ const SEALED: Readonly<Record<number, string>> = { 1: "ab83009e19731d79" };
 
 test("the schema of stored events is that of its version: a change needs the next version (EVENT_VERSION says how), and its hash in a row", () => {
   const schema = { version: EVENT_VERSION, ...z.toJSONSchema(storedEventSchema(), { io: "input" }) };
-  const folder = join(import.meta.dirname, "../../snapshots");
+  const folder = join(import.meta.dirname, "../../../snapshots");
   const text = JSON.stringify(schema, undefined, 2);
   assertGolden("event-schema.json", [text], folder);
   assert.equal(createHash("sha256").update(text).digest("hex").slice(0, 16), SEALED[EVENT_VERSION]);
