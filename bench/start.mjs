@@ -1,4 +1,4 @@
-/** What `npm run bench` starts, on whatever Node there is: installs the peers, builds sous, and measures on Node 24. */
+/** Starts `npm run bench`, on whatever Node there is: installs the peers, builds sous, and measures on Node 24. */
 
 import { spawnSync } from "node:child_process";
 import { existsSync, statSync } from "node:fs";

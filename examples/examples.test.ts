@@ -122,7 +122,7 @@ async function runSnippets(wanted: readonly string[]): Promise<Map<string, strin
     const path = join(project, folder);
     const main = pathToFileURL(join(path, "main.ts")).href;
     const [cd, begin, load] = [path, BEGIN + folder, main].map((text) => JSON.stringify(text));
-    // What one of them throws is a difference in its own output.
+    // An error that one of them throws is a difference in its own output.
     return `process.chdir(${cd}); console.log(${begin}); await import(${load}).catch(console.log);\n`;
   });
   writeFileSync(join(project, "snippets.mjs"), lines.join(""));

@@ -1,8 +1,8 @@
 /**
- * What needs programs of others to be seen: `strace` for R14, `rg` for grep, Prometheus for metrics, VitePress and a browser for
- * the site of the documentation, npm and bundlers for the packed package, external agents in trees of ours, a client of others on
- * `sous acp serve`, and for MCP the conformance suite, a server, and programs that call agents of ours. Each line says what was
- * looked at; a miss fails, and what cannot be looked at for lack of a program is said.
+ * Runs what needs programs of others to be seen: `strace` for R14, `rg` for grep, Prometheus for metrics, VitePress and a
+ * browser for the site of the documentation, npm and bundlers for the packed package, external agents in trees of ours, a
+ * client of others on `sous acp serve`, and for MCP the conformance suite, a server, and programs that call agents of ours.
+ * Each line says what was looked at; a miss fails, and what cannot be looked at for lack of a program is said.
  */
 
 import { spawnSync } from "node:child_process";

@@ -1,4 +1,4 @@
-/** What is kept of a process that failed. */
+/** Describes a process that failed. */
 
 /** The line that names the error, or the end of what was said. */
 export function describeCrash(stderr) {

@@ -1,7 +1,7 @@
 /**
- * What no load of the machine changes: promises, jobs and abort signals that a turn, a delta, a delegation, a child and a root take,
- * functions and heap of a live child, and the part of what is allocated that survives young collections. Each count is the difference
- * of two lengths of the same run, so that what happens once in a run does not count.
+ * Counts that no load of the machine changes: promises, jobs and abort signals that a turn, a delta, a delegation, a child and
+ * a root take, functions and heap of a live child, and the part of what is allocated that survives young collections. Each
+ * count is the difference of two lengths of the same run, so that what happens once in a run does not count.
  */
 
 import { setTimeout as pause } from "node:timers/promises";

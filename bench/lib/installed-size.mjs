@@ -1,4 +1,4 @@
-/** What a library takes on disk once it is installed, in megabytes as `du` counts them. */
+/** Measures the room of an installed library on disk, in megabytes as `du` counts them. */
 
 import { existsSync, lstatSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -1,4 +1,4 @@
-/** What is not compared with other runtimes but with one other thing: the rows of the second table, and their goals. */
+/** The rows of the second table, and their goals: each is compared with one other thing, not with other runtimes. */
 
 import { BARE } from "./cold-import.mjs";
 

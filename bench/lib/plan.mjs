@@ -1,4 +1,4 @@
-/** What is measured: the columns of the table, the jobs of a round, and how long each of them takes. */
+/** The plan of the measurements: the columns of the table, the jobs of a round, and how long each of them takes. */
 
 /**
  * @typedef {object} Column

@@ -1,4 +1,4 @@
-/** Whether sous reached its goals and whether any peer is better, with ten per cent allowed for noise. */
+/** Tells whether sous reached its goals and whether any peer is better, with ten per cent allowed for noise. */
 
 import { PAIRS, ratioOf } from "./pairs.mjs";
 import { COLUMNS } from "./plan.mjs";

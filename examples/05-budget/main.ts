@@ -1,4 +1,4 @@
-/** What a tree may spend: children, tokens and time. */
+/** Limits on what a tree may spend: children, tokens and time. */
 
 import { agent, fanOut, run, tool } from "sous";
 import { calls, hangs, says, scriptedModel, uses } from "sous/testing";
@@ -24,7 +24,7 @@ const reader = agent({
   name: "reader",
   tools: [read],
   model: scriptedModel({
-    // A reader that would read for ever. In its last turn it may not call tools.
+    // This reader would read for ever. In its last turn it may not call tools.
     reader: ({ mayCallTools }) =>
       mayCallTools
         ? [says("One page more."), calls("read"), uses({ input: 1_000, output: 100 })]

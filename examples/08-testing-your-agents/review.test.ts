@@ -1,4 +1,4 @@
-/** How the agents of `review.ts` are tested: real parts and one fake, the model. */
+/** Tests of the agents of `review.ts`: real parts and one fake, the model. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

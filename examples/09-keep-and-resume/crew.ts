@@ -1,11 +1,11 @@
-/** The same definitions for the process that begins a tree and the one that goes on with it. */
+/** The same definitions for the process that begins a tree and the one that continues it. */
 
 import { appendFileSync, existsSync } from "node:fs";
 import { agent, tool } from "sous";
 import { calls, says, scriptedModel } from "sous/testing";
 import * as z from "zod";
 
-/** Where the surveyors write down each visit: outside of the journal, as any effect is. */
+/** The file in which the surveyors write down each visit: outside of the journal, as any effect is. */
 export const visits: string = process.argv[3] ?? "visits.txt";
 
 const visit = tool({

@@ -1,4 +1,4 @@
-/** A tree in a file: the process that runs it is killed, and another one goes on. */
+/** A tree in a file: the process that runs it is killed, and another one continues it. */
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";

@@ -41,7 +41,7 @@ const file = join(mkdtempSync(join(tmpdir(), "sous-example-")), "wells.json");
 // #region cassette
 await saveCassette(store, runId, file);
 
-// In a test: the same agents, on answers that were given once.
+// A test runs the same agents on answers that were given once.
 const played = cassetteModel(file);
 const lone = lead.with({ model: played, subagents: [surveyor.with({ model: played })] });
 const { text } = await run(lone, "How are the wells?");

@@ -1,4 +1,4 @@
-/** How each agent is started on the fake provider, so that it asks before it edits. */
+/** Starts each agent on the fake provider, so that it asks before it edits. */
 
 import { chownSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

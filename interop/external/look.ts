@@ -1,4 +1,4 @@
-/** What was looked at, line by line, and what was missed. */
+/** Records what was looked at, line by line, and what was missed. */
 
 export class Look {
   readonly missed: string[] = [];

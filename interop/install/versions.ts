@@ -1,4 +1,4 @@
-/** What is installed beside sous, in exact versions: the result must be the same tomorrow. */
+/** The packages that are installed beside sous, in exact versions: the result must be the same tomorrow. */
 
 const VERSIONS = {
   "@agentclientprotocol/sdk": "0.4.5",

@@ -1,4 +1,4 @@
-/** What the page says about each code of a mistake in an agent file, with a file that has the mistake. */
+/** The words of the page about each code of a mistake in an agent file, with a file that has the mistake. */
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

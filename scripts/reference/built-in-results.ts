@@ -1,4 +1,4 @@
-/** What each built-in tool returns, field by field. A test compares it with real calls. */
+/** The fields that each built-in tool returns. A test compares them with real calls. */
 
 /** One field of a result: of `metadata`, or by its path in a `ToolResult`, such as `data.results[].label`; `about` is empty when the name says it. */
 export type ResultField = { readonly name: string; readonly type: string; readonly about: string };

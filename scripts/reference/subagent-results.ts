@@ -1,4 +1,4 @@
-/** What each tool for children returns, field by field. A test compares it with real results. */
+/** The fields that each tool for children returns. A test compares them with real results. */
 
 import { OUTCOMES, oneOf } from "../../packages/sous/src/core/words/outcomes.ts";
 import type { NamedAgentResult } from "../../packages/sous/src/runtime/subagents/named-agent.ts";

@@ -1,4 +1,4 @@
-/** Where the files of the repository are on the site. */
+/** The addresses of the files of the repository on the site. */
 
 import { EXAMPLE } from "../repository-files.ts";
 

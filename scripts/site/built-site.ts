@@ -1,4 +1,4 @@
-/** What the build of VitePress does not look at: links to headings, and files that pages name. */
+/** Checks what the build of VitePress does not look at: links to headings, and files that pages name. */
 
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -1,4 +1,4 @@
-/** What sous does in each workload, whatever the model and the store. It is the published build that is measured. */
+/** The workloads of sous, whatever the model and the store. It is the published build that is measured. */
 
 import { z } from "zod";
 import { counters, doWork } from "../../mock/brain.mjs";

@@ -1,4 +1,4 @@
-/** What a program with a ToolLoopAgent of the AI SDK looks like here: a tool, a subagent, streaming, a checked answer. */
+/** A program with a ToolLoopAgent of the AI SDK, written for sous: a tool, a subagent, streaming, a checked answer. */
 
 import { agent, run, tool } from "sous";
 import { calls, says, scriptedModel, streams } from "sous/testing";

@@ -1,4 +1,4 @@
-/** What a program of the Claude Agent SDK looks like here: read tools, a reviewer, a spending limit, a session that is continued. */
+/** A program of the Claude Agent SDK, written for sous: read tools, a reviewer, a spending limit, a session that is continued. */
 
 import { agent, openMemoryStore, resume, run } from "sous";
 import { calls, says, scriptedModel } from "sous/testing";

@@ -1,4 +1,4 @@
-/** What a program of the OpenAI Agents SDK looks like here: a triage agent, specialists, approval, a second message. */
+/** A program of the OpenAI Agents SDK, written for sous: a triage agent, specialists, approval, a second message. */
 
 import { agent, run, tool } from "sous";
 import { calls, says, scriptedModel } from "sous/testing";

@@ -7,7 +7,7 @@ import type { ToolList } from "sous/tools";
 import * as z from "zod";
 
 // #region tools
-// What `tool()` of the AI SDK returns: an object without a name.
+// The value that `tool()` of the AI SDK returns: an object without a name.
 const weather = {
   description: "Says what the weather is like.",
   inputSchema: z.object({ city: z.string() }),

@@ -1,4 +1,4 @@
-/** In the page of a browser: shows a run while it works. */
+/** Shows a run in the page of a browser while it works. */
 
 // #region browser
 export function watch(url, { show, done }) {

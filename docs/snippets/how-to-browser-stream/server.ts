@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { type AgentDefinition, createRuntime, type RunHandle, type SousEvent, type Store } from "sous";
 
 // #region browser-event
-/** What a browser may see of an event; undefined when nothing. */
+/** Keeps what a browser may see of an event; undefined when nothing. */
 function toBrowser(event: SousEvent): object | undefined {
   const { type, path } = event;
   switch (event.type) {
@@ -30,7 +30,7 @@ function toBrowser(event: SousEvent): object | undefined {
 // #endregion
 
 // #region events-after
-/** Every event of a tree behind a number: from the store, then live. */
+/** Streams every event of a tree behind a number: from the store, then live. */
 async function* eventsAfter(after: number, rootId: string, { store, live }: Parts): AsyncGenerator<SousEvent> {
   // Iterating begins before the store is read, so nothing is missed in between.
   const next = live.get(rootId)?.[Symbol.asyncIterator]();
@@ -84,7 +84,7 @@ async function stream(rootId: string, request: IncomingMessage, response: Server
 
 type Parts = { store: Store; live: Map<string, RunHandle> };
 
-/** Not listening yet. `POST /runs` starts a run, `GET /runs/ID` streams it. */
+/** Makes the server, which does not listen yet. `POST /runs` starts a run, `GET /runs/ID` streams it. */
 export function createStreamServer(lead: AgentDefinition, store: Store): Server {
   // #region live
   const runtime = createRuntime({ store });

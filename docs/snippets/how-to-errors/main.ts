@@ -1,4 +1,4 @@
-/** How runs end, and what is thrown: partial answers, failures with a result, and mistakes in the setup. */
+/** Endings of runs, and errors that are thrown: partial answers, failures with a result, and mistakes in the setup. */
 
 import {
   type AgentDefinition,

@@ -1,4 +1,4 @@
-/** How an agent asks its model: temperature, effort, the choice of tools, options of a provider. */
+/** Settings of an agent for its model: temperature, effort, the choice of tools, options of a provider. */
 
 import { agent, run, tool, UserError } from "sous";
 import type { ModelRequest } from "sous/embed";
@@ -37,7 +37,7 @@ const scout = agent({
   tools: [search],
   temperature: 0.2,
   effort: "low",
-  // Until its first call the model must call a tool.
+  // The model must call a tool until it has made its first call.
   toolChoice: "required",
   providerOptions: { openai: { serviceTier: "flex" } },
   subagents: [agent({ name: "judge", description: "Judges.", effort: "high" })],

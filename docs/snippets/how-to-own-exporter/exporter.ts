@@ -49,7 +49,7 @@ async function post(url: string, batch: readonly object[]): Promise<boolean> {
       await response.body?.cancel();
       if (response.ok) return true;
     } catch {
-      // Gone or too slow: the next attempt may reach it.
+      // The collector is gone or too slow: the next attempt may reach it.
     }
     if (pauseMs !== undefined) await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
@@ -57,7 +57,7 @@ async function post(url: string, batch: readonly object[]): Promise<boolean> {
 }
 
 // #region line
-/** Names and numbers. What people, models and tools wrote stays here. */
+/** Turns an event into names and numbers. What people, models and tools wrote stays here. */
 function toLine(event: SousEvent): object | undefined {
   if (event.seq === undefined) return undefined; // deltas
   const { type, seq, time, runId, path } = event;

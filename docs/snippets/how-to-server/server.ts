@@ -104,7 +104,7 @@ async function resumeInterrupted(): Promise<void> {
     if (isStopping || live.size >= MAX_RUNS) return;
     if (live.has(id)) continue;
     const { result } = track(runtime.resume(id));
-    // The next one, when this has ended well; after an error, the timer tries again.
+    // The next one continues when this has ended well; after an error, the timer tries again.
     result.then(resumeInterrupted).catch(() => {});
   }
 }
@@ -120,7 +120,7 @@ async function shutDown(): Promise<void> {
   server.close();
   const ended = Promise.allSettled([...live.values()].map(({ result }) => result));
   await Promise.race([ended, sleep(GRACE_MS)]);
-  // What has not ended stays in the store as interrupted, and the next process continues it.
+  // Runs that have not ended stay in the store as interrupted, and the next process continues them.
   await store[Symbol.asyncDispose]();
   process.exit(0);
 }

@@ -11,7 +11,7 @@ const search = tool({
   execute: () => "src/login.test.ts, src/rights.test.ts, lib/old.test.ts",
 });
 
-/** What the lead answers to the message it read last. */
+/** The answers of the lead, each to the message it read last. */
 const leadLines: [read: string, answer: Answer][] = [
   ["How many tests", calls("subagent_scout", { task: "Find the tests." })],
   [

@@ -23,7 +23,7 @@ console.log(whole.text, early.text);
 // #endregion
 
 // #region runtime
-// Shared by several runs: the store, and definitions that stored runs are continued with.
+// Several runs share the store, and the definitions that stored runs are continued with.
 const runtime = createRuntime({ store, agents: [patient] });
 const continued = await runtime.resume(whole.runId, { message: "Is that all?" });
 console.log(continued.status);

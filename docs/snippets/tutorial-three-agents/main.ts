@@ -17,7 +17,7 @@ writeFileSync(
 );
 const script = join(import.meta.dirname, "agent.mjs");
 
-// What the scribe may be granted: it asks in the words of this tool, and the person or a rule decides.
+// The tool that the scribe may be granted: it asks in the words of this tool, and the person or a rule decides.
 const writeFile = tool({
   name: "write_file",
   description: "Writes a file.",

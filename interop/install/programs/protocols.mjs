@@ -1,4 +1,4 @@
-/** What a server has beside `sous`: tools of an MCP server, an agent over ACP, and spans. */
+/** The parts of a server beside `sous`: tools of an MCP server, an agent over ACP, and spans. */
 
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-base";
 import { agent, run } from "sous";

@@ -12,12 +12,12 @@ import { systemHost } from "./machine/host.ts";
 
 /** The servers, and what may be replaced. */
 export type CreateAcpClientOptions = {
-  /** By name; the first one is the default. */
+  /** The servers by name; the first one is the default. */
   readonly servers: Readonly<Record<string, AcpServer>>;
   readonly defaultServer?: string | undefined;
   /** The folder of sessions that name none; the working directory when unset. */
   readonly cwd?: string | undefined;
-  /** For the sessions of this client; those of a runtime follow its rules. `deny` when unset. */
+  /** The policy for sessions of this client; sessions of a runtime follow its rules. `deny` when unset. */
   readonly permissions?: AcpPermissionPolicy | undefined;
   readonly deadlines?: Partial<AcpDeadlines> | undefined;
   readonly clock?: Clock | undefined;

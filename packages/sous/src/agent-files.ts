@@ -18,7 +18,7 @@ import { systemHost } from "./machine/host.ts";
 import { fileRules } from "./runtime/rights/policy.ts";
 import { checkPattern } from "./runtime/rights/rule-pattern.ts";
 
-/** Which tools, and where they work. */
+/** The choice of tools, and the folder they work in. */
 export type BuiltInToolsOptions = {
   /** The workspace that files cannot leave; the working directory of the run when unset. */
   readonly root?: string | undefined;
@@ -58,7 +58,7 @@ export function builtInTools(options: BuiltInToolsOptions = {}): Tool[] {
 /** The folder of agent files, and what their agents may use. */
 export type LoadAgentsOptions = {
   readonly folder: string;
-  /** Whose keys and names of tools the files use; by default as the name of the folder says (`.claude/agents`), else our own. */
+  /** The dialect of the files' keys and tool names; by default from the name of the folder (`.claude/agents`), else ours. */
   readonly dialect?: AgentDialect | undefined;
   /** The tools that files may name, by our names; the built-in ones when unset. */
   readonly tools?: readonly Tool[] | undefined;

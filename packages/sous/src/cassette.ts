@@ -21,7 +21,7 @@ import { answers, type Script } from "./testing/steps.ts";
 
 /** The options of a cassette that is played or recorded. */
 export type CassetteOptions = PlayOptions & {
-  /** Asked for what the cassette does not have, and then written down; never when `CI` is set. */
+  /** The model that is asked for what the cassette does not have; its answers are written down. Never asked when `CI` is set. */
   record?: ModelChoice | undefined;
   /** The variables of the process when unset. */
   environment?: Readonly<Record<string, string | undefined>> | undefined;
@@ -65,7 +65,7 @@ export function scriptFromCassette(file: string, options: PlayOptions = {}): Scr
   return Object.fromEntries(player.paths.map((path) => [path, turnsOf(path)]));
 }
 
-/** Without loading its provider. */
+/** Names a model without loading its provider. */
 function idOf(choice: ModelChoice): string {
   if (typeof choice === "string") return choice;
   return isForeignModel(choice) ? fromAiSdk(choice).id : choice.id;

@@ -31,7 +31,7 @@ const OPTIONS: OptionNames<McpToolsOptions> = {
 
 /** The tools of servers, until they are disposed. */
 export type McpToolSet = AsyncDisposable & {
-  /** For `tools` of any number of agents, which share the servers. Each call needs approval: a rule, or `approve` of `run()`. */
+  /** The tools for any number of agents, which share the servers. Each call needs approval: a rule, or `approve` of `run()`. */
   readonly tools: readonly Tool[];
   /** One sentence each: tools that were left out, and with `optional` servers that could not be started. */
   readonly problems: readonly string[];

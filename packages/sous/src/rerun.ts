@@ -30,7 +30,7 @@ export type Rerun = {
   /** Every event of every path was as recorded, up to the end of the recording. */
   matches: boolean;
   firstDifference: StepDifference | undefined;
-  /** Why the recording stops before its work was done: `The recording ends here: it was cancelled`. */
+  /** The reason why the recording stops before its work was done: `The recording ends here: it was cancelled`. */
   endsEarly: string | undefined;
   /** The result of its root. */
   result: RunResult;

@@ -232,7 +232,7 @@ function splitOptions<Own extends object>(
   const shared: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(given)) {
     if (Object.hasOwn(own, name)) ofCall[name] = value;
-    // In both, a listener would hear every event twice.
+    // A listener in both would hear every event twice.
     if (Object.hasOwn(RUNTIME_OPTIONS, name) && name !== "onEvent") shared[name] = value;
   }
   return [ofCall as Own, shared as RuntimeOptions];

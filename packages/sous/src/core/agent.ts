@@ -12,7 +12,7 @@ import type { ToolList } from "./tool.ts";
 import { checkBudget, TURNS } from "./words/limits.ts";
 import { CHILD_TOOLS } from "./words/tools.ts";
 
-/** Any AI SDK language model (specification V4), as it is. Only `model/` looks inside. */
+/** Any AI SDK language model (specification V4), as it is. Only the runtime's model adapter looks inside. */
 export type ForeignModel = {
   readonly specificationVersion: string;
   readonly provider: string;
@@ -53,7 +53,7 @@ export type AgentOptions<Given extends AnySchema | undefined = AnySchema | undef
   timeoutMs?: number | undefined;
   /** The cap of one answer; 4,096 when a token budget is set, else the provider's own. */
   maxOutputTokens?: number | undefined;
-  /** From 0 to 2; the provider's own when unset. Models that are known to take none are asked without it. */
+  /** A number from 0 to 2; the provider's own when unset. Models that are known to take none are asked without it. */
   temperature?: number | undefined;
   /** The effort of the model: the nearest level that it has. Models that do not think ignore it. */
   effort?: Effort | undefined;

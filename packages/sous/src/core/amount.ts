@@ -15,9 +15,9 @@ export const NO_AMOUNT: Amount = Object.freeze({ tokens: 0, nanoUsd: 0 });
 export type Need = {
   readonly prompt: Amount;
   readonly perToken: Amount;
-  /** Below this the call is not worth making. */
+  /** Output below this is not worth the call. */
   readonly least: number;
-  /** While something is in flight it waits until it can have this much. */
+  /** The output that a call waits for while something is in flight. */
   readonly enough: number;
   readonly most: number;
 };

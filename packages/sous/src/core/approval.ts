@@ -10,7 +10,7 @@ import type { ToolOrigin, ToolResult } from "./tool.ts";
 /** One call before it runs, the same for the rules and for the person. */
 export type ApprovalRequest = {
   readonly runId: string;
-  /** Which run asks: the full path from the root. */
+  /** The run that asks: its full path from the root. */
   readonly path: string;
   /** The name of the definition that it follows; `subagent` for a child made up by a call. */
   readonly agent: string;
@@ -24,7 +24,7 @@ export type ApprovalRequest = {
   readonly input: unknown;
   /** The working directory where it would run. */
   readonly cwd: string;
-  /** Why the person is asked, where a rule or the tool says so; shown with the action. */
+  /** The reason why the person is asked, where a rule or the tool gives one; shown with the action. */
   readonly reason?: string | undefined;
   /** The tool itself asks, for this reason: a rule that allows is no answer to it, one that denies is. */
   readonly isFromTool?: true | undefined;
@@ -46,7 +46,7 @@ export type LateAnswer = { readonly answer: GivenAnswer; readonly toolReason: st
 export type OpenQuestion = {
   /** Unique in its tree, and the same for as long as the question is open. */
   id: string;
-  /** Which run asks. */
+  /** The run that asks. */
   path: string;
   toolName: string;
   /** The call that would run, without secrets. */
@@ -78,11 +78,11 @@ export function stricter(one: RuleAnswer | undefined, other: RuleAnswer | undefi
 export type ApprovalPolicy = {
   /** Called again right before the person is asked: by then it may know the answer to an earlier question. */
   decide(request: ApprovalRequest): RuleAnswer | undefined;
-  /** Without it the answer is no. */
+  /** The function that asks the person; without it the answer is no. */
   ask?: Approve | undefined;
   /**
-   * After a restart, the person is asked again about a call that the store says was allowed: for stores that may come from
-   * others. When unset, a call is asked about once.
+   * True: the person is asked again after a restart about a call that the store says was allowed, for stores that may come from
+   * others. A call is asked about once when unset.
    */
   asksAgain?: boolean | undefined;
 };
@@ -106,7 +106,7 @@ export type Hooks = {
   onError?(error: { message: string; path: string; runId: string }): void;
 };
 
-/** Instead of the call: a refusal that the model reads, or a result. */
+/** The answer of a hook instead of the call: a refusal that the model reads, or a result. */
 export type HookDecision = { refuse: string } | { result: ToolResult };
 
 /** A child made up by a call works with its parent's tools, so the guards of the parent apply here; the watching hooks do not. */
@@ -118,10 +118,10 @@ export function guardsOf(hooks: Hooks | undefined): Hooks | undefined {
   return guards;
 }
 
-/** Which run asks about which of its calls. The path is there for the end of a run above it. */
+/** The run that asks, and the call it asks about. The path is there for the end of a run above it. */
 export type UnansweredQuestion = { readonly runId: string; readonly path: string; readonly callId: string };
 
-/** By run and call: a question that is asked again after a restart is still one question. */
+/** Open questions by run and call: a question that is asked again after a restart is still one question. */
 export type OpenQuestions<Kept extends UnansweredQuestion = UnansweredQuestion> = Map<string, Kept>;
 
 /**

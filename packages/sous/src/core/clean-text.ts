@@ -6,8 +6,8 @@
 import type { FilePart } from "./message.ts";
 
 /**
- * For what tools give back to a model: it reads that something was hidden there, and what scripts and emoji are written
- * with stays. Clean text costs one look.
+ * Cleans what tools give back to a model: it reads that something was hidden there, and what scripts and emoji are written with
+ * stays. Clean text costs one look.
  */
 export function cleanText(text: string): string {
   const whole = text.isWellFormed() ? text : text.toWellFormed();
@@ -19,14 +19,14 @@ export function cleanText(text: string): string {
     .replace(CONTROL, escaped);
 }
 
-/** For terminals, and for output that is searched for secrets: without codes of terminals, and nothing stands in for them. */
+/** Removes codes of terminals, and puts nothing in their place: for terminals, and for output that is searched for secrets. */
 export function plainText(text: string): string {
   return visibleText(text.replace(SEQUENCE, ""));
 }
 
 /**
- * For files that become instructions: what a model reads is what a person sees in an editor, so of a code of a terminal
- * only the control character goes. Line breaks and tabs stay; a line that was written over comes as several lines.
+ * Cleans files that become instructions: what a model reads is what a person sees in an editor, so of a code of a terminal only
+ * the control character goes. Line breaks and tabs stay; a line that was written over comes as several lines.
  */
 export function visibleText(text: string): string {
   return text
@@ -136,7 +136,7 @@ export type Redactor = {
   value<T>(value: T): T;
   /** A file that holds a secret is replaced as a whole: half of a picture is of no use. */
   file(file: FilePart): FilePart;
-  /** For a text that comes in pieces: what replaces the next one, which may continue what the last one began. */
+  /** Makes a function for a text that comes in pieces: it replaces the next one, which may continue what the last one began. */
   pieces(): (piece: string) => string;
 };
 

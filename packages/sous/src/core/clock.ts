@@ -6,7 +6,7 @@ import type { IsSampled, TraceContext } from "./trace-context.ts";
 export type Clock = {
   /** Wall time in milliseconds since 1970; for showing and storing. */
   now(): number;
-  /** As `now`, for what comes many times at once: at least as late as the start of this turn of the event loop. */
+  /** A cheaper `now` for what comes many times at once: at least as late as the start of this turn of the event loop. */
   lately?(): number;
   /** Milliseconds that never jump; for measuring and deadlines. */
   monotonic(): number;

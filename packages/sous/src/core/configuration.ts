@@ -6,7 +6,7 @@ export type PermissionEffect = "allow" | "ask" | "deny";
 export type PermissionRule = {
   readonly effect: PermissionEffect;
   readonly pattern: string;
-  /** For people: the file and line, the flag or the answer it came from. */
+  /** The file and line, the flag or the answer it came from, for people. */
   readonly origin: string;
   /** The folder that its paths are relative to, for a rule of a project; the workspace when unset. */
   readonly root?: string | undefined;
@@ -16,22 +16,22 @@ export type PermissionRule = {
 export type McpServer = {
   readonly name: string;
   readonly transport: McpTransport;
-  /** From its start, or the first request, to its list of tools. */
+  /** The time limit from its start, or the first request, to its list of tools. */
   readonly startTimeoutMs: number;
   /** The time limit of one call. */
   readonly callTimeoutMs: number;
-  /** Which of its tools are offered, as it names them; may hold `*`. Undefined is all. */
+  /** The tools of it that are offered, as it names them; may hold `*`. Undefined is all. */
   readonly tools: readonly string[] | undefined;
-  /** Which are not, in the same way. */
+  /** The tools of it that are not offered, in the same way. */
   readonly deny: readonly string[];
   /** The agents that get its tools, by name; `sous` is the root. Undefined is every agent that may use them. */
   readonly agents: readonly string[] | undefined;
   readonly isDisabled: boolean;
-  /** Why it cannot be started as it is written, such as a variable that is not set; it is disabled then. For people. */
+  /** The reason why it cannot be started as it is written, such as a variable that is not set; it is disabled then. For people. */
   readonly problem?: string | undefined;
-  /** Whose file names it. */
+  /** The owner of the file that names it. */
   readonly scope: "user" | "project";
-  /** For people: the file and line it came from. */
+  /** The file and line it came from, for people. */
   readonly origin?: string | undefined;
 };
 
@@ -44,7 +44,7 @@ export type McpTransport =
       readonly type: "stdio";
       readonly command: string;
       readonly args: readonly string[];
-      /** Besides the few variables that every program gets. */
+      /** The variables it gets besides the few that every program gets. */
       readonly env: Readonly<Record<string, string>>;
       /** Undefined is the workspace. */
       readonly cwd: string | undefined;

@@ -69,7 +69,7 @@ export class Conversation {
     this.#newBytes = 0;
   }
 
-  /** Without the answer at this place and the results of its calls. The answer still counts: what is known of the size is of both. */
+  /** Drops the answer at this place and the results of its calls. The answer still counts: what is known of the size is of both. */
   dropCalls(index: number): void {
     const results = this.messages[index + 1];
     if (results !== undefined) this.#newBytes = Math.max(0, this.#newBytes - messageBytes(results));

@@ -2,7 +2,7 @@
 
 import { isTriedAgain, type ModelErrorKind } from "./words/model-errors.ts";
 
-/** For the model: becomes the failed result of a tool call. The message says what to try next. */
+/** An error for the model: becomes the failed result of a tool call. The message says what to try next. */
 export class ToolFailure extends Error {
   override name = "ToolFailure";
 }
@@ -21,7 +21,7 @@ export class ApprovalNeeded extends ToolFailure {
   }
 }
 
-/** For the person who runs the program: printed without a stack. */
+/** An error for the person who runs the program: printed without a stack. */
 export class UserError extends Error {
   override name = "UserError";
 }
@@ -140,7 +140,7 @@ export class StaleOwner extends StoreError {
 /** The amounts of a refused call or child and of the limit: `used` is the sum of the three. */
 type Shortage = { spent: number; reserved: number; asked: number; isStart: boolean };
 
-/** Which limit of a budget was reached, with the sentence people rely on (`Token limit exceeded: 10450/10000`). */
+/** The limit of a budget that was reached, with the sentence people rely on (`Token limit exceeded: 10450/10000`). */
 export class BudgetExceeded extends Error {
   override name = "BudgetExceeded";
   readonly limit: "executions" | "tokens" | "costUsd" | "durationMs";
@@ -150,7 +150,7 @@ export class BudgetExceeded extends Error {
     this.limit = limit;
   }
 
-  /** With a sentence that was recorded before. */
+  /** Makes the error again from a sentence that was recorded before. */
   static inWords(sentence: string): BudgetExceeded {
     const error = new BudgetExceeded("tokens", 0, 0);
     error.message = sentence;
@@ -275,7 +275,7 @@ function inWords(found: unknown): string {
   return typeof found === "string" ? JSON.stringify(found) : String(found);
 }
 
-/** For `.catch`: the failure is handled elsewhere. */
+/** Does nothing, for `.catch`: the failure is handled elsewhere. */
 export function ignore(): void {}
 
 /** The words for what was given instead of what was expected. */

@@ -18,7 +18,7 @@ import type { StoredBudget, StoredLimits } from "./units.ts";
 import type { Price, Usage } from "./usage.ts";
 import type { ModelErrorKind } from "./words/model-errors.ts";
 
-/** Whose event it is; the same object for all events of a run. */
+/** The run an event belongs to; the same object for all events of a run. */
 export type RunIdentity = {
   readonly runId: string;
   /** Stable over follow-ups: the id of the agent's first run. */
@@ -54,13 +54,13 @@ export type RunStart = {
   rights: StoredRights;
   /** The beginning of the conversation; undefined = the task alone. */
   origin: RunOrigin | undefined;
-  /** Which call made it: (parent run, call, index) names a child across a restart. */
+  /** The call that made it: (parent run, call, index) names a child across a restart. */
   call: RunCall | undefined;
   summaryPrompt: string | undefined;
   /** True for a root that was asked to sum up the conversation. A run that follows it begins with its answer alone. */
   summarizes?: true | undefined;
   timeoutMs: number | undefined;
-  /** Its own share, over all its runs; for a root what the whole tree may spend. */
+  /** The agent's own share, over all its runs; for a root what the whole tree may spend. */
   budget: StoredBudget | undefined;
   /** Only of a root: what holds for its whole tree, also after a restart. */
   terms: TreeTerms | undefined;
@@ -139,7 +139,7 @@ export type StoredBody =
       /** Pictures and documents that belong to the result. */
       files?: readonly FilePart[] | undefined;
       durationMs: number;
-      /** For a developer: the stack of a throw. */
+      /** The stack of a throw, for a developer. */
       stack?: string | undefined;
       metadata?: Readonly<Record<string, unknown>> | undefined;
     }
@@ -150,7 +150,7 @@ export type StoredBody =
       type: "outside-call";
       callId: string;
       phase: "start" | "end";
-      /** As the agent names it. */
+      /** The name that the agent gives it. */
       name: string;
       kind: string;
       title: string;
@@ -166,7 +166,7 @@ export type StoredBody =
       input: unknown;
       /** The origin of the tool, when it is a server's. */
       origin?: ToolOrigin | undefined;
-      /** Why the tool itself asks, whatever rules allow. */
+      /** The reason why the tool itself asks, whatever rules allow. */
       toolReason?: string | undefined;
     }
   /** The answer, and who gave it. */
@@ -234,7 +234,7 @@ export type ResumedRun = Pick<RunStart, "agent" | "label" | "model" | "call" | "
   answeredSeq?: number | undefined;
 };
 
-/** Why the runtime spoke to a model. */
+/** The reason why the runtime spoke to a model. */
 export type NoticeReason =
   | "summary"
   | "output-repair"

@@ -1,5 +1,5 @@
 /**
- * The port to an external agent. It works in a session: opened, prompted, closed. `acp/` stands behind it. To
+ * The port to an external agent. It works in a session: opened, prompted, closed. `bridges/acp/` stands behind it. To
  * the gate for children such an agent is a model, marked as one that acts by itself.
  */
 
@@ -50,7 +50,10 @@ export class ServerBook<Server extends NamedServer> {
     this.defaultName = defaultServer === undefined ? this.names[0] : this.find(defaultServer).name;
   }
 
-  /** By its name, however it is spelled; the default one when none is named. Throws a `UserError` that lists the known ones. */
+  /**
+   * Finds a server by its name, however it is spelled; the default one when none is named. Throws a `UserError` that lists the
+   * known ones.
+   */
   find(wanted = this.defaultName ?? ""): Server {
     const found = this.named(wanted) ?? this.named(externalName(wanted));
     if (found !== undefined) return found;
@@ -60,7 +63,7 @@ export class ServerBook<Server extends NamedServer> {
     throw new UserError(`Unknown agent server ${JSON.stringify(wanted.slice(0, 80))}; agent_servers has: ${known}`);
   }
 
-  /** By its name, or as it is written behind `external/`, which an agent's id can be as well. */
+  /** Finds a server by its name, or as it is written behind `external/`, which an agent's id can be as well. */
   named(wanted: string): Server | undefined {
     const known = knownName(this.names, wanted);
     return this.#servers.find(({ name }) => name === known);
@@ -142,7 +145,7 @@ export type ExternalHost = {
   onUsage(spent: { readonly tokens: number | undefined; readonly costUsd: number | undefined }): void;
   /** May it do this? The rights of the run, the rules of the user, then the person. */
   approve(action: ExternalAction): Promise<boolean>;
-  /** Which of the run's tools may be called; all three when unset. The agent is offered no others. */
+  /** The tools of the run that may be called; all three when unset. The agent is offered no others. */
   readonly lends?: readonly LentToolName[] | undefined;
   /** The run's own `read_file`, `write_file` or `terminal`, under its rights, rules and limits. */
   callTool(action: ExternalAction): Promise<ToolResult>;
@@ -166,14 +169,14 @@ export type ExternalAction = {
 export type ExternalCall = {
   readonly callId: string;
   readonly phase: "start" | "end";
-  /** As the agent names it. */
+  /** The name that the agent gives it. */
   readonly name: string;
   /** The kind of act: `read`, `edit`, `execute`, `search`, … */
   readonly kind: string;
-  /** For people. */
+  /** The title for people. */
   readonly title: string;
   readonly input: unknown;
-  /** At the end: what came of it, and whether it failed. */
+  /** The result of the act, and whether it failed; set at the end. */
   readonly output?: string | undefined;
   readonly isError?: boolean | undefined;
 };

@@ -136,7 +136,7 @@ function compileName(name: string): NamePart[] {
   for (let index = 0; index < characters.length; index++) {
     const character = characters[index] ?? "";
     const set = character === "[" && !isUnclosed ? compileSet(characters, index) : undefined;
-    // Those behind a bracket that never closes are ordinary too: the rest was looked through once.
+    // Brackets behind one that never closes are ordinary too: the rest was looked through once.
     if (character === "[" && set === undefined) isUnclosed = true;
     if (set !== undefined) {
       parts.push(set.has);

@@ -1,5 +1,5 @@
 /**
- * Which files are guarded: those that file tools never write, and those that a person is asked about although writes are
+ * Tells which files are guarded: those that file tools never write, and those that a person is asked about although writes are
  * allowed. One judgement for the tools that write and for the rules; it looks at paths and never at content.
  */
 
@@ -77,7 +77,10 @@ const PARTS_OF_REPOSITORY = new Set([
   ...["config", "config.worktree", "hooks", "objects", "refs", "info", "modules", "worktrees", "packed-refs"],
 ]);
 
-/** To write HEAD is asked about by its name, so a repository can be made only around one that is there. */
+/**
+ * Guards the parts of a repository beside a HEAD. A write to HEAD is asked about by its name, so a repository can be made only
+ * around a HEAD that is there.
+ */
 function repositoryGuard(path: string, isThere: (path: string) => boolean): FileGuard | undefined {
   const separators = [...path.matchAll(/[/\\]+/g)];
   for (const [index, { 0: separator, index: at }] of separators.entries()) {
@@ -88,7 +91,7 @@ function repositoryGuard(path: string, isThere: (path: string) => boolean): File
   return undefined;
 }
 
-/** Below a home folder: where programs look for their settings and start things by themselves. */
+/** The paths below a home folder where programs look for their settings and start things by themselves. */
 const SETTINGS_IN_HOME: readonly (readonly string[])[] = [
   [".config"],
   [".local", "bin"],
@@ -189,7 +192,7 @@ function isBeside(parts: readonly string[], file: readonly string[]): boolean {
 }
 
 /**
- * As the most forgiving file system reads a name: case, compatible and ignored characters, dots and spaces at the end and
+ * Folds a name as the most forgiving file system does: case, compatible and ignored characters, dots and spaces at the end and
  * a stream after a colon make no difference there.
  */
 function foldedPart(part: string): string {

@@ -15,7 +15,7 @@ export type Budget = {
   executions?: number | undefined;
 };
 
-/** On exhaustion: `wrap-up` spends a kept reserve on one last turn without tools, `stop` ends at once. */
+/** The ending when a budget is spent: `wrap-up` spends a kept reserve on one last turn without tools, `stop` ends at once. */
 export type OnExhausted = "wrap-up" | "stop";
 
 /** Output cap of a call when tokens or money are limited and its agent does not say. */
@@ -26,7 +26,7 @@ export type CallNeed = {
   promptTokens: number;
   /** The most that is wanted. */
   outputCap: number;
-  /** Below this the call is not worth making. */
+  /** Output below this is not worth the call. */
   minOutput: number;
   price: Price | undefined;
   /** The most that the whole call may cost, where it is not counted by tokens. */
@@ -36,13 +36,13 @@ export type CallNeed = {
 /** One request of a run: a call, and what it must keep for its last words from then on. */
 export type CallAsk = {
   readonly need: CallNeed;
-  /** Its reserve grows to this much together with the call. */
+  /** The reserve of the run grows to this much together with the call. */
   readonly lastWords: Amount;
-  /** Its last turn: the reserve is spent on it, and with this much output it does not wait for more. */
+  /** Set for its last turn: the reserve is spent on it, and with this much output it does not wait for more. */
   readonly closing: { readonly enoughOutput: number } | undefined;
   /** The reservation that it gives back for this one: no later run gets it in between. */
   readonly replaces?: Lease | undefined;
-  /** Told once, when it has to wait. */
+  /** Called once, when it has to wait. */
   onWait(limit: LimitState): void;
 };
 
@@ -53,7 +53,7 @@ export type Spent = { tokens: number; costUsd: number | null };
 export type Lease = Disposable & {
   /** Tokens of output that the reservation covers. */
   readonly outputCap: number;
-  /** Out of what comes back, `lastWords` are kept for the run, or as much of them as there is. */
+  /** Keeps `lastWords` for the run out of what comes back, or as much of them as there is. */
   settle(spent: Spent, lastWords?: Amount): void;
 };
 
@@ -65,8 +65,8 @@ export type Holding = Disposable & {
   /** Waits in the order of the ledger; throws `BudgetExceeded`. */
   reserve(ask: CallAsk, scope: Scope): Lease | Promise<Lease>;
   /**
-   * For a run that continues after a restart: keeps as much of this for its last words as is free. What others share in has to
-   * be asked for, together with its next call.
+   * Keeps as much of this for the last words as is free, when a run continues after a restart. What others share in has to be
+   * asked for, together with its next call.
    */
   keep(lastWords: Amount): void;
   /** The run does something else than ask: it runs a tool, or pauses before another attempt. */
@@ -79,21 +79,21 @@ export type Holding = Disposable & {
 
 /** One limit as it stands. */
 export type LimitState = {
-  /** Whose it is: `tree`, `children`, the path of a run, or `shared budget NAME`. */
+  /** The owner of the limit: `tree`, `children`, the path of a run, or `shared budget NAME`. */
   readonly of: string;
   readonly unit: keyof Budget;
   readonly limit: number;
   readonly spent: number;
-  /** Held by calls in flight and kept for last words; of executions, set aside for children that wait to start. */
+  /** The amount held by calls in flight and kept for last words; of executions, set aside for children that wait to start. */
   readonly reserved: number;
 };
 
 /** The amounts that one run holds now. */
 export type HoldingState = {
   readonly path: string;
-  /** By its call in flight. */
+  /** The amounts reserved by its call in flight. */
   readonly inCall: { readonly tokens: number; readonly costUsd: number };
-  /** For its last words. */
+  /** The amounts reserved for its last words. */
   readonly kept: { readonly tokens: number; readonly costUsd: number };
   /** The limit it waits for. */
   readonly waitsFor: LimitState | undefined;
@@ -105,18 +105,18 @@ export type SpendingState = { readonly limits: LimitState[]; readonly runs: Hold
 /** The request to start a child: all of it in one step. */
 export type StartAsk = {
   readonly path: string;
-  /** Its parent. */
+  /** The parent of the run. */
   readonly above: Holding | undefined;
   /** The call of its parent that waits for it from now on, until it ends or is refused. Undefined in the background. */
   readonly callId?: string | undefined;
-  /** Its first call. One that continues after a restart need not begin with one. */
+  /** The first call of the run. One that continues after a restart need not begin with one. */
   readonly need: CallNeed | undefined;
   /** It had started before a restart: its start is counted already, and it had its slot. */
   readonly isCounted?: boolean | undefined;
   readonly scope: Scope;
-  /** Told once, when it has to wait for its budget. */
+  /** Called once, when it has to wait for its budget. */
   onWait(limit: LimitState): void;
-  /** Told at once when it will never start, before its parent hears of it. */
+  /** Called at once when it will never start, before its parent hears of it. */
   onRefused(): void;
 };
 
@@ -153,7 +153,7 @@ export type Account = {
   charge(spent: Spent): void;
   /** True when money is limited here, above, or by a budget that is shared: then nothing may be asked whose price is unknown. */
   limitsMoney(): boolean | Promise<boolean>;
-  /** Without what others have who share in it. */
+  /** The budget that is left, without what others have who share in it. */
   left(): Budget;
   /** Every limit that holds here, from the top down. */
   limits(): LimitState[];
@@ -165,7 +165,7 @@ export type Account = {
 export type Ledger = Account & {
   /** The account of all children together. */
   openAs(of: string, budget: Budget): Ledger;
-  /** Who holds what now. */
+  /** Lists which run holds what now. */
   holdings(): HoldingState[];
 };
 
@@ -180,5 +180,5 @@ export type RunSlot = Disposable & {
   wake(scope: Scope, holding?: Holding, callId?: string): void | Promise<void>;
 };
 
-/** With more agents than this one tool names them all: a tool each would fill the prompt. */
+/** The number of agents above which one tool names them all: a tool each would fill the prompt. */
 export const MAX_AGENT_TOOLS = 15;

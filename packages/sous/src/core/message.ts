@@ -40,7 +40,7 @@ export type ToolResultPart = {
 export type ProviderPart = {
   type: "provider";
   kind: "call" | "result" | "note";
-  /** Which provider it came from, as its adapter is called; no other provider is sent it. */
+  /** The provider it came from, as its adapter is called; no other provider is sent it. */
   from: string;
   /** The same for a call and its result. */
   callId: string;
@@ -51,7 +51,7 @@ export type ProviderPart = {
   provider?: ProviderData;
 };
 
-/** Data that a provider wants back unchanged on the next turn, keyed by provider name. Opaque to everything but `model/`. */
+/** Data that a provider wants back unchanged on the next turn, keyed by provider name. Opaque to all but the model adapter. */
 export type ProviderData = Record<string, Record<string, unknown>>;
 
 /** A task or a further message: text and files. */

@@ -1,4 +1,4 @@
-/** The port to a language model: one request, text as it comes, one answer. `model/` adapts the AI SDK to it. */
+/** The port to a language model: one request, text as it comes, one answer. `runtime/model/` adapts the AI SDK to it. */
 
 import { UserError } from "./errors.ts";
 import type { ExternalAgent } from "./external-agent.ts";
@@ -9,8 +9,8 @@ import type { ProviderTool } from "./tool.ts";
 import type { Price, Usage } from "./usage.ts";
 
 /**
- * Why the model stopped. After `length` and `content-filter` no tool call of the answer may run. `paused`: its provider runs tools
- * of its own and wants to be asked once more to continue.
+ * The reason why the model stopped. After `length` and `content-filter` no tool call of the answer may run. `paused`: its
+ * provider runs tools of its own and wants to be asked once more to continue.
  */
 export type FinishReason = "stop" | "tool-calls" | "length" | "content-filter" | "paused" | "other";
 
@@ -22,7 +22,7 @@ export type ToolDefinition = {
   provider?: ProviderTool | undefined;
 };
 
-/** Which run asks, for models that answer by it (the scripted one) and for logs. */
+/** The run that asks, for models that answer by it (the scripted one) and for logs. */
 export type ModelCaller = { runId: string; agentId: string; path: string; depth: number; turn: number };
 
 /** One question to a model. */
@@ -36,7 +36,7 @@ export type ModelRequest = {
   mayCallTools: boolean;
   settings: ModelSettings;
   caller: ModelCaller;
-  /** Made on first use: read it only if you hand it on. A spread of the request leaves it out, so name it there. */
+  /** The signal is made on first use: read it only if you hand it on. A spread of the request leaves it out, so name it there. */
   readonly signal: AbortSignal;
   /** Set it when the provider has begun to answer: from then on it bills the prompt, also when nothing arrives. */
   isAccepted?: boolean | undefined;
@@ -112,7 +112,7 @@ export function takesProviderTool(model: Pick<Model, "id" | "takesProviderTool">
   return model.takesProviderTool?.(toolId) ?? toolId.startsWith(`${providerOf(model.id)}.`);
 }
 
-/** In front of the name of a server: `external/claude` in an agent file. */
+/** The prefix of the name of a server: `external/claude` in an agent file. */
 export const EXTERNAL_PROVIDER = "external";
 
 /** `external/claude`: an external agent. Definitions may name one; a call may not, whatever is allowed. */
@@ -131,20 +131,20 @@ export function checkAllowEntries(allow: readonly string[]): void {
   if (wrong === undefined) return;
   if (isExternalModel(String(wrong)))
     throw new UserError(
-      `models.allow cannot have ${JSON.stringify(wrong.slice(0, MAX_LENGTH))}: an agent of others is named by a definition or by subagent_delegate, never as the model of a call`,
+      `models.allow cannot have ${JSON.stringify(wrong.slice(0, MAX_LENGTH))}: an external agent is named by a definition or by subagent_delegate, never as the model of a call`,
     );
   throw new UserError(`models.allow has "provider/model" or "provider/*"; found ${JSON.stringify(wrong)}`);
 }
 
 /**
- * Why a call or a project may not have this model; undefined when it may. The name of a model says whose server gets
- * a task and which key pays for it. `own` is the provider of the run, undefined when it has none that a name leads to.
+ * Says why a call or a project may not have this model; undefined when it may. The name of a model says whose server gets a
+ * task and which key pays for it. `own` is the provider of the run, undefined when it has none that a name leads to.
  */
 export function whyNotNamed(name: string, own: string | undefined, allow: readonly string[]): string | undefined {
   if (name.length > MAX_LENGTH || !NAME.test(name))
     return `${JSON.stringify(name.slice(0, MAX_LENGTH))} is not a model: write provider/model, or leave model out for your own`;
   if (isExternalModel(name))
-    return `${name} is an agent of others, and no call may name it as a model. Use subagent_delegate, or call an agent whose definition names it`;
+    return `${name} is an external agent, and no call may name it as a model. Use subagent_delegate, or call an agent whose definition names it`;
   const provider = providerOf(name);
   if (provider === own || allow.includes(name) || allow.includes(`${provider}/*`)) return undefined;
   // The same words for every run: a rerun has the models of its recording by their names, however they were given.

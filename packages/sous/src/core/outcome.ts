@@ -10,7 +10,7 @@ export type RunStatus = "completed" | "incomplete" | "budget_exceeded" | "timeou
 /** The status of a stored run that has no end. */
 export type UnendedStatus = "running" | "interrupted" | "waiting";
 
-/** Why a run is `incomplete`. */
+/** The reason why a run is `incomplete`. */
 export type StopReason = "turns" | "consent";
 
 /** The ending of a run in which an action lacked approval, and the state of a run that is parked. */
@@ -43,7 +43,7 @@ export function isSuccess(outcome: Pick<RunOutcome, "status">): boolean {
   return OUTCOMES[outcome.status].success;
 }
 
-/** Why a run gave no usable result, in the closed set of words; undefined when it did. */
+/** Tells the kind of error of a run without a usable result, in the closed set of words; undefined when it has one. */
 export function errorTypeOf(outcome: Pick<RunOutcome, "status" | "fault">): ErrorType | undefined {
   if (isSuccess(outcome)) return undefined;
   if (outcome.fault !== undefined) return outcome.fault.type;

@@ -3,6 +3,8 @@
 import type { RE2JS, RE2Set } from "re2js";
 import { type PatternDialect, readLiteral, readPattern } from "./pattern-syntax.ts";
 
+export { UnusablePattern } from "./pattern-syntax.ts";
+
 export type PatternOptions = { isLiteral?: boolean; ignoreCase?: boolean; dialect: PatternDialect };
 
 /** Max bytes of the states that the engine remembers for one pattern. With more, patterns built to be slow take twice the time. */
@@ -10,7 +12,7 @@ const MAX_STATE_BYTES = 256 * 1024;
 
 let engine: typeof import("re2js") | undefined;
 
-/** To be awaited before a pattern is matched; undefined when the engine is there. It is loaded for the first pattern. */
+/** Loads the engine, for the first pattern; undefined when it is there. Await it before a pattern is matched. */
 export function loadPatternEngine(): Promise<void> | undefined {
   if (engine !== undefined) return undefined;
   return import("re2js").then((loaded) => {

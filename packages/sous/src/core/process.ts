@@ -1,14 +1,14 @@
-/** Other programs: how one is asked for, what comes back, and the variables it gets. Only `process/` starts them. */
+/** Other programs: how one is asked for, what comes back, and the variables it gets. Only `app/process/` starts them. */
 
 export type ProgramRequest = {
   /** A name that is looked for in PATH, or an absolute path; never a line for a shell, and never a file of the project. */
   readonly program: string;
   readonly args: readonly string[];
   readonly cwd: string;
-  /** Besides the few variables every program gets; nothing else of ours is passed on. */
+  /** The variables it gets besides the few that every program gets; nothing else of ours is passed on. */
   readonly environment?: Readonly<Record<string, string>> | undefined;
   /**
-   * For a command line of the terminal tool or of a person: in a trusted project it finds the programs of the project too,
+   * True for a command line of the terminal tool or of a person: in a trusted project it finds the programs of the project too,
    * where the user's PATH names their folder. Programs of ours do without.
    */
   readonly mayUseProject?: boolean | undefined;
@@ -36,7 +36,7 @@ export type ProgramResult = {
   /** Null when it was ended by a signal. */
   readonly exitCode: number | null;
   readonly endedBy: string | null;
-  /** Why we ended it, if we did. */
+  /** The reason why we ended it, if we did. */
   readonly stopped: "timeout" | "cancelled" | undefined;
   /** Standard output and standard error in the order they came, as a terminal shows them. */
   readonly output: ProgramOutput;

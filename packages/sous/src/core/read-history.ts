@@ -100,7 +100,7 @@ export function rebuildConversation(events: readonly StoredEvent[], origin: read
   return messages;
 }
 
-/** Before the summary of a conversation. Text a model reads: snapshotted. */
+/** The text before the summary of a conversation. A model reads it: snapshotted. */
 export const SUMMARY_HEAD = "A summary of our conversation so far:\n\n";
 
 /** The messages that a run which follows this one begins with: all of them, or only the summary that it was asked for. */

@@ -29,5 +29,5 @@ export function mayUse({ name, category }: { name: string; category: string }, r
   return category === "subagent" ? rights.spawn && !rights.deny.has(name) : rights.use.has(name);
 }
 
-/** As stored in `run-start`. */
+/** The rights as `run-start` stores them. */
 export type StoredRights = { use: string[]; delegate: string[]; deny: string[]; spawn: boolean };

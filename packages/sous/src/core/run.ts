@@ -50,11 +50,11 @@ export type RunProfile = {
   readonly hooks: Hooks | undefined;
   /** The rules of its definition; they bind everything below it too. */
   readonly rules?: TreePorts["rules"];
-  /** Its share of what is left, when the definition gives it one. */
+  /** The share of what is left, when the definition gives it one. */
   readonly budget: Budget | undefined;
 };
 
-/** Asked of a child when its task is done; a root has none. */
+/** The request for a summary that a child gets when its task is done; a root has none. */
 export type SummaryPlan = {
   readonly mode: SummaryMode;
   readonly prompt: string | undefined;
@@ -164,7 +164,7 @@ export class Run {
   cutText = "";
   /** Answers without text or calls, since the last call. */
   emptyAnswers = 0;
-  /** Its time at work in earlier processes. */
+  /** The time at work in earlier processes. */
   usedMs = 0;
   /** Undefined until a message or the report of a background child arrives. */
   inbox: Incoming[] | undefined;
@@ -176,13 +176,13 @@ export class Run {
   lacksApproval = false;
   /** The trace that a root was started in. */
   trace: TraceContext | undefined;
-  /** Its part of its account; undefined before its start. */
+  /** The part of its account that the run holds; undefined before its start. */
   holding: Holding | undefined;
   /** The reservation of its first call, made together with its start for a prompt of this size. */
   firstCall: { readonly lease: Lease; readonly promptTokens: number } | undefined;
-  /** It could not start in the moment it was asked for. */
+  /** True when its start had to wait. */
   waitedToStart = false;
-  /** Its budget is spent: its last words are to be short. */
+  /** The budget is spent: the last words are to be short. */
   isExhausted = false;
   /** The model has answered it at least once: from then on it may wrap up. */
   hasAnswered = false;
@@ -198,7 +198,7 @@ export class Run {
   onChildless: (() => void) | undefined;
   /** Clean-ups of its tools, for its end. */
   cleanUps: CleanUp[] | undefined;
-  /** Its clean-ups have run or are running: a later one runs at once. */
+  /** The clean-ups have run or are running: a later one runs at once. */
   isCleanedUp = false;
   /** Set when the caller wants to know what its tools did. */
   toolLog: ToolLogEntry[] | undefined;
@@ -208,7 +208,7 @@ export class Run {
   cause: unknown;
   /** Grows with every sign of life. */
   beats = 0;
-  /** For people: what it does now. */
+  /** The work of the run now, for people. */
   waitingFor = "its first turn";
   /** Calls about which a person was asked, before a restart or until later, and which have no answer. */
   openQuestions: Set<string> | undefined;

@@ -18,7 +18,7 @@ import { noUsage, type Price, type Usage } from "./usage.ts";
 import type { DelegationLimits } from "./words/limits.ts";
 import type { ModelErrorKind } from "./words/model-errors.ts";
 
-/** Which models calls may name, and what models cost. */
+/** The models that calls may name, and the prices of models. */
 export type ModelOptions = {
   /**
    * Models that a call may name besides those of its run's own provider: `provider/model`, or `provider/*` for all of one. A run
@@ -33,7 +33,7 @@ export type ModelOptions = {
 
 /** The parts that all runs of a runtime share. None is needed to begin. */
 export type RuntimeOptions = {
-  /** In memory when unset, where everything stays as long as the runtime exists: some 2 KB for each turn. */
+  /** The store; in memory when unset, where everything stays as long as the runtime exists: some 2 KB for each turn. */
   store?: Store | undefined;
   /** A store that fails ends the run as `failed`; when unset the run continues and is marked as not stored. */
   requireStore?: boolean | undefined;
@@ -56,9 +56,9 @@ export type RuntimeOptions = {
 export type RunOptions = {
   /** Aborting it cancels the run. */
   signal?: AbortSignal | undefined;
-  /** For the whole tree, the root included; unlimited when unset. */
+  /** The budget of the whole tree, the root included; unlimited when unset. */
   budget?: RootBudget | undefined;
-  /** When a budget is spent; `wrap-up` when unset. */
+  /** The ending of a run whose budget is spent; `wrap-up` when unset. */
   onExhausted?: OnExhausted | undefined;
   /** Called with every event of the tree; several in their order. One that throws or rejects changes nothing. */
   onEvent?: EventListener | readonly EventListener[] | undefined;
@@ -66,7 +66,7 @@ export type RunOptions = {
   conversation?: Partial<ConversationLimits> | undefined;
   /** The treatment of background children when their parent has nothing more to do; `wait` when unset. */
   onLiveChildren?: "wait" | "cancel" | undefined;
-  /** Instead of the runtime's own `limits`, value by value, for this run. */
+  /** The limits that replace the runtime's own `limits`, value by value, for this run. */
   limits?: Partial<DelegationLimits> | undefined;
 };
 
@@ -84,7 +84,7 @@ export type ResumeOptions = Pick<RunOptions, "signal" | "onEvent"> & {
   message?: UserInput | undefined;
   /** Raises each limit that the tree has. */
   addBudget?: Budget | undefined;
-  /** By the id of its question. Open questions without an answer here are put to `approve` again. */
+  /** The answers by the ids of the questions. Open questions without an answer here are put to `approve` again. */
   answers?: Readonly<Record<string, Exclude<ApprovalAnswer, "later">>> | undefined;
   /** The budget that the tree shares with others; one that drew on a shared budget continues only with one. */
   sharedBudget?: SharedBudget | undefined;
@@ -186,7 +186,7 @@ export type RunResult<Output = unknown> = {
   questions: OpenQuestion[];
   /** `kind` is the failure of the provider, or `taken_over` when another process continues the same run. */
   error: { type: ErrorType; message: string; kind?: ModelErrorKind | "taken_over" } | undefined;
-  /** Why not everything that happened was kept; such a tree cannot be continued. */
+  /** The reason why not everything that happened was kept; such a tree cannot be continued. */
   lost: string | undefined;
 };
 
@@ -243,6 +243,6 @@ export type RunHandle<Output = unknown> = PromiseLike<RunResult<Output>> &
     send(path: string, message: string): Promise<string>;
     /** Every limit that holds in the tree, what is used and reserved of it, and which run holds what. */
     spending(): SpendingState;
-    /** After the end: continues the same conversation. One that waits for an answer is continued by `resume`. */
+    /** Continues the same conversation after the end. One that waits for an answer is continued by `resume`. */
     followUp(message: UserInput, options?: Pick<ResumeOptions, "summarizes">): RunHandle<Output>;
   };

@@ -33,7 +33,7 @@ export class Scope implements Disposable {
     return this.#reason;
   }
 
-  /** Made on first use; aborts when the scope does. */
+  /** The signal is made on first use; it aborts when the scope does. */
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
@@ -144,7 +144,7 @@ export class Parked extends Error {
   }
 }
 
-/** Why a scope was aborted: becomes the run's outcome. */
+/** The reason why a scope was aborted: becomes the run's outcome. */
 export class Cancelled extends Error {
   override name = "Cancelled";
 }

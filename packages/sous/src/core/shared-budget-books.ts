@@ -28,7 +28,7 @@ export type SharedBudgetShare = {
 
 type Waiting = Amount & {
   readonly since: number;
-  /** With this much it can be served as soon as nothing is in flight and no run is before it. */
+  /** The amounts with which it can be served as soon as nothing is in flight and no run is before it. */
   readonly least: Amount;
 };
 
@@ -39,10 +39,10 @@ export type SharedBudgetMember = SharedBudgetShare & {
   readonly owner: string;
   /** True while any of its runs moves: then what others wait for may yet come back. */
   readonly moves: boolean;
-  /** Since when it waits, and for how much: the full need of its first. Undefined when it does not wait. */
+  /** The time since which it waits, and the amount: the full need of its first. Undefined when it does not wait. */
   readonly waiting: Waiting | undefined;
   readonly seenAt: number;
-  /** Not heard of for too long: what its calls hold counts as spent, and it keeps nothing. */
+  /** True when it was not heard of for too long: what its calls hold counts as spent, and it keeps nothing. */
   readonly isLapsed: boolean;
   /** The number of times that this was found. */
   readonly lapses: number;
@@ -65,7 +65,7 @@ export type SharedBudgetAsk = {
   readonly instead: Amount;
   /** The reserves of the runs above it: that cannot come back before this one has ended. */
   readonly above: Amount;
-  /** When it was first told to wait. */
+  /** The time when it was first told to wait. */
   readonly since: number | undefined;
 };
 
@@ -77,10 +77,10 @@ export type SharedBudgetStep = {
   readonly share: SharedBudgetShare;
   /** The number of children it wants to start. */
   readonly starts: number;
-  /** In the order in which they are to be served. */
+  /** The asks in the order in which they are to be served. */
   readonly asks: readonly SharedBudgetAsk[];
   readonly moves: boolean;
-  /** Its run that settled last has taken its next step: the first call may have less than all it asks for. */
+  /** The run of this process that settled last has taken its next step: the first call may have less than all it asks for. */
   readonly mayLower: boolean;
   /** The number of times it was told that it had been taken for dead: an answer that got lost is given again. */
   readonly lapses: number;
@@ -139,7 +139,7 @@ export function stepInBooks(
   const positions = positionsOf(step, arrival);
   const line = others.filter(isInLine).sort(byPosition);
   const answers: SharedBudgetAnswer[] = [];
-  /** Those before the next ask: other processes, and earlier asks of this one. */
+  /** The amounts before the next ask: of other processes, and of earlier asks of this one. */
   const earlier: Amount[] = [];
   let first: Waiting | undefined;
   let ahead = 0;
@@ -219,12 +219,15 @@ export function isAwaited({ members }: SharedBudgetBooks, id: string): boolean {
   return members.some((member) => member.id !== id && isInLine(member));
 }
 
-/** After all runs that wait already, whatever the clocks of two machines say. */
+/** The time of an arrival: after all runs that wait already, whatever the clocks of two machines say. */
 function arrivalOf({ now }: SharedBudgetStep, others: readonly SharedBudgetMember[]): number {
   return Math.max(now, ...others.map(({ waiting, isLapsed }) => (isLapsed ? 0 : (waiting?.since ?? -1) + 1)));
 }
 
-/** Since when each ask has its position. One that is served before others of its process has theirs, if they came earlier. */
+/**
+ * The time since which each ask has its position. One that is served before others of its process has theirs, if they came
+ * earlier.
+ */
 function positionsOf({ asks }: SharedBudgetStep, arrival: number): number[] {
   let earliest = arrival;
   return asks

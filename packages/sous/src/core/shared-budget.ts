@@ -38,7 +38,7 @@ export type SharedBudget = {
   spent(): Promise<Required<SharedLimits>>;
 };
 
-/** As a store makes it: with the port of the ledger, each call of which is one transaction. */
+/** A shared budget as a store makes it: with the port of the ledger, each call of which is one transaction. */
 export type OpenedBudget = SharedBudget & { readonly books: SharedBudgetPort };
 
 /** The budget of a tree by itself, and what it shares with others. */
@@ -90,7 +90,7 @@ export function toBookLimits(limits: SharedLimits): SharedBudgetLimits {
   return given;
 }
 
-/** As people give them. */
+/** Converts the limits to the units that people give. */
 export function toSharedLimits({ tokens, nanoUsd, executions }: SharedBudgetLimits): SharedLimits {
   return {
     ...(tokens === undefined ? {} : { tokens }),

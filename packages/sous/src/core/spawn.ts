@@ -17,11 +17,11 @@ export const FAN_OUT = "fan-out";
 export type SpawnRequest = {
   label: string;
   task: string;
-  /** Which call of the parent asks, and its index in a fan-out: together they name the child across a restart. */
+  /** The index in a fan-out of the call that asks: call and index together name the child across a restart. */
   index?: number | undefined;
   /** A definition, or the name of one the parent knows. */
   agent?: AgentDefinition | string | undefined;
-  /** For an external agent: the call itself was approved, so the gate does not ask again. */
+  /** Set for an external agent whose call itself was approved, so the gate does not ask again. */
   approved?: true | undefined;
   /** The settings that the call narrows or sets; every field can only take away from what the parent may pass on. */
   options?: SpawnOptions | undefined;
@@ -52,7 +52,7 @@ export type SpawnOptions = {
   keepToolLog?: boolean | undefined;
 };
 
-/** When a child is asked for a summary after its task. */
+/** The rule that says whether a child is asked for a summary after its task. */
 export type SummaryMode = "auto" | "always" | "never";
 
 /** The result of a request for a child: it ended, runs in the background, waits for an answer, or was refused. */
@@ -70,7 +70,7 @@ export type SpawnReply =
    */
   | { kind: "parked"; report: ChildReport | undefined };
 
-/** Who a child is. `agentId` is stable over follow-ups, `runId` is one execution. */
+/** The identity of a child. `agentId` is stable over follow-ups, `runId` is one execution. */
 export type ChildInfo = {
   agentId: string;
   runId: string;
@@ -88,7 +88,7 @@ export type ChildReport = ChildInfo & {
   text: string;
   /** Set when it was cut; the whole stays in the store. */
   truncation: { originalBytes: number; keptBytes: number } | undefined;
-  /** Its parent has `subagent_report`, which reads the whole. */
+  /** The parent has `subagent_report`, which reads the whole. */
   isFetchable: boolean;
   /** The log of its tools, when the request asked for it. */
   toolLog: readonly ToolLogEntry[] | undefined;
@@ -98,8 +98,8 @@ export type ChildReport = ChildInfo & {
 
 /** The state of a child. */
 export type ChildStatus = ChildInfo & {
-  /** `waiting`: for an answer that comes later; or it has not started yet, because its budget or a slot is missing. */
-  status: "waiting" | "running" | RunOutcome["status"];
+  /** `queued`: it waits for budget or a slot to start. `waiting`: for an answer that comes later. */
+  status: "queued" | "waiting" | "running" | RunOutcome["status"];
   background: boolean;
   turns: number;
 };

@@ -29,7 +29,7 @@ export type RunRecord = {
   /** Milliseconds since 1970. */
   startedAt: number;
   endedAt: number | undefined;
-  /** Its time at work, which a clock that is set does not change; undefined before its end. */
+  /** The time at work, which a clock that is set does not change; undefined before the end. */
   durationMs: number | undefined;
   turns: number;
   toolCount: number;
@@ -48,7 +48,7 @@ export type RunRecord = {
 /** Every status that a stored run can have. */
 export const RECORD_STATUSES: readonly RunRecord["status"][] = [...UNENDED_STATUSES, ...RUN_STATUSES];
 
-/** Which runs to list. */
+/** The runs to list. */
 export type RunQuery = {
   limit?: number | undefined;
   offset?: number | undefined;
@@ -73,12 +73,12 @@ export function checkRunQuery({ limit, offset, status, since }: RunQuery): void 
   if (since !== undefined) checkTime("since", since);
 }
 
-/** Which events of a tree to read; all of them when unset. */
+/** The events of a tree to read; all of them when unset. */
 export type ReadOptions = {
   /** Only events with a greater number. */
   after?: number | undefined;
   runId?: string | undefined;
-  /** At most this many, the earliest first: a reader that is far behind need not hold everything at once. */
+  /** The most events to read, the earliest first: a reader that is far behind need not hold everything at once. */
   limit?: number | undefined;
 };
 
@@ -239,7 +239,7 @@ type RunSums = Pick<RunRecord, "turns" | "toolCount" | "usage" | "costUsd">;
 export type Journal = {
   /** Never waits. */
   append(who: RunIdentity, body: StoredBody): void;
-  /** Shown behind everything that is not yet kept; not stored. Costs nothing without listeners. */
+  /** Shows a delta behind everything that is not yet kept, and does not store it. Costs nothing without listeners. */
   delta(who: RunIdentity, body: DeltaBody): void;
   /** True when a listener would see a delta. */
   readonly isWatched: boolean;
@@ -248,6 +248,6 @@ export type Journal = {
   subscribe(listener: EventListener): Disposable;
   /** The last event that has been shown or is being shown: a listener that subscribes now may miss those up to it. */
   readonly shownSeq: number;
-  /** Why the events of this tree are no longer kept, if so. */
+  /** The reason why the events of this tree are no longer kept, if so. */
   readonly degraded: string | undefined;
 };

@@ -28,7 +28,7 @@ export type RunTools = {
   bytes: number;
   /** Tools for children are missing only because the run is at the deepest level. */
   isDeepest: boolean;
-  /** Shown to a fork because its parent is shown them, and not there to be called. */
+  /** The tools that a fork is shown because its parent is shown them, and that it cannot call. */
   withheld?: readonly string[] | undefined;
 };
 

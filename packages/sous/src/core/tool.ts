@@ -74,7 +74,7 @@ export type CleanUp = () => void | PromiseLike<void>;
 
 /** A tool that the provider defines itself, such as a web search. */
 export type ProviderTool = {
-  /** As the AI SDK names it: `anthropic.web_search_20250305`. */
+  /** The name in the AI SDK: `anthropic.web_search_20250305`. */
   readonly id: string;
   /** The settings of the tool; sent with every request. */
   readonly args: Readonly<Record<string, unknown>>;
@@ -85,7 +85,7 @@ export type ProviderTool = {
 /** The origin of a tool that is a server's: people are shown `github › create_issue`. */
 export type ToolOrigin = {
   readonly server: string;
-  /** As the server calls it. */
+  /** The name that the server gives it. */
   readonly tool: string;
   /** A hash of what the server said about the tool: an approval that comes later counts for this definition only. */
   readonly definition?: string | undefined;
@@ -95,7 +95,7 @@ export type ToolOrigin = {
 export type Tool<Input = unknown> = {
   readonly name: string;
   readonly description: string;
-  /** For people; the name when unset. */
+  /** The name for people; `name` when unset. */
   readonly displayName?: string | undefined;
   readonly category: ToolCategory;
   readonly tier: ToolTier;

@@ -9,7 +9,7 @@ import type { RunRecord } from "./store.ts";
 export type RunTally = Pick<RunRecord, "agent" | "model" | "depth" | "startedAt" | "turns" | "usage" | "costUsd"> & {
   kind: "run";
   status: Exclude<RunRecord["status"], "running" | "waiting">;
-  /** Why it failed; undefined when it did not. */
+  /** The kind of its failure; undefined when it did not fail. */
   errorType: ErrorType | undefined;
   /** 0 for a run that is `interrupted`: when it stopped is unknown. */
   durationMs: number;
@@ -23,7 +23,7 @@ export type RefusalTally = {
   /** The one it would have had. */
   depth: number;
   errorType: ErrorType;
-  /** When it was refused. */
+  /** The time when it was refused. */
   startedAt: number;
   project: string | undefined;
 };
@@ -31,13 +31,13 @@ export type RefusalTally = {
 /** One line of the totals. It stays when its tree is deleted: what was spent stays spent. */
 export type Tally = RunTally | RefusalTally;
 
-/** Which lines to read. */
+/** The lines to read. */
 export type TotalsQuery = {
   /** The mark of an earlier answer: only lines that were added since. */
   after?: string | undefined;
   /** Only what started at or after this time. */
   since?: number | undefined;
-  /** At most this many; 10,000 when unset. */
+  /** The most lines; 10,000 when unset. */
   limit?: number | undefined;
 };
 
@@ -46,7 +46,7 @@ const MAX_TALLIES = 1_000_000;
 
 /** An answer of a store about its totals. */
 export type Totals = {
-  /** In the order in which they were added. Trees that were imported have none: they were paid for elsewhere. */
+  /** The lines in the order in which they were added. Trees that were imported have none: they were paid for elsewhere. */
   readonly tallies: readonly Tally[];
   /**
    * Runs that have not ended, as they were when the last of these lines was added; only in an answer that `isComplete`. Those of
@@ -120,7 +120,7 @@ export function checkTotalsQuery(query: TotalsQuery): { after: string | undefine
   return { after, since, limit };
 }
 
-/** For a store that is asked for what follows a mark it did not give. */
+/** The error of a store that is asked for what follows a mark it did not give. */
 export function notAMark(mark: string): UserError {
   return new UserError(
     `${JSON.stringify(mark.slice(0, 100))} is not a mark of this store: read its totals from the start`,

@@ -3,7 +3,7 @@
  * each other, or name each other's spans, agree on them without talking.
  */
 
-/** As programs hand it on: W3C Trace Context and Baggage, in variables and headers. */
+/** The trace as programs hand it on: W3C Trace Context and Baggage, in variables and headers. */
 export type TraceContext = {
   readonly traceparent: string;
   readonly tracestate?: string | undefined;

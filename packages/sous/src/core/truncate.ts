@@ -122,7 +122,7 @@ export function utf8Slice(
   return { text: page.text, end: total - rest.keptBytes + page.keptBytes, total };
 }
 
-/** Without the characters at its end that are in `characters`; whole characters of one UTF-16 unit each. */
+/** Removes the characters at the end that are in `characters`; whole characters of one UTF-16 unit each. */
 export function trimEndOf(text: string, characters: string): string {
   let end = text.length;
   while (end > 0 && characters.includes(text.charAt(end - 1))) end -= 1;

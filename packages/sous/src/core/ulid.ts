@@ -33,7 +33,7 @@ function increment(digits: number[]): boolean {
   return false;
 }
 
-/** From bytes, not by adding characters: the text is then one flat piece in memory, of which a wide tree has many. */
+/** Makes the text from bytes, not by adding characters: it is then one flat piece in memory, of which a wide tree has many. */
 function encode(prefix: string, digits: readonly number[]): string {
   const codes = new Array<number>(prefix.length + digits.length);
   for (let index = 0; index < prefix.length; index++) codes[index] = prefix.charCodeAt(index);

@@ -90,7 +90,7 @@ export function costOf(
   return cost >= 0 && cost < Number.POSITIVE_INFINITY ? cost : null;
 }
 
-/** Not a number when the price of a tool is unknown. */
+/** The fees of calls; NaN when the price of a tool is unknown. */
 function feesOf(calls: Readonly<Record<string, number>>, price: Price): number {
   let fees = 0;
   for (const [toolId, count] of Object.entries(calls)) fees += count * (price.calls?.[toolId] ?? Number.NaN);

@@ -3,7 +3,7 @@
 import { lookup } from "node:dns/promises";
 import { isIP, isIPv4, isIPv6, type LookupFunction } from "node:net";
 
-/** Also false for text that is not an address. */
+/** False for an address of a reserved network, and for text that is not an address. */
 export function isPublicAddress(address: string): boolean {
   if (isIPv4(address)) return !isWithin(address.split(".").map(Number), RESERVED_V4);
   if (isIPv6(address) && !address.includes("%")) return isPublicV6(groupsOf(address));
@@ -13,7 +13,7 @@ export function isPublicAddress(address: string): boolean {
 /** A network by its first address and the length of its prefix. */
 type Network = { readonly first: number; readonly bits: number };
 
-/** From `10.0.0.0/8 127.0.0.0/8`. */
+/** Reads a list such as `10.0.0.0/8 127.0.0.0/8`. */
 function networks(written: string): Network[] {
   return written.split(" ").map((network) => {
     const [first = "", bits] = network.split("/");

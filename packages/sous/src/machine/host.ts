@@ -25,7 +25,7 @@ const endTurn = (): void => {
 // A test may replace the timers of the program, and then this turn would never end.
 const { setImmediate } = globalThis;
 
-/** Also the default of programs that are opened without a host. */
+/** The default of programs that are opened without a host, too. */
 export const systemClock: Clock = {
   now() {
     const now = Date.now();

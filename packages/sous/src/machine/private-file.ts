@@ -62,7 +62,7 @@ async function lock(file: string): Promise<AsyncDisposable> {
     if (own !== undefined) return { [Symbol.asyncDispose]: () => removeLock(file, own) };
     const held = await stateOf(file);
     if (held?.id !== seen.id) seen = { id: held?.id, since: Date.now() };
-    // By its age, or by our own wait: a clock may have been set back.
+    // The age of the lock counts, or our own wait: a clock may have been set back.
     const isStale = held !== undefined && Date.now() - Math.min(held.madeAt, seen.since) > STALE_MS;
     if (isStale) await breakLock(file, held.id);
     else await wait(20);
@@ -110,7 +110,7 @@ function idOf({ ino, mtimeNs }: { readonly ino: bigint; readonly mtimeNs: bigint
 
 /** The whole file. Throws when it is a link, not a file, or larger than it may be. */
 export async function readRegular(path: string, maxBytes: number): Promise<Buffer> {
-  // Without blocking: what was a file a moment ago may be a pipe now.
+  // The file is opened without blocking: what was a file a moment ago may be a pipe now.
   await using file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   const found = await file.stat();
   if (!found.isFile()) throw new Error("it is not a file");

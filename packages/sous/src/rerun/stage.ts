@@ -33,7 +33,7 @@ export type RerunOptions = {
   agents?: readonly AgentDefinition[] | undefined;
   /** Runs the tools again, instead of giving back what they gave then. Approval is as it was. */
   liveTools?: boolean | undefined;
-  /** For `liveTools` without `agents`: the tools by name. */
+  /** The tools by name, for `liveTools` without `agents`. */
   tools?: readonly Tool[] | undefined;
   /** Sees every event of the rerun; pieces of text are not recorded, and there are none. */
   onEvent?: ((event: StoredEvent) => void) | undefined;

@@ -227,7 +227,7 @@ class History {
     for (const callId of run.openCalls.keys()) this.problem(end, `leaves the call ${callId} open`);
     // An agent that was stopped or has died does not say how its calls ended.
     const isWhole = end.status === "completed" || end.status === "incomplete" || end.status === "refused";
-    if (isWhole) for (const callId of run.externalCalls) this.problem(end, `leaves the outside call ${callId} open`);
+    if (isWhole) for (const callId of run.externalCalls) this.problem(end, `leaves the external call ${callId} open`);
     for (const callId of run.openQuestions) this.problem(end, `leaves the question about ${callId} open`);
     if (run.openChildren > 0) this.problem(end, `leaves ${run.openChildren} children running`);
     const parent = end.parentId === null ? undefined : this.#runs.get(end.parentId);

@@ -119,7 +119,7 @@ export function ids(records: readonly RunRecord[]): string[] {
   return records.map(({ id }) => id);
 }
 
-/** As JSON keeps it: a store may drop fields that are undefined. */
+/** Copies a value as JSON keeps it: a store may drop fields that are undefined. */
 export function plain<T>(value: T): T {
   return value === undefined ? value : JSON.parse(JSON.stringify(value));
 }

@@ -11,7 +11,7 @@ const scriptSchema = once(() => {
   const answer = z.strictObject({
     wait_ms: z.number().min(0).max(3_600_000).optional(),
     reasoning: z.string().optional(),
-    /** In one piece, or in the pieces it arrives in. */
+    /** The text in one piece, or in the pieces it arrives in. */
     text: z.union([z.string(), z.array(z.string())]).optional(),
     calls: z.array(call).optional(),
     usage: z.strictObject({ input: z.int().min(0), output: z.int().min(0) }).optional(),

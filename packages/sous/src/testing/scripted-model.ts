@@ -26,7 +26,7 @@ export type ScriptedModelOptions = {
   contextWindow?: number;
   /** The clock that `after` waits on; the machine's own when unset. */
   clock?: Clock;
-  /** Asked before every part of an answer; the part comes when the promise resolves. A world hooks in here. */
+  /** Called before every part of an answer; the part comes when the promise resolves. A world hooks in here. */
   schedule?: (path: string) => Promise<void> | undefined;
   /** Sees every request as it arrives, before it is answered. */
   onRequest?: (request: ModelRequest) => void;

@@ -164,7 +164,7 @@ export function claimPromises(check: CheckStore): void {
     for (const [rootId, close] of Object.entries(closings)) {
       const tree = asking(rootId, 1_000, `${rootId}-`);
       close(tree);
-      // Kept in two parts, without an owner, as an imported tree is.
+      // The tree is stored in two parts, without an owner, as an imported tree is.
       await store.append(rootId, tree.events.slice(0, -1), NO_OWNER);
       await store.append(rootId, tree.events.slice(-1), NO_OWNER);
     }
@@ -270,7 +270,7 @@ function ended(rootId: string, startTime?: number, prefix?: string): SampleTree 
   return tree;
 }
 
-/** In one sentence for a person, which names the run. */
+/** Checks that the refusal is one sentence for a person, which names the run. */
 async function refuses(answer: Promise<unknown>, id: string): Promise<void> {
   await assert.rejects(answer, (error) => {
     assert.ok(error instanceof UserError, `a UserError, not ${error}`);

@@ -1,4 +1,4 @@
-/** What became of a tree in all processes so far: what was kept, what was asked, what ran; and whether that is right. */
+/** The past of a tree in all processes so far: what was kept, what was asked, what ran; and whether that is right. */
 
 import type { EventOf, StoredEvent } from "../../src/core/event.ts";
 import type { ModelRequest } from "../../src/core/model.ts";

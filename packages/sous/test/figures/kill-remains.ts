@@ -1,4 +1,4 @@
-/** What a process leaves behind: its database and its log, read from copies, because the next must find them as they are. */
+/** The remains of a process: its database and its log, read from copies, because the next must find them as they are. */
 
 import { copyFileSync, existsSync, readFileSync, rmSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";

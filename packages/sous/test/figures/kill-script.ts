@@ -1,4 +1,4 @@
-/** What the model says in a tree that is killed: every answer follows from the messages alone, whoever asks. */
+/** The answers of the model in a tree that is killed: each follows from the messages alone, whoever asks. */
 
 import type { Random } from "../../src/core/clock.ts";
 import { between } from "../../src/testing/world.ts";

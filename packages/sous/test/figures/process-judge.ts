@@ -1,4 +1,4 @@
-/** Which processes belong to a trial, by the table of processes: their numbers and when they began. */
+/** Finds the processes that belong to a trial in the table of processes: their numbers and when they began. */
 
 import { randomBytes } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";

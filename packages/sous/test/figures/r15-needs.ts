@@ -1,4 +1,4 @@
-/** What the runs of R15 need, in tokens and money: for each call, for their last words, and all in all. */
+/** The needs of the runs of R15, in tokens and money: for each call, for their last words, and all in all. */
 
 import { type Amount, amountAt, NO_AMOUNT, plus, toNanoUsd, toNeed, type UNITS } from "../../src/core/amount.ts";
 import type { CallNeed, Spent } from "../../src/core/limits.ts";

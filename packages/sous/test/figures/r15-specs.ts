@@ -1,4 +1,4 @@
-/** What the runs of R15 will do, drawn from a seed before any of them starts: the same at any concurrency and with any limit. */
+/** The work of the runs of R15, drawn from a seed before any of them starts: the same at any concurrency and with any limit. */
 
 import type { Random } from "../../src/core/clock.ts";
 import type { Price } from "../../src/core/usage.ts";

@@ -1,4 +1,4 @@
-/** Where a hostile text is read: a folder, a home, a provider and a model, all of its own. */
+/** The place where a hostile text is read: a folder, a home, a provider and a model, all of its own. */
 
 import { once } from "node:events";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";

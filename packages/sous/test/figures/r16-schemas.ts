@@ -1,4 +1,4 @@
-/** JSON Schemas and answers built to be slow to check: for R16 and for the tests of `schema/`. */
+/** JSON Schemas and answers built to be slow to check: for R16 and for the tests of `runtime/schema/`. */
 
 export type HostileSchema = {
   readonly name: string;

@@ -1,4 +1,4 @@
-/** How long this machine has kept somebody waiting for a core: a promise in seconds is made for programs that are let run. */
+/** Measures how long programs waited for a core on this machine: a promise in seconds is made for programs that are let run. */
 
 import { readFileSync } from "node:fs";
 

@@ -1,4 +1,4 @@
-/** What can happen to the bytes of a stream on their way. */
+/** Damage that can happen to the bytes of a stream on their way. */
 
 import type { Random } from "../../src/core/clock.ts";
 import { between, chance, pick } from "../../src/testing/world.ts";

@@ -1,4 +1,4 @@
-/** What the metrics of a tree must say, counted from its journal in another way, and where they say something else. */
+/** Counts what the metrics of a tree must say from its journal in another way, and finds where they say something else. */
 
 import type { GaugeReading, LabelValues, Meter } from "../../src/bridges/telemetry/meter.ts";
 import { METRICS, type MetricName } from "../../src/bridges/telemetry/names.ts";

@@ -1,4 +1,4 @@
-/** What the spans of a tree must be, from its journal: which there are, below which they lie, and what was spent in them. */
+/** Derives the spans of a tree from its journal: which there must be, below which they lie, and what was spent in them. */
 
 import type { ReadableSpan } from "@opentelemetry/sdk-trace";
 import type { EventOf, StoredEvent } from "../../src/core/event.ts";

@@ -1,4 +1,4 @@
-/** What all tests of a run need and one of their processes makes. */
+/** Makes in one process what all tests of a run need. */
 
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,6 +1,7 @@
 /**
- * What a turn, a piece of text, a delegation, a child and a root take on an AI SDK model, by `bench/lib/exact.mjs`: the same on every
- * machine and under any load. Whoever raises a number says in the commit why it is worth it; whoever lowers one writes it here.
+ * The costs of a turn, a piece of text, a delegation, a child and a root on an AI SDK model, by `bench/lib/exact.mjs`: the same
+ * on every machine and under any load. Whoever raises a number says in the commit why it is worth it; whoever lowers one writes
+ * it here.
  */
 
 type Counts = { readonly promises: number; readonly jobs: number; readonly signals: number };

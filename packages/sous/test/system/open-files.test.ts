@@ -1,4 +1,4 @@
-/** Whatever opens a file closes it again, also when it refuses what it finds there. */
+/** Code that opens a file closes it again, also when it refuses what it finds there. */
 
 import assert from "node:assert/strict";
 import { readdirSync, rmSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** What the files of the package import, as a bundler sees it: also what is imported late, in every file that can be reached. */
+/** Imports of the files of the package, as a bundler sees them: also late ones, in every file that can be reached. */
 
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";

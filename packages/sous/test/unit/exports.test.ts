@@ -1,4 +1,4 @@
-/** What others can import is a promise: a change of it shows up as a change of the snapshot. */
+/** The exports of the package are a promise: a change of one shows up as a change of the snapshot. */
 
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";

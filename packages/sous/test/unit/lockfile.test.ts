@@ -1,4 +1,4 @@
-/** What an install may do on a stranger's machine. */
+/** Limits of what an install may do on a stranger's machine. */
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -15,7 +15,7 @@ const installed = Object.entries(locked).filter(
 
 /**
  * The Postgres server of the tests, one package for each kind of machine. Their script only makes links between their own
- * libraries, nothing here needs it to have run (`store/postgres-server.ts`), and npm is told not to run it.
+ * libraries, nothing here needs it to have run (`test/support/storage/store/postgres-server.ts`), and npm is told not to run it.
  */
 const WITH_SCRIPT = ["darwin-arm64", "darwin-x64", "linux-arm", "linux-arm64", "linux-ia32", "linux-ppc64", "linux-x64"]
   .concat("windows-x64")

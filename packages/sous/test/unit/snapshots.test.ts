@@ -1,4 +1,4 @@
-/** What models read and what others fold over is a promise: a change of a word shows up as a change of a snapshot. */
+/** Texts that models read and events that others fold over are a promise: a change of a word changes a snapshot. */
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
@@ -30,7 +30,7 @@ const folder = join(import.meta.dirname, "../snapshots");
 const spawn = (label: string, more: object = {}) =>
   calls("subagent", { label, task_prompt: `Look at ${label}.`, ...more });
 
-test("what models read is as it was promised; UPDATE_SNAPSHOTS=1 updates it", async () => {
+test("the texts that models read are as promised; UPDATE_SNAPSHOTS=1 updates it", async () => {
   const schema = await compileSchema({ type: "object", properties: { hits: { type: "number" } } });
   const sections = [
     ...Object.entries(DESCRIPTIONS).map(([name, text]) => section(`description of ${name}`, text)),
@@ -44,7 +44,7 @@ test("what models read is as it was promised; UPDATE_SNAPSHOTS=1 updates it", as
   assertGolden("model-text.txt", sections, folder);
 });
 
-test("what models may send is as it was promised; UPDATE_SNAPSHOTS=1 updates it", async () => {
+test("the schemas of what models may send are as promised; UPDATE_SNAPSHOTS=1 updates it", async () => {
   const tools = await Promise.all(
     allTools().map(async ({ name, description, category, tier, effect, inputSchema }) => {
       const { jsonSchema } = await compileSchema(inputSchema);

@@ -42,7 +42,7 @@ export function usageError(message: string): CommandError {
   return new CommandError(message, EXIT.usage);
 }
 
-/** By how a run ended. `whenCancelled` says which signal it was. */
+/** Chooses the exit code by the ending of a run. `whenCancelled` is the code of the signal that came. */
 export function exitCodeOf(result: Pick<RunResult, "status" | "stopReason">, whenCancelled: number): number {
   const { exit } = endingRow(result);
   return exit === "signal" ? whenCancelled : EXIT[exit];

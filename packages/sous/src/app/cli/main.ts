@@ -85,7 +85,7 @@ function withCommand(given: readonly string[]): readonly string[] {
 /** Nothing but options, or nothing at all: at a terminal that means chat. */
 function isChat(first: string | undefined): boolean {
   const isOption = first !== undefined && /^-(?:-[a-z]|m$)/.test(first) && !/^--(?:help|version)$/.test(first);
-  // Asked last: looking at stdin takes time that --version does not have.
+  // The terminal is checked last: looking at stdin takes time that --version does not have.
   return (first === undefined || isOption) && process.stdin.isTTY === true;
 }
 

@@ -8,14 +8,14 @@ import type { SETTINGS } from "./settings.ts";
 
 /** An external agent that is started as a program and speaks ACP: one entry of `agent_servers`. */
 export type AgentServer = {
-  /** As it is written there: `Claude Code`. */
+  /** The name as it is written there: `Claude Code`. */
   readonly name: string;
   /** A program in PATH, or an absolute path. */
   readonly command: string;
   readonly args: readonly string[];
   /** The folder in which the program is started. Its sessions work in the folder of the run. */
   readonly cwd: string;
-  /** Besides the few variables that every program gets. */
+  /** The variables it gets besides the few that every program gets. */
   readonly env: Readonly<Record<string, string>>;
   /** The mode of its sessions; undefined is the agent's own. Only the user's own configuration has one. */
   readonly defaultMode: string | undefined;
@@ -24,7 +24,7 @@ export type AgentServer = {
   readonly timeoutMs: number;
   /** USD that one prompt may cost. Only the user's own configuration has it. */
   readonly maxCostUsd: number | undefined;
-  /** For people: the file and line it came from. */
+  /** The file and line it came from, for people. */
   readonly origin?: string | undefined;
 };
 
@@ -47,14 +47,14 @@ export type SettingValues = Values<typeof SETTINGS>;
 export type Configuration = Omit<SettingValues, "agent" | "permissions" | "agentServers" | "mcpServers"> & {
   readonly agent: SettingValues["agent"] & {
     readonly maxTurns: number;
-    /** For the whole tree. */
+    /** The budget of the whole tree. */
     readonly budget: Budget;
     readonly limits: DelegationLimits;
   };
   readonly permissions: readonly PermissionRule[];
-  /** By name, those of the user first. */
+  /** The agent servers by name, those of the user first. */
   readonly agentServers: Readonly<Record<string, AgentServer>>;
-  /** By name, those of the user first; those that are disabled among them. */
+  /** The MCP servers by name, those of the user first; includes those that are disabled. */
   readonly mcpServers: Readonly<Record<string, McpServer>>;
 };
 

@@ -9,7 +9,7 @@ import { aboutOf, jsonSchemaOf, showValue } from "./value-type.ts";
 
 export type Explanation = {
   readonly key: string;
-  /** As people write it, `set` for a secret, `not set` for nothing. */
+  /** The value as people write it, `set` for a secret, `not set` for nothing. */
   readonly shown: string;
   readonly where: string;
   readonly isDefault: boolean;

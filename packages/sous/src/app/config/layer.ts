@@ -35,7 +35,7 @@ export function linesAround(lines: readonly string[], line: number): SourceLine[
   });
 }
 
-/** By the name in front of it, and by its shape: a key in the wrong field is still a key. */
+/** Hides secrets by the name in front of them, and by their shape: a key in the wrong field is still a key. */
 export function hideSecrets(text: string): string {
   return redactor.text(text.replace(NAMED, "$1(hidden)"));
 }

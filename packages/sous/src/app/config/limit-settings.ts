@@ -11,11 +11,11 @@ export type LimitPath =
   | `budget.${Exclude<keyof Budget, "executions">}`;
 
 export type LimitSetting = {
-  /** In a file. */
+  /** The key in a configuration file. */
   readonly key: string;
-  /** For `sous config explain`, editors and the reference. */
+  /** The description for `sous config explain`, editors and the reference. */
   readonly about: string;
-  /** For the page of limits: the consequence of reaching it. */
+  /** The consequence of reaching it, for the page of limits. */
   readonly beyond?: string;
   /** The largest value of the setting, where the library has no such bound. */
   readonly most?: number;
@@ -23,7 +23,7 @@ export type LimitSetting = {
   readonly flag?: { readonly name: string; readonly value: string; readonly allows?: "0"; readonly about: string };
 };
 
-/** In the order of the help. */
+/** The settings in the order of the help. */
 export const LIMIT_SETTINGS = {
   maxTurns: {
     key: "agent.max_turns",

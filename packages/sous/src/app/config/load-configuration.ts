@@ -203,7 +203,7 @@ const TROUBLE = {
   unreadable: (file: string) => ({ message: `${file} cannot be read`, fix: "check who may read it" }),
 };
 
-/** As people type it, when it is in the folder where they are. */
+/** Names a path as people type it, when it is in the folder where they are. */
 function nameOf(path: string, cwd: string): string {
   const inside = relative(cwd, path);
   return inside === "" || inside.startsWith("..") || isAbsolute(inside) ? path : inside;

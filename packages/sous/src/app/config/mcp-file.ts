@@ -11,7 +11,7 @@ import { readYaml, type YamlDocument } from "./yaml/document.ts";
 
 type McpFile = { readonly layer: Layer | undefined; readonly warnings: readonly string[] };
 
-/** As Claude Code and Cursor write it, and as VS Code does. */
+/** The keys that Claude Code and Cursor use, and the one of VS Code. */
 export const SERVER_KEYS = ["mcpServers", "servers"] as const;
 
 /** True when its servers stand at the top, as in many plugins of Claude Code. */
@@ -55,7 +55,7 @@ type Told = {
   readonly warnings: string[];
 };
 
-/** Those that can be used, with the fields that mean something here. */
+/** Keeps the servers that can be used, with the fields that mean something here. */
 function goodServers(servers: Readonly<Record<string, unknown>>, told: Told): Record<string, ServerFields> {
   const good: Record<string, ServerFields> = Object.create(null);
   const unused = new Set<string>();
@@ -68,7 +68,7 @@ function goodServers(servers: Readonly<Record<string, unknown>>, told: Told): Re
       const meant = meantField(field);
       unused.add(meant === undefined ? field : `${field} (did you mean ${meant}?)`);
     }
-    // With those before it: two may have one short name.
+    // Each server is read together with those before it: two may have one short name.
     const tried = readValue(SETTINGS.mcp_servers.type, { ...good, [name]: fields?.used ?? server });
     if ("value" in tried) good[name] = fields?.used ?? {};
     else {

@@ -1,6 +1,6 @@
 /** Durations and money as people write them. */
 
-/** Also the pattern of JSON Schemas. */
+/** The form of a duration, used for JSON Schemas, too. */
 export const DURATION_PATTERN: RegExp = /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h|d|w)?$/;
 
 const MILLISECONDS: Readonly<Record<string, number>> = {
@@ -18,7 +18,7 @@ export function parseDuration(text: string): number | undefined {
   return count === undefined ? undefined : Number(count) * (MILLISECONDS[unit] ?? Number.NaN);
 }
 
-/** Also the pattern of JSON Schemas. */
+/** The form of an amount of money, used for JSON Schemas, too. */
 export const MONEY_PATTERN: RegExp = /^\$?\d{1,9}(\.\d{1,9})?$/;
 
 /** US dollars of `0.50` or `$2`. Undefined for anything else. */

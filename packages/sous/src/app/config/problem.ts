@@ -34,7 +34,7 @@ export type Problem = {
   /** `SOUS-C003`. */
   readonly code: string;
   readonly location: ProblemLocation;
-  /** Without the location: `agent.max_turns must be greater than 0 (allowed: 1–1000)`. */
+  /** The sentence without the location: `agent.max_turns must be greater than 0 (allowed: 1–1000)`. */
   readonly message: string;
   /** The text that was there instead, in short and without secrets; undefined when the message says it. */
   readonly found?: string | undefined;
@@ -45,7 +45,7 @@ export type Problem = {
 export type ProblemLocation =
   | {
       readonly kind: "file";
-      /** As it is named to people. */
+      /** The file as it is named to people. */
       readonly file: string;
       readonly line: number;
       readonly column: number;

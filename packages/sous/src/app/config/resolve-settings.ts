@@ -1,4 +1,4 @@
-/** From layers to values: the highest layer that may speak wins, every layer is checked, and no problem is reported twice. */
+/** Resolves layers to values: the highest layer that may speak wins, every layer is checked, and no problem is reported twice. */
 
 import type { ServerFields, Servers } from "./group-types.ts";
 import { hideSecrets, type Layer, type LayerEntry, type Origin } from "./layer.ts";
@@ -20,9 +20,9 @@ export type Resolver = {
   readonly problems: Problem[];
   readonly warnings: string[];
   valueOf<Value>(setting: Setting<Value>): Value | undefined;
-  /** Those of the user, then those of the project. */
+  /** The rules of the user, then those of the project. */
   rules(setting: Given<readonly GivenRule[]>): readonly ResolvedRule[];
-  /** Those of the user, then those of the project. */
+  /** The servers of the user, then those of the project. */
   servers(setting: Given<Servers>, rules: ServerRules): readonly ResolvedServer[];
 };
 
@@ -56,7 +56,7 @@ export function createResolver(layers: readonly Layer[], checkRule: CheckRule): 
   const warnings: string[] = [];
 
   function effective<Value>(setting: Setting<Value>): Value | undefined {
-    // From the lowest, since a project is measured by what is below it.
+    // The loop starts at the lowest layer, since a project is measured by what is below it.
     const said: { value: Value | undefined; origin: Origin }[] = [{ value: setting.default, origin: DEFAULT }];
     for (const { name, entry } of entriesFor(setting)) {
       const [last] = said;
@@ -198,7 +198,7 @@ function describe(key: string, value: unknown): string | undefined {
   return text.length <= MAX_FOUND ? text : `${text.slice(0, MAX_FOUND)}…`;
 }
 
-/** Why a project's value is ignored; undefined when it is taken. `users` is what holds without the project. */
+/** Says why a project's value is ignored; undefined when it is taken. `users` is what holds without the project. */
 function projectRefusal(setting: Setting, wanted: unknown, users: unknown): string | undefined {
   switch (setting.project) {
     case "never":
@@ -233,7 +233,7 @@ function providerOf(model: unknown): unknown {
 /** An ignored part of a project's value, and where it is. */
 type Ignored = { readonly what: string; readonly why: string; readonly origin: Origin };
 
-/** Its rules that ask or deny: one that allows would let a repository give itself rights. */
+/** Takes the project's rules that ask or deny: one that allows would let a repository give itself rights. */
 function narrowingRules(rules: readonly GivenRule[], entry: LayerEntry): Narrowed<readonly GivenRule[]> {
   const taken = rules.filter(({ effect }) => effect !== "allow");
   const ignored = rules
@@ -246,7 +246,7 @@ function narrowingRules(rules: readonly GivenRule[], entry: LayerEntry): Narrowe
   return { taken, ignored };
 }
 
-/** Its servers with names that no lower layer has, and without what only the user may set. */
+/** Takes the project's servers with names that no lower layer has, and without what only the user may set. */
 function addedServers(
   wanted: Servers,
   entry: LayerEntry,

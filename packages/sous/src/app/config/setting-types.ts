@@ -11,9 +11,9 @@ import { type Complaint, described, type Read, readBy } from "./value-type.ts";
 type TextRules = {
   readonly allowed: string;
   readonly example: string;
-  /** As a schema for editors; `refuse` may want more. */
+  /** The form as a schema for editors; `refuse` may want more. */
   readonly pattern?: RegExp | undefined;
-  /** Why a text is not allowed; undefined when it is. */
+  /** Says why a text is not allowed; undefined when it is. */
   refuse?(text: string): string | undefined;
 };
 
@@ -47,7 +47,7 @@ export function model() {
     pattern: /^[a-z][a-z0-9-]*\/\S(.*\S)?$/,
     refuse: (given) =>
       isExternalModel(given)
-        ? "cannot be an agent of others: the root needs a model of its own, and an agent file may say model: external/NAME"
+        ? "cannot be an external agent: the root needs a model of its own, and an agent file may say model: external/NAME"
         : undefined,
   });
 }
@@ -101,7 +101,7 @@ export function modelList() {
   const allowed = "a list of provider/model or provider/*";
   const item = {
     pattern: /^[a-z][a-z0-9-]*\/(\*|[^*\s]+)$/,
-    wants: "provider/model, or provider/* for every model of a provider; agents of others (external/) are not models",
+    wants: "provider/model, or provider/* for every model of a provider; external agents (external/) are not models",
     accepts: isAllowEntry,
   };
   return listOf(item, { allowed, advice: `${allowed}, such as [openai/gpt-5, "ollama/*"]` });
@@ -131,7 +131,7 @@ function splitWords(variable: string): string[] {
   return variable.split(/[\s,]+/).filter((each) => each !== "");
 }
 
-/** Its index in the list it came from is kept: people are told which line decided. */
+/** Keeps its index in the list it came from: people are told which line decided. */
 export type GivenRule = { readonly effect: PermissionEffect; readonly pattern: string; readonly index: number };
 
 const EFFECTS = ["allow", "ask", "deny"] as const;

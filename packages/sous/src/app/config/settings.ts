@@ -34,7 +34,7 @@ type Described<Value, Default extends Value | undefined> = {
   readonly default: Default;
   readonly project: ProjectScope;
   readonly description: string;
-  /** Its value is never shown. */
+  /** The value is never shown. */
   readonly isSecret?: true;
 };
 

@@ -44,7 +44,7 @@ export function toMcpServers(
   return Object.fromEntries(made.map((server) => [server.name, server]));
 }
 
-/** For a server that has a problem. */
+/** Makes the warning for a server that has a problem. */
 export function startWarning({ name, origin, problem }: McpServer): string {
   return `${origin}: the MCP server ${name} is not started: ${problem}`;
 }
@@ -148,7 +148,7 @@ function filled(value: unknown, fill: Filler["fill"]): Record<string, string> {
   return Object.fromEntries(Object.entries(value).map(([name, text]) => [name, fill(spelledOut(String(text)))]));
 }
 
-/** Whose variables are filled in, and what the folders of editors stand for. */
+/** The variables that are filled in, and what the folders of editors stand for. */
 type VariableSource = {
   readonly env: Variables;
   /** The names that may be read; undefined is all. */

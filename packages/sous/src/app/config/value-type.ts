@@ -10,7 +10,7 @@ export type Complaint = {
   readonly path: readonly (string | number)[];
   /** Follows the name of the setting: `must be greater than 0 (allowed: 1–10)`. */
   readonly message: string;
-  /** When the general one would mislead. */
+  /** The fix where the general one would mislead. */
   readonly fix?: string | undefined;
   /** The name at the end of `path` is wrong, not what it stands for. */
   readonly isName?: boolean | undefined;
@@ -20,15 +20,15 @@ export type Read<Value> = { readonly value: Value } | { readonly complaints: rea
 
 /** The texts about a type that its schema does not have. */
 type About = {
-  /** For people, behind "allowed:". */
+  /** The words for people behind "allowed:". */
   readonly allowed: string;
-  /** For people, behind "give". */
+  /** The words for people behind "give". */
   readonly advice: string;
   /** The value that the text of an environment variable stands for, to be read. Undefined: no variable can say it. */
   fromText?(text: string): unknown;
   /** Undefined: as a text, or the names in it. */
   show?(value: never): string;
-  /** For editors, where the schema cannot say it. */
+  /** The schema for editors, where the type cannot say it. */
   schema?(): JsonSchema;
 };
 
@@ -75,7 +75,7 @@ export function valueAt(given: unknown, path: Complaint["path"]): unknown {
   );
 }
 
-/** For rules that a schema cannot say: `read` gives the value, or what is wrong. */
+/** Makes a type for rules that a schema cannot say: `read` gives the value, or what is wrong. */
 export function readBy<Given, Value>(type: z.ZodType<Given>, read: (given: Given) => Read<Value>) {
   return type.transform((given, context): Value => {
     const found = read(given);
@@ -144,7 +144,7 @@ export function money() {
   );
 }
 
-/** In seconds: a number of them, or a text such as `90s`, `5m`, `2h`. */
+/** A time in seconds: a number of them, or a text such as `90s`, `5m`, `2h`. */
 export function duration(mostSeconds: number) {
   const allowed = `up to ${showSeconds(mostSeconds)}`;
   const type = z

@@ -3,12 +3,12 @@
 import { loadsCode, PASSED_ON, type Variables } from "../../core/process.ts";
 import { WITHIN_VARIABLE } from "../../core/within.ts";
 
-/** By this variable everything that a program has started is found again, also in a process group of its own. */
+/** The variable by which everything that a program has started is found again, also in a process group of its own. */
 export const MARK_VARIABLE = "SOUS_RUN";
 
 type EnvironmentParts = {
   readonly ours: Variables;
-  /** For this one program; what would load or start other code is dropped. */
+  /** The variables of this one program; what would load or start other code is dropped. */
   readonly named: Variables;
   /** Fixed values: where programs are found, and what git may do. */
   readonly imposed: Variables;

@@ -1,6 +1,6 @@
 /**
- * Which process groups this process has started, on disk: a later process of sous kills what this one could not.
- * A second safety net below the guard, so a record that cannot be written stops nothing.
+ * Records on disk which process groups this process has started: a later process of sous kills what this one could not. A
+ * second safety net below the guard, so a record that cannot be written stops nothing.
  */
 
 import {

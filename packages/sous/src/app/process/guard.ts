@@ -23,7 +23,7 @@ export class Guard {
     this.#environment = environment;
   }
 
-  /** Before anything that it must guard is started. False when there is no guard. */
+  /** Starts the guard before anything that it must guard. False when there is no guard. */
   stand(): boolean {
     if (this.#child !== undefined) return true;
     if (this.#starts >= MAX_STARTS) return false;
@@ -82,13 +82,14 @@ export class Guard {
   }
 }
 
-/** When the guard is killed again and again, no further programs are started. */
+/** Once the guard was killed this often, no further programs are started. */
 const MAX_STARTS = 50;
 
 /**
- * In the shell, because a second Node would take 40 MB. A leader that began at another time than it should is another process;
- * one that is gone has left its number to its group, and one with our mark may have others in its group that threw the mark
- * away. Several rounds, because a program may be on its way from our fork to its exec when we die, and is only then marked.
+ * A shell script, because a second Node would take 40 MB. A leader that began at another time than it should is another
+ * process; one that is gone has left its number to its group, and one with our mark may have others in its group that threw the
+ * mark away. Several rounds, because a program may be on its way from our fork to its exec when we die, and is only then
+ * marked.
  */
 const SCRIPT = `
 trap '' HUP INT QUIT TERM PIPE USR1 USR2 TSTP TTIN TTOU

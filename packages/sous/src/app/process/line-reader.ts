@@ -58,14 +58,14 @@ export class LineReader implements AsyncIterable<string> {
     return this.#splitter.dropped;
   }
 
-  /** When the program has ended: reads what is still in the pipe, without a reader, so that its last lines are not lost. */
+  /** Reads what is still in the pipe when the program has ended, without a reader, so that its last lines are not lost. */
   #finish(): void {
     this.#lateBytes = 0;
     this.#stream?.resume();
   }
 
   [Symbol.asyncIterator](): AsyncIterator<string, void> {
-    // Without `return`: a loop that is left does not end the reading.
+    // The iterator has no `return`: a loop that is left does not end the reading.
     return { next: () => this.#reading.next() };
   }
 
@@ -138,7 +138,7 @@ export class LineSplitter {
     this.#heldBytes = bytes;
   }
 
-  /** By doubling: a program that writes byte by byte must not make us copy the line for every byte. */
+  /** Doubles the buffer: a program that writes byte by byte must not make us copy the line for every byte. */
   #grow(bytes: number): void {
     const grown = Buffer.allocUnsafeSlow(Math.min(this.#maxBytes + 1, Math.max(bytes, 2 * this.#held.length)));
     this.#held.copy(grown, 0, 0, this.#heldBytes);

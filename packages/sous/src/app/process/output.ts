@@ -126,7 +126,7 @@ export class WatchedOutput implements Disposable {
 
 export type OutputPipe = {
   readonly reader: Socket;
-  /** For the program; close it here once the program has it, or the end is never seen. */
+  /** The end of the program; close it here once the program has it, or the end of the output is never seen. */
   readonly writer: number;
 };
 

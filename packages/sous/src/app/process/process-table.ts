@@ -8,7 +8,7 @@ export type ProcessEntry = {
   readonly pid: number;
   readonly parent: number;
   readonly group: number;
-  /** In ticks since the start of the machine: a number may be given to another process, but not with the same start. */
+  /** The time in ticks since the start of the machine: a number may be given to another process, but not with the same start. */
   readonly start: string;
 };
 
@@ -22,7 +22,7 @@ export function processOf(pid: number): ProcessEntry | undefined {
   return found === undefined || found.state === "Z" || found.state === "X" ? undefined : found;
 }
 
-/** When a process began, also one that has just ended; "" when that is unknown. */
+/** The start of a process, also of one that has just ended; "" when that is unknown. */
 export function startOf(pid: number): string {
   return statOf(pid)?.start ?? "";
 }
@@ -44,7 +44,7 @@ export function hasMembers(group: number): boolean {
   return processes.length === 0 || processes.some((each) => each.group === group);
 }
 
-/** Those whose variables hold the mark, us not among them. What a process hides or has thrown away is not found. */
+/** Finds the processes whose variables hold the mark, us not among them. What a process hides or has thrown away is not found. */
 export function markedProcesses(mark: string): ProcessEntry[] {
   return numbers().flatMap((pid) => {
     if (pid === process.pid) return [];
@@ -62,7 +62,7 @@ export function signalProcess(pid: number, signal: NodeJS.Signals): boolean {
   return send(pid, signal);
 }
 
-/** To a process with our mark, and to its group when it leads one: others in there may have thrown the mark away. */
+/** Signals a process with our mark, and its group when it leads one: others in there may have thrown the mark away. */
 export function signalMarked({ pid, group }: ProcessEntry, signal: NodeJS.Signals): boolean {
   return send(pid === group ? -pid : pid, signal);
 }

@@ -21,9 +21,9 @@ export type LeftOutFolder = {
 };
 
 export type ProgramFolders = {
-  /** For programs of ours. */
+  /** The folders for programs of ours. */
   readonly ours: readonly string[];
-  /** For command lines: those, and the folders of trusted projects, in the order of PATH. */
+  /** The folders for command lines: `ours` and those of trusted projects, in the order of PATH. */
   readonly commands: readonly string[];
   /** Programs that command lines do without. */
   readonly leftOut: readonly LeftOutFolder[];
@@ -147,7 +147,7 @@ function innermost(steps: readonly Step[], projects: readonly Project[]): Projec
   return undefined;
 }
 
-/** In a sticky folder like `/tmp` others may add files, and not replace ours: it may be on the way, and not the end. */
+/** Others may add files to a sticky folder like `/tmp`, and not replace ours: it may be on the way, and not the end. */
 function isReplaceable(step: Step, isEnd: boolean): boolean {
   if (step.isLink || !step.isOpenToAll) return false;
   return isEnd || !step.isSticky;
@@ -177,7 +177,7 @@ async function trustedOwners(): Promise<ReadonlySet<number>> {
  * gives the end of a path only, and a link on the way may belong to any user.
  */
 type Step = {
-  /** Without links in front of its last name. */
+  /** The path without links in front of its last name. */
   readonly path: string;
   /** The same for every name of one file or folder, also where names differ in case or a folder is mounted twice. */
   readonly identity: string;

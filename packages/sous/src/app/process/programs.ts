@@ -56,7 +56,7 @@ class OpenPrograms implements Programs {
   readonly #workspace: ProgramWorkspace | undefined;
   readonly #clock: Clock;
   #onLeftOut: ProgramsOptions["onLeftOut"];
-  /** Found in the variables of everything that is started here; each program adds a number of its own. */
+  /** The mark in the variables of everything that is started here; each program adds a number of its own. */
   readonly #mark = `${randomBytes(16).toString("hex")}-`;
   readonly #guard: Guard;
   readonly #record: GroupRecord;
@@ -171,7 +171,7 @@ class OpenPrograms implements Programs {
       ...gitEnvironment({ isTrusted: this.#workspace?.projects[0]?.isTrusted === true }),
       // An empty PATH means the working folder, and none at all may mean it too.
       PATH: path.join(delimiter) || SYSTEM_PATH,
-      // As the machine knows it, whatever the variables say; in some containers our number has no name.
+      // The home is the one the machine knows, whatever the variables say; in some containers our number has no name.
       HOME: (await isTheirs(HOME)) ? (orUndefined(() => userInfo().homedir) ?? "/") : HOME,
       // ssh and others start it.
       SHELL: (await isTheirs(SHELL)) ? undefined : SHELL,
@@ -199,7 +199,7 @@ class OpenPrograms implements Programs {
   async #close(): Promise<void> {
     await Promise.allSettled(this.#starting);
     await Promise.all([...this.#running].map((each) => each.stop("cancelled")));
-    // Also what has left its group behind a command that ended long ago.
+    // The sweep also kills what left the group of a command that ended long ago.
     if (this.#started > 0) await this.#sweep();
     await this.#guard.dismiss();
     this.#record.close();

@@ -18,7 +18,7 @@ import {
 export type Launch = {
   readonly file: string;
   readonly environment: Record<string, string>;
-  /** In the variables of the program and of everything it starts. */
+  /** The mark in the variables of the program and of everything it starts. */
   readonly mark: string;
   readonly kind: ProgramKind;
   readonly clock: Clock;
@@ -43,7 +43,7 @@ export type ProgramOutlet = {
 const GRACE_MS = 800;
 /** The time to wait for output that a process outside the group may still write. */
 const DRAIN_MS = 200;
-/** At most this often in a row, when a program never stops writing. */
+/** Max pauses in a row, when a program never stops writing. */
 const MAX_DRAINS = 5;
 const LOOK_AGAIN_MS = 25;
 const LOOK_LAZILY_MS = 250;
@@ -66,7 +66,7 @@ type Exit = readonly [number | null, string | null];
 export class RunningProgram implements BackgroundProgram {
   readonly pid: number;
   readonly ended: Promise<ProgramResult>;
-  /** Its own end; what it has started may still be there. */
+  /** The program's own end; what it has started may still be there. */
   readonly exited: Promise<Exit>;
   readonly #child: ChildProcess;
   readonly #launch: Launch;
@@ -192,7 +192,7 @@ export class RunningProgram implements BackgroundProgram {
     for (const group of this.#othersLeft()) signalGroup(group, signal);
   }
 
-  /** Before its leader hears of anything: without it the owner of the group is unknown, and we may not live to end it. */
+  /** Records a group before its leader gets a signal: without it the owner of the group is unknown, and we may not live to end it. */
   #rememberGroup({ pid, start }: ProcessEntry): void {
     if (this.#otherGroups.get(pid)?.start === start) return;
     this.#otherGroups.get(pid)?.known[Symbol.dispose]();
@@ -205,7 +205,7 @@ export class RunningProgram implements BackgroundProgram {
     return groups.map(([pid]) => pid).filter(hasMembers);
   }
 
-  /** To the end of the output, or until nothing more comes from a process that holds the pipe open. */
+  /** Reads to the end of the output, or until nothing more comes from a process that holds the pipe open. */
   async #drain(atEnd: Promise<unknown>, outlets: readonly ProgramOutlet[]): Promise<void> {
     let isAtEnd = false;
     void atEnd.then(() => {
@@ -221,7 +221,7 @@ export class RunningProgram implements BackgroundProgram {
     await atEnd;
   }
 
-  /** Also over when `early` is. What came meanwhile has been read then, however busy we were. */
+  /** Ends early when `early` does. What came meanwhile has been read then, however busy we were. */
   async #pause(milliseconds: number, early?: Promise<unknown>): Promise<void> {
     const timed = Promise.withResolvers<void>();
     using _timer = this.#launch.clock.timer(milliseconds, timed.resolve);

@@ -155,7 +155,7 @@ function findReplacements(text: string, { name, old, replacement, all }: Wanted)
   }));
 }
 
-/** Without those that overlap the one before. */
+/** Leaves out positions whose text overlaps the one before. */
 function apart(positions: readonly number[], length: number): number[] {
   let end = 0;
   return positions.filter((at) => {

@@ -9,7 +9,7 @@ const MAX_LINE_BYTES = 300;
 /** Max lines of a file that is compared, and max length of each: enough to find the lines, and soon done. */
 const MAX_LINES = 50_000;
 const MAX_COMPARED = 200;
-/** From this share of common pairs of letters on, a line is called near. */
+/** The share of common pairs of letters from which a line is called near. */
 const NEAR = 0.6;
 
 /** One sentence, and the lines of the file that are most alike. Both texts have plain line breaks. */
@@ -110,7 +110,7 @@ function likenessOf(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
   return (2 * common) / (a.size + b.size);
 }
 
-/** As read_file shows them. */
+/** Shows lines as read_file does. */
 function shownLines(lines: readonly string[], first: number, count: number): string {
   const shown = lines.slice(first, first + Math.min(count, MAX_SHOWN_LINES));
   return shown.map((line, index) => `${first + index + 1}\t${truncateLine(line, MAX_LINE_BYTES)}`).join("\n");

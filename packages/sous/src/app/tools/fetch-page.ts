@@ -27,7 +27,7 @@ export type Network = {
   resolve: Resolve;
   /** True when a connection may be made. */
   mayConnect(address: string, port: number): boolean;
-  /** Asked about every redirect: whether it may lead to another host without a question. Throws for what a rule denies. */
+  /** Says of every redirect whether it may lead to another host without a question. Throws for what a rule denies. */
   mayFollow(to: URL): boolean;
 };
 
@@ -176,7 +176,7 @@ async function readBody(message: IncomingMessage, url: URL): Promise<{ body: Buf
   return { body: Buffer.concat(chunks), isCut };
 }
 
-/** Also counts compressed bytes: some bodies unpack to nothing, without end. */
+/** Counts compressed bytes, too: some bodies unpack to nothing, without end. */
 function unpack(message: IncomingMessage, url: URL, onTooLong: () => void): Readable {
   const encoding = (message.headers["content-encoding"] ?? "").trim().toLowerCase();
   if (encoding === "" || encoding === "identity") return message;

@@ -36,7 +36,7 @@ export function fetchTool({ allowHosts = [], network, timeoutMs = DEFAULT_TIMEOU
     inputSchema: input,
     async execute(given, { signal, rulesOn }): Promise<ToolResult> {
       const { url, format = "markdown" } = given;
-      // Loaded on first use: few runs fetch, and HTTP, TLS and DNS take time to load.
+      // The module is loaded on first use: few runs fetch, and HTTP, TLS and DNS take time to load.
       const [{ fetchPage, publicNetwork }, { isText, pageResult }] = await Promise.all([
         import("./fetch-page.ts"),
         import("./page-text.ts"),

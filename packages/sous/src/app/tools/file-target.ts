@@ -21,7 +21,7 @@ import {
 } from "./workspace.ts";
 
 export type FileTarget = AsyncDisposable & {
-  /** Below the top, with forward slashes. */
+  /** The path below the top, with forward slashes. */
   readonly name: string;
   /** Absolute, without links. */
   readonly real: string;
@@ -36,7 +36,7 @@ export type FileTarget = AsyncDisposable & {
 export const MAX_WRITTEN_BYTES: number = 5 * 1024 * 1024;
 
 const MAX_PATH = 4000;
-/** For one file; more is a mistake. */
+/** Max folders for one file; more is a mistake. */
 const MAX_NEW_FOLDERS = 32;
 
 /** Makes the folders on the way when `makeFolders` says so. */

@@ -3,8 +3,7 @@
 import { z } from "zod";
 import { ToolFailure } from "../../core/errors.ts";
 import { compileGlob } from "../../core/glob.ts";
-import { loadPatternEngine, Pattern } from "../../core/pattern.ts";
-import { UnusablePattern } from "../../core/pattern-syntax.ts";
+import { loadPatternEngine, Pattern, UnusablePattern } from "../../core/pattern.ts";
 import type { Programs } from "../../core/process.ts";
 import { type Tool, type ToolResult, tool } from "../../core/tool.ts";
 import { truncateUtf8, truncateUtf8Start } from "../../core/truncate.ts";

@@ -7,7 +7,7 @@ import { utf8Length } from "../../core/usage.ts";
 type Line = {
   /** The first line is 1. */
   number: number;
-  /** Without its line ending, at most `maxLineBytes` long. */
+  /** The line without its line ending, at most `maxLineBytes` long. */
   bytes: Buffer;
   /** Bytes of the line that were dropped. */
   droppedBytes: number;
@@ -26,7 +26,7 @@ type LineScan = {
   signal: AbortSignal;
 };
 
-/** Why the scan ended: at the end of the file, because `onLine` said so, at `maxBytes`, or at a NUL near the beginning. */
+/** The reason why the scan ended: the end of the file, an `onLine` that stopped it, `maxBytes`, or a NUL near the beginning. */
 export type ScanEnd = "end" | "stopped" | "limit" | "binary";
 
 const CHUNK_BYTES = 64 * 1024;

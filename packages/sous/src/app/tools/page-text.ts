@@ -61,7 +61,7 @@ function typeOf(contentType: string): string {
   return (contentType.split(";")[0] ?? "").trim();
 }
 
-/** By the encoding named in the header or near the beginning of the page; else UTF-8. */
+/** Decodes by the encoding named in the header or near the beginning of the page; else as UTF-8. */
 function decode({ url, contentType, body, isCut }: Page): string {
   const named = /charset=["']?([\w:.-]+)/.exec(contentType)?.[1];
   const inside = named ?? /<meta[^>]{1,200}charset=["']?([\w:.-]+)/i.exec(body.toString("latin1", 0, 2048))?.[1];

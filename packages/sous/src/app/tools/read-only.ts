@@ -21,7 +21,7 @@ export function readOnlyTools(options: { root?: string } = {}): Tool[] {
   return readingTools(options.root);
 }
 
-/** With programs `grep` may use ripgrep. */
+/** Makes the tools that read; with `programs`, `grep` may use ripgrep. */
 export function readingTools(root?: string, programs?: Programs): Tool[] {
   return [readFileTool(root), listFilesTool(root), globTool(root), grepTool(root, programs)];
 }

@@ -33,7 +33,7 @@ export async function filesHolding(
   const start = folder.endsWith("/") ? folder : `${folder}/`;
   const args = [...FLAGS, ...Array.from(skipped, (name) => `--glob=!${name}`), "--", text, start];
   const limits = { maxOutputBytes: MAX_OUTPUT_BYTES, timeoutMs: TIMEOUT_MS };
-  // Not in the workspace: the program may be a shim that obeys files of its folder.
+  // The program does not start in the workspace: it may be a shim that obeys files of its folder.
   const request = { program, args, cwd: "/", ...limits, separateErrors: true, signal };
   const result = await programs.run(request).catch((error: unknown) => {
     // Without it every file is read.

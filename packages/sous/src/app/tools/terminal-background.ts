@@ -22,7 +22,7 @@ type Command = {
 /** The calling agent and those above it. */
 type Caller = Pick<ToolContext, "agentId" | "ancestorIds">;
 
-/** For each agent: those that run, and those whose end it has not read yet. */
+/** Max commands of each agent: those that run, and those whose end it has not read yet. */
 const MAX_COMMANDS = 8;
 
 export class BackgroundCommands {

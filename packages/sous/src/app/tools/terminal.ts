@@ -91,7 +91,7 @@ async function requestFor(
   const bash = await programs.find("bash");
   return {
     program: bash === undefined ? "sh" : "bash",
-    // Without start-up files: they are the user's, and untrusted in a foreign home.
+    // The shell starts without start-up files: they are the user's, and untrusted in a foreign home.
     args: bash === undefined ? ["-c", command] : ["--noprofile", "--norc", "-c", command],
     cwd: real,
     environment: { TERM: "dumb", NO_COLOR: "1", PWD: real },

@@ -11,7 +11,7 @@ type WalkOptions = {
   /** A real path from `locate`. It is walked even if it is ignored itself. */
   start: string;
   includeIgnored: boolean;
-  /** Which files are shown, by their path below `start`; all when undefined. */
+  /** The files to show, by their path below `start`; all when undefined. */
   wanted: GlobPattern | undefined;
   /** Called when the workspace is too large to be walked to its end. */
   onLimit(): void;
@@ -54,7 +54,7 @@ export async function* walkFiles(workspace: Workspace, options: WalkOptions): As
       return;
     }
     const below = includeIgnored ? NO_RULES : await rulesWithin(workspace, next, entries);
-    // Taken from the end, so the first name goes in last.
+    // The first name goes in last, because names are taken from the end.
     for (const { name, kind } of entries.reverse()) {
       if (pauses.isDue()) await pauses.rest();
       if (kind === "link" || kind === "other") continue;
@@ -133,7 +133,7 @@ type RuleFile = { rules: Rule[]; depth: number; size: number };
 const MAX_RULES = 5000;
 /** Max size of all rules that hold for a path: it is compared with each, so this bounds the time for one path. */
 const MAX_SIZE = 100_000;
-/** As long as a path can be; people do not write longer rules. */
+/** A rule may be as long as a path can be; people do not write longer ones. */
 const MAX_RULE_LENGTH = 4096;
 const NO_FILE: RuleFile = { rules: [], depth: 0, size: 0 };
 

@@ -17,7 +17,7 @@ export type Workspace = {
 export type OpenedFile = AsyncDisposable & {
   readonly handle: FileHandle;
   readonly size: number;
-  /** Below the top, with forward slashes: how the tools name it. */
+  /** The path below the top, with forward slashes: how the tools name it. */
   readonly name: string;
 };
 
@@ -211,7 +211,7 @@ export function printable(name: string): string {
 
 /** The paths that the tools that write refuse by themselves, whatever rules and people allow. */
 export type ProtectedPaths = {
-  /** Why a file must not be written; undefined when it may be. Absolute: as it was asked for, and without links. */
+  /** Says why a file must not be written; undefined when it may be. Both are absolute: as it was asked for, and without links. */
   reason(asked: string, real: string): string | undefined;
 };
 

@@ -11,13 +11,13 @@ import { type AgentInfo, initializeResult, notification, sessionOf } from "./sch
 
 /** The times to wait, in milliseconds. */
 export type AcpDeadlines = {
-  /** For the process, and then for its answer to the handshake. */
+  /** The time limit of the start of the process, and then of its answer to the handshake. */
   readonly startMs: number;
-  /** For the answer to every request but a prompt. */
+  /** The time limit of the answer to every request but a prompt. */
   readonly requestMs: number;
-  /** For any message at all while a prompt is worked on. */
+  /** The time limit without any message while a prompt is worked on. */
   readonly silenceMs: number;
-  /** For the end of a prompt that was cancelled. */
+  /** The time limit of the end of a prompt that was cancelled. */
   readonly graceMs: number;
 };
 
@@ -34,7 +34,7 @@ export type SessionHandler = {
   update(kind: string, update: unknown): void;
 };
 
-/** Which requests of ours an agent may make: the tools of a run that are lent to it. */
+/** The requests of ours that an agent may make: the tools of a run that are lent to it. */
 export type Lent = { readonly read: boolean; readonly write: boolean; readonly terminal: boolean };
 
 export type AgentStart = {
@@ -78,7 +78,7 @@ export class StartedAgent {
     });
   }
 
-  /** Its own name; the server's when it gives none. */
+  /** The agent's own name; the server's when it gives none. */
   get name(): string {
     return this.info.agentInfo?.name ?? this.server.name;
   }

@@ -11,7 +11,7 @@ export type AcpServer = {
   readonly args?: readonly string[] | undefined;
   /** The folder in which the program is started; that of its first session when unset. */
   readonly cwd?: string | undefined;
-  /** Besides the few variables that every program gets. */
+  /** The variables it gets besides the few that every program gets. */
   readonly env?: Readonly<Record<string, string>> | undefined;
   /** Only here a mode that skips questions can be chosen. */
   readonly defaultMode?: string | undefined;
@@ -43,17 +43,17 @@ function checked(name: string, given: AcpServer) {
 
 /** The options of a client. */
 export type AcpClientOptions = {
-  /** By name; the first one is the default. */
+  /** The servers by name; the first one is the default. */
   readonly servers: Readonly<Record<string, AcpServer>>;
   readonly defaultServer?: string | undefined;
   /** The folder of sessions that name none. */
   readonly cwd: string;
-  /** For the sessions of this client; those of a runtime follow its rules. `deny` when unset. */
+  /** The policy for sessions of this client; sessions of a runtime follow its rules. `deny` when unset. */
   readonly permissions?: AcpPermissionPolicy | undefined;
   readonly deadlines?: Partial<AcpDeadlines> | undefined;
 };
 
-/** Which session a prompt goes to, and where it works. */
+/** The session that a prompt goes to, and the folder it works in. */
 export type AcpPromptOptions = {
   readonly serverName?: string | undefined;
   /** The server's name, or the agent's own. */
@@ -68,7 +68,7 @@ export type AcpChatOptions = AcpPromptOptions & { readonly sessionId?: string | 
 
 /** An agent behind a server, as it says in the handshake. */
 export type AcpAgent = {
-  /** Its own name. */
+  /** The agent's own name. */
   readonly id: string;
   readonly serverName: string;
   readonly title: string | undefined;
@@ -83,7 +83,7 @@ export type AcpAgent = {
 export type AcpServerHealth = {
   readonly serverName: string;
   readonly status: "stopped" | "running" | "failed";
-  /** Why it failed. */
+  /** The reason why it failed. */
   readonly error: string | undefined;
   readonly pid: number | undefined;
   readonly handshakeMs: number | undefined;

@@ -82,7 +82,7 @@ export class AcpClient implements ExternalAgents, AsyncDisposable {
     return name === undefined ? undefined : externalName(name);
   }
 
-  /** For the runtime. Starts nothing; every session that it opens has a process of its own. */
+  /** Returns an agent for the runtime. Starts nothing; every session that it opens has a process of its own. */
   externalAgent(serverName?: string, agentId?: string): ExternalAgent {
     return this.#external.externalAgent(serverName, agentId);
   }
@@ -112,7 +112,7 @@ export class AcpClient implements ExternalAgents, AsyncDisposable {
     return started.flatMap((each) => (each.status === "fulfilled" ? [describeAgent(each.value)] : []));
   }
 
-  /** By the name of its server or its own; undefined when no server has it. */
+  /** Finds an agent by the name of its server or its own; undefined when no server has it. */
   async getAgent(agentId: string): Promise<AcpAgent | undefined> {
     const server = this.#book.named(agentId);
     if (server !== undefined) return describeAgent(await this.#start(server));
@@ -216,7 +216,7 @@ export class AcpClient implements ExternalAgents, AsyncDisposable {
     await this.#opened(sessionId).setModel(model);
   }
 
-  /** For the questions of all sessions of this client, also those that are open. */
+  /** Answers the questions of all sessions of this client by this policy, also of those that are open. */
   setPermissionPolicy(policy: AcpPermissionPolicy): void {
     this.#policy = policy;
   }

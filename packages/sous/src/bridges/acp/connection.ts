@@ -85,7 +85,7 @@ export class AgentConnection {
     return this.#program.droppedLines;
   }
 
-  /** Why nothing can be asked any more. */
+  /** The reason why nothing can be asked any more. */
   get death(): ModelError | undefined {
     return this.#death;
   }
@@ -112,7 +112,7 @@ export class AgentConnection {
     return await Promise.race([this.ask(method, params), late.promise]);
   }
 
-  /** Without a deadline. An answer that nothing waits for any more changes nothing: every request has an id of its own. */
+  /** Asks without a deadline. An answer that nothing waits for any more changes nothing: every request has an id of its own. */
   ask(method: string, params: unknown): Promise<unknown> {
     this.#lastId += 1;
     const id = this.#lastId;
@@ -209,7 +209,7 @@ export class AgentConnection {
     }
   }
 
-  /** In order. An agent that no longer reads can do nothing for us: its end answers everything that waits. */
+  /** Sends messages in order. An agent that no longer reads can do nothing for us: its end answers everything that waits. */
   #send(message: object): void {
     const line = JSON.stringify(message);
     this.#sending = this.#sending.then(() => this.#program.send(line)).catch(() => this.#endDeaf());

@@ -123,7 +123,7 @@ export class LentTools {
       case "terminal/wait_for_exit":
         return await this.#waitForExit(this.#find(params));
       case "terminal/kill":
-        // Its output stays until it is released.
+        // The output stays until the terminal is released.
         await this.#stop(this.#find(params));
         return {};
       case "terminal/release":

@@ -39,7 +39,7 @@ type LibraryOpening = {
   readonly agent: StartedAgent;
   readonly cwd: string;
   readonly sessionId?: string | undefined;
-  /** Asked at each question: it may be changed meanwhile. */
+  /** Called at each question: the policy may be changed meanwhile. */
   policy(): AcpPermissionPolicy;
 };
 

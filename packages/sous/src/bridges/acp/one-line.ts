@@ -2,7 +2,7 @@
 
 import { plainText } from "../../core/clean-text.ts";
 
-/** Without line breaks and codes of terminals. */
+/** Returns the text on one line, without codes of terminals, cut to `maxLength`. */
 export function oneLine(text: string, maxLength: number): string {
   // Cut first: what is cleaned may be many megabytes long.
   const line = plainText(text.slice(0, 4 * maxLength))

@@ -20,7 +20,7 @@ const MAX_TITLE = 4000;
 const MAX_COMMAND = 30_000;
 /** More are not asked one by one. */
 const MAX_PATHS = 20;
-/** In front of the name of an action that has no tool of ours: no built-in tool begins so. */
+/** The prefix of the name of an action that has no tool of ours: no built-in tool begins so. */
 const UNKNOWN_PREFIX = "outside_";
 
 /** All of them must be allowed. There is always one. */
@@ -138,7 +138,7 @@ function unknownAction({ title = "", name, kind, rawInput, locations = [], conte
   return {
     toolName: `${UNKNOWN_PREFIX}${word === "" ? "action" : word}`,
     input: {
-      // With its line breaks: they can part two commands.
+      // The title keeps its line breaks: they can part two commands.
       title: plainText(title.slice(0, MAX_TITLE)) + (title.length > MAX_TITLE ? "… [cut]" : ""),
       kind: oneLine(kind ?? "other", 20),
       paths: locations.slice(0, MAX_PATHS).map(({ path }) => oneLine(path, 1000)),

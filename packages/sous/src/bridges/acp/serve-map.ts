@@ -240,7 +240,7 @@ type Task = { content: string; status: PlanEntry["status"] };
 class Plan {
   #callId: string | undefined;
   #tasks: Task[] = [];
-  /** Which task each child works on. */
+  /** The task that each child works on, by its index. */
   readonly #indexes = new Map<string, number>();
 
   /** The whole plan, when this event has changed it. */

@@ -205,7 +205,7 @@ function wrongRequest(message: string): RequestError {
   return new RequestError(WRONG_REQUEST, message);
 }
 
-/** As an error of the protocol: the client shows the sentence. */
+/** Throws an error of the protocol: the client shows the sentence. */
 function refuse(error: unknown): never {
   if (error instanceof RequestError) throw error;
   const code = error instanceof UnknownSession ? UNKNOWN_SESSION : error instanceof UserError ? WRONG_REQUEST : FAILED;

@@ -20,7 +20,7 @@ export class UpdateQueue {
   #sending: Promise<void> | undefined;
   /** Monotonic. */
   #lastAt = Number.NEGATIVE_INFINITY;
-  /** From this time on nothing is waited for. Monotonic. */
+  /** The time from which nothing is waited for. Monotonic. */
   #hurryAt = Number.POSITIVE_INFINITY;
   #isClosed = false;
 

@@ -44,7 +44,7 @@ export async function serveAcp(options: ServeOptions): Promise<void> {
     .onRequest(methods.agent.session.setMode, ({ params }) => sessions.setMode(params))
     .onRequest(methods.agent.session.setConfigOption, ({ params }) => sessions.setOption(params))
     .onRequest(methods.agent.session.prompt, ({ params, signal }) => sessions.prompt(params, signal))
-    // Behind the prompt: a cancel that comes right after it must find it.
+    // The handler of cancel stands behind that of the prompt: a cancel that comes right after a prompt must find it.
     .onNotification(methods.agent.session.cancel, ({ params }) => sessions.cancel(params.sessionId));
   const connection = app.connect(lineStream(options));
   using _stop = addAbortListener(options.signal, () => connection.close());
@@ -86,7 +86,7 @@ async function* messagesOf({ input, write, maxLineBytes, warn }: ServeOptions): 
     } else {
       const message = `A message of more than ${maxLineBytes} bytes was skipped; send less at once`;
       warn(message);
-      // Its id is not known, but its sender must not wait in silence.
+      // The id is not known, but the sender must not wait in silence.
       await write(`${JSON.stringify({ jsonrpc: "2.0", id: null, error: { code: -32600, message } })}\n`);
     }
   }

@@ -29,7 +29,7 @@ export type SessionHost = Omit<ExternalHost, "callTool"> & Partial<Pick<External
 export type SessionStart = {
   readonly agent: StartedAgent;
   readonly cwd: string;
-  /** To continue it. */
+  /** The session to continue; a new one when unset. */
   readonly sessionId?: string | undefined;
   readonly host: SessionHost;
   /** Ends the process of the agent: set when it is this session's own. */
@@ -93,11 +93,11 @@ export class AcpSession implements ExternalSession {
   readonly #ownsAgent: boolean;
   readonly #tools: LentTools | undefined;
   readonly #cost: SessionCost;
-  /** In front of the ids of its calls, so that no other session has the same. */
+  /** The prefix of the ids of its calls, so that no other session has the same. */
   readonly #tag: string = randomBytes(4).toString("hex");
   #state: schema.SessionSettings = { modes: undefined, configOptions: [] };
   #calls = 0;
-  /** As the agent has said during the prompt. */
+  /** The tokens that the agent has reported during the prompt. */
   #contextTokens = 0;
   #updates = 0;
   #turn: Turn | undefined;
@@ -119,7 +119,7 @@ export class AcpSession implements ExternalSession {
     });
   }
 
-  /** Until nothing has come for a moment: what belongs to the history must not be taken for the next answer. */
+  /** Waits until nothing has come for a moment: what belongs to the history must not be taken for the next answer. */
   async untilQuiet(): Promise<void> {
     for (let wait = 0; wait < MAX_QUIET_WAITS; wait++) {
       const before = this.#updates;

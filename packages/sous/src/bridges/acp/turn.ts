@@ -30,7 +30,7 @@ export class Turn {
     return this.#cancelled.promise;
   }
 
-  /** Why we stopped it, if that is a fault of the agent. */
+  /** The reason why we stopped it, if that is a fault of the agent. */
   get failure(): ModelError | undefined {
     return this.#failure;
   }

@@ -139,7 +139,7 @@ export class McpConnection {
   }
 
   async #noteChange(): Promise<void> {
-    // Made here: some runtimes allow none while a module is loaded.
+    // The controller is made here: some runtimes allow none while a module is loaded.
     const never = new AbortController().signal;
     const { server, client, ground } = this.#opened;
     const { clock, pins, checkSchema = ignore } = ground;

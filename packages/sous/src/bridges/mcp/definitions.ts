@@ -62,7 +62,7 @@ function readDefinitions(server: McpServer, listed: readonly unknown[], check: C
   };
 }
 
-/** By the name that the server gives it; to deny, also by what it is called here. */
+/** True for a tool that the settings offer, by the name that the server gives it; they deny it by its name here, too. */
 function isChosen({ name: server, tools, deny }: McpServer, name: string): boolean {
   const isOffered = tools === undefined || tools.some((pattern) => matchesGlob(pattern, name));
   const toolName = toolNameOf(server, name);
@@ -120,13 +120,13 @@ function hashOf(value: unknown): string {
   return createHash("sha256").update(JSON.stringify(value)).digest("hex");
 }
 
-/** With the keys of every object in order: a server may write them in another one each time. */
+/** Puts the keys of every object in order: a server may write them in another one each time. */
 function sorted(value: unknown, depth = 0): unknown {
   if (depth > MAX_DEPTH) throw new Error(`it is nested deeper than ${MAX_DEPTH} levels`);
   if (Array.isArray(value)) return value.map((each) => sorted(each, depth + 1));
   if (!isRecord(value)) return value;
   const keys = Object.keys(value).toSorted();
-  // In an object, so that it is not the same as a list of pairs.
+  // The pairs are put into an object, so that it is not the same as a list of pairs.
   return { pairs: keys.map((key) => [key, sorted(value[key], depth + 1)]) };
 }
 

@@ -11,7 +11,7 @@ type Room = { readonly lines: number; readonly bytes: number };
 const OLD: Room = { lines: 20, bytes: 1500 };
 /** Max size of the new text in a question, which has 8 KB for everything. */
 const ASKED: Room = { lines: 60, bytes: 5500 };
-/** For output without a question, where all of it should be seen. */
+/** The room in output without a question, where all of it should be seen. */
 export const WHOLE: Room = { lines: Number.POSITIVE_INFINITY, bytes: 200_000 };
 
 /**

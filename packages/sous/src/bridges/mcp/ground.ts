@@ -23,7 +23,7 @@ export type McpGround = {
 };
 
 /**
- * With the folder that a program of a project starts in: two projects may have different servers that are started by the same
+ * Adds the folder that a program of a project starts in: two projects may have different servers that are started by the same
  * words, and what was approved in one says nothing about the other.
  */
 export function located(server: McpServer, { cwd }: Pick<McpGround, "cwd">): McpServer {

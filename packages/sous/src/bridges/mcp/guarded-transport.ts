@@ -11,7 +11,7 @@ const MAX_ASKED = 64;
 /** JSON-RPC: an error of the implementation. */
 const FAILED_HERE = -32099;
 
-/** Others, such as logs, cost nothing but their parsing. */
+/** The notifications that pass. Others, such as logs, cost nothing but their parsing. */
 const HEARD: ReadonlySet<unknown> = new Set([
   ...["notifications/progress", "notifications/tools/list_changed", "notifications/cancelled"],
 ]);

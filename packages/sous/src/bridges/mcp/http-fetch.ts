@@ -23,7 +23,7 @@ import { MAX_MESSAGE_BYTES } from "./stdio-transport.ts";
 
 export type HttpRules = {
   readonly url: URL;
-  /** Sent with every request. */
+  /** The headers of every request. */
   readonly headers: Readonly<Record<string, string>>;
   /** True when the host may have addresses that are not public. */
   readonly mayBeLocal: boolean;
@@ -125,7 +125,7 @@ function ask(url: URL, addresses: Addresses, init: RequestInit, rules: HttpRules
   return promise;
 }
 
-/** Those of the protocol win. A value that cannot be sent is not shown: it may be a secret. */
+/** Merges headers; those of the protocol win. A value that cannot be sent is not shown: it may be a secret. */
 function headersOf(init: RequestInit, { headers }: HttpRules): Record<string, string> {
   const all = new Headers({ "user-agent": "sous" });
   for (const [name, value] of Object.entries(headers)) {
@@ -151,7 +151,7 @@ function toResponse(reply: IncomingMessage, init: RequestInit, rules: HttpRules)
     throw new ToolFailure(`${rules.url.host} sent a compressed answer, which sous does not accept`);
   }
   const fields = new Headers();
-  // Not what it says about logging in: the SDK would begin to, and it has no person to ask.
+  // The header about logging in is left out: the SDK would begin to, and it has no person to ask.
   for (const name of ["content-type", "mcp-session-id"]) {
     const value = headers[name];
     if (typeof value === "string") fields.set(name, value);
@@ -204,7 +204,7 @@ const PIECE_BYTES = 16 * 1024;
 type Kind = {
   /** A stream of events, in which a message ends with an empty line. Anything else is one message. */
   readonly isStream: boolean;
-  /** To one request, so it is one message and not a list. */
+  /** The answer to one request, so it is one message and not a list. */
   readonly isAnswer: boolean;
 };
 

@@ -44,7 +44,7 @@ export function makeTool(offered: McpDefinition, life: ServerLife, pins: PinBook
   });
 }
 
-/** Behind what the server says, so that nothing in it can follow: a model reads whose words they are. */
+/** Adds the mark behind what the server says, so that nothing in it can follow: a model reads whose words they are. */
 function asData(result: ToolResult, server: string): ToolResult {
   const mark = dataMark(server);
   const { success, output, error } = result;

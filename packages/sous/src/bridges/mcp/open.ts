@@ -129,7 +129,7 @@ function withoutClashes(all: readonly Tool[]): { tools: readonly Tool[]; clashes
 /** A tool of a server that was checked. */
 export type CheckedMcpTool = KnownTool & {
   readonly definition: McpDefinition;
-  /** For `changed`: what differs from what was approved, for people. */
+  /** The differences from what was approved, for people; set for `changed`. */
   readonly change?: string | undefined;
 };
 
@@ -140,16 +140,16 @@ export type CheckedMcpServer = {
   /** Tools that were left out, one sentence each. */
   readonly notes: readonly string[];
   readonly handshakeMs: number | undefined;
-  /** As the server calls itself, cleaned. */
+  /** The name that the server gives itself, cleaned. */
   readonly serverName: string | undefined;
   readonly version: string | undefined;
-  /** Why it could not be used; undefined when it could. */
+  /** The reason why it could not be used; undefined when it could. */
   readonly problem: string | undefined;
   /** The end of its standard error; empty without one. */
   readonly stderrTail: string;
 };
 
-/** For `mcp check` and doctor: starts one server, lists its tools, ends it. Changes no pins; rejects as `openMcpTools` does. */
+/** Starts one server, lists its tools, ends it: for `mcp check` and doctor. Changes no pins; rejects as `openMcpTools` does. */
 export async function checkMcpServer(
   given: McpServer,
   ground: McpGround,

@@ -13,7 +13,7 @@ import { located, type McpGround } from "./ground.ts";
 
 /** A tool as its server described it: cleaned and cut for models and people, with the hash of the whole. */
 export type McpDefinition = {
-  /** As the server calls it. */
+  /** The name that the server gives it. */
   readonly name: string;
   readonly description: string;
   readonly inputSchema: JsonSchema;
@@ -26,7 +26,7 @@ export type ServerPins = {
   /** The tools it listed last; undefined when it was never asked. */
   readonly seen: readonly McpDefinition[] | undefined;
   /**
-   * Those that a person or a rule has allowed, by what they are called here: rules and people know them by that name, and two
+   * The definitions that a person or a rule has allowed, by their names here: rules and people know them by that name, and two
    * names of a server can become the same one.
    */
   readonly approved: ReadonlyMap<string, McpDefinition>;
@@ -42,7 +42,7 @@ export type PinBook = {
 
 type ServerRecord = {
   readonly key: string;
-  /** For people who read the file. */
+  /** The name, for people who read the file. */
   readonly name: string;
   readonly seen: readonly McpDefinition[] | undefined;
   /** The settings `tools` and `deny` that chose what was seen: with others it says nothing. */
@@ -187,9 +187,9 @@ export function toolNameOf(server: string, name: string): string {
 export type ToolState = "new" | "approved" | "changed";
 
 export type KnownTool = {
-  /** As the server calls it. */
+  /** The name that the server gives it. */
   readonly name: string;
-  /** As rules, agent files and models call it. */
+  /** The name in rules, agent files and models. */
   readonly toolName: string;
   readonly state: ToolState;
 };

@@ -96,7 +96,7 @@ export class ServedCalls {
         readOnlyHint: isReadOnly,
         destructiveHint: !isReadOnly,
         idempotentHint: false,
-        // Whatever its tools are, a provider reads the task.
+        // A provider reads the task, whatever the agent's tools are.
         openWorldHint: true,
       },
     }));
@@ -133,7 +133,7 @@ export class ServedCalls {
   }
 }
 
-/** For the model that called, which can mend it. */
+/** Answers the model that called, which can mend it. */
 function refusal(text: string): CallToolResult {
   return { content: [{ type: "text", text }], isError: true };
 }
@@ -179,7 +179,7 @@ export class ServedProgress implements Disposable {
   #count = 0;
   #line = "";
   #timer: Disposable | undefined;
-  /** When the last one was sent; undefined before the first. */
+  /** The time when the last one was sent; undefined before the first. */
   #sentAt: number | undefined;
   #isSending = false;
   #isOver = false;

@@ -28,7 +28,7 @@ type LineTransportOptions = {
 const NOT_JSON = -32700;
 const WRONG_REQUEST = -32600;
 const FAILED = -32603;
-/** With more than this unread, nothing further is read from a client that does not take its answers. */
+/** Max bytes of unread answers: beyond them nothing further is read from a client that does not take its answers. */
 const MAX_UNREAD_BYTES = 4 * 1024 * 1024;
 
 /**
@@ -70,7 +70,7 @@ export class LineTransport implements Transport {
     this.onclose?.();
   }
 
-  /** Until the input ends; then the connection is closed. */
+  /** Reads until the input ends; then the connection is closed. */
   async #read(): Promise<void> {
     const { input, maxLineBytes, warn } = this.#options;
     try {
@@ -100,7 +100,7 @@ export class LineTransport implements Transport {
     }
   }
 
-  /** Its sender must not wait in silence; where its id is not known, that is null. */
+  /** Answers a message that is refused: its sender must not wait in silence. The id is null where it is not known. */
   #refuse(id: string | number | null, code: number, message: string): void {
     this.#options.warn(message);
     this.send({ jsonrpc: "2.0", id, error: { code, message } }).catch(() => {});

@@ -12,9 +12,9 @@ export type McpCommonOptions = {
   readonly timeoutMs?: number | undefined;
   /** Max time of the start, up to the list of tools; 30,000 when unset. */
   readonly startTimeoutMs?: number | undefined;
-  /** Its tools that are offered, by the names that the server gives them; may hold `*`. All when unset. */
+  /** The tools that are offered, by the names that the server gives them; may hold `*`. All when unset. */
   readonly tools?: readonly string[] | undefined;
-  /** Its tools that are not offered, in the same way. */
+  /** The tools that are not offered, in the same way. */
   readonly deny?: readonly string[] | undefined;
 };
 
@@ -22,7 +22,7 @@ export type McpCommonOptions = {
 export type McpProgramOptions = McpCommonOptions & {
   readonly command: string;
   readonly args?: readonly string[] | undefined;
-  /** Its variables, besides a few harmless ones such as `PATH`: it gets no others of this process. */
+  /** The variables of the program, besides a few harmless ones such as `PATH`: it gets no others of this process. */
   readonly env?: Readonly<Record<string, string>> | undefined;
   /** The folder it starts in; `cwd` of `mcpTools()` when unset. */
   readonly cwd?: string | undefined;

@@ -1,4 +1,4 @@
-/** A server that is a program: one JSON message a line. The SDK's own transport starts processes itself, which only `process/` may. */
+/** A server that is a program: one JSON message a line. The SDK's own transport starts processes itself, which only `app/process/` may. */
 
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { ignore } from "../../core/errors.ts";

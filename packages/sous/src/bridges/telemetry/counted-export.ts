@@ -5,7 +5,7 @@ import type { SpanExporter, SpanProcessor } from "@opentelemetry/sdk-trace";
 
 type ExportResult = Parameters<Parameters<SpanExporter["export"]>[1]>[0];
 
-/** As `ExportResultCode` of OpenTelemetry says it. */
+/** The value of `ExportResultCode.SUCCESS` of OpenTelemetry. */
 const SUCCESS = 0;
 /** `TraceFlags.SAMPLED`. */
 export const SAMPLED = 1;
@@ -14,13 +14,13 @@ export const SAMPLED = 1;
 export class SpanCounts {
   ended = 0;
   exported = 0;
-  /** Because too many waited. */
+  /** The number of spans left out because too many waited. */
   dropped = 0;
   /** The collector did not take them. */
   failed = 0;
   /** Ended, and not given to the exporter yet. */
   waiting = 0;
-  /** Why an export failed, the first time. */
+  /** The reason why an export failed, the first time. */
   reason: string | undefined;
   /** Is told of every span that will not be exported. */
   readonly onLost: (count: number) => void;

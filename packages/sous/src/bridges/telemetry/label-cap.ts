@@ -48,7 +48,7 @@ export class LabelCap {
     const known = this.#known[label];
     const earlier = known.get(value);
     if (earlier !== undefined) return earlier;
-    // Not remembered: the number of values has no bound.
+    // The value is not stored: the number of values has no bound.
     if (known.size >= MAX_LABEL_VALUES) return OTHER;
     const clean = cleanLabel(value);
     known.set(value, clean);

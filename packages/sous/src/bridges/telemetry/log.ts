@@ -157,7 +157,7 @@ class LifecycleFold implements LifecycleLog {
     this.#ended.push({ head, conversationId: runId, time });
   }
 
-  /** Its process is done with it; the process that resumes it says how it ends. */
+  /** Drops the run: this process is done with it, and the process that resumes it says how it ends. */
   #park(event: EventOf<"park">): void {
     const { runId, depth, time } = event;
     const head = this.#headOf(event);
@@ -253,7 +253,7 @@ export type LogLevel = "debug" | "info" | "warn" | "error";
 
 type LogFields = Readonly<Record<string, string | number | boolean | readonly string[]>>;
 
-/** As it is when it is unambiguous, else in quotes. */
+/** Leaves a text as it is when it is unambiguous; puts others in quotes. */
 function toWord(value: LogFields[string]): string {
   const text = typeof value === "object" ? value.join(",") : String(value);
   return /^[\w.,:/#@+-]+$/.test(text) ? text : toJson(text);

@@ -45,7 +45,7 @@ export function countEnd(meter: Meter, run: EndedRun): void {
   countSpend(meter, run);
 }
 
-/** Also of a run whose end is not known: what was spent stays spent. */
+/** Counts the spending of a run, also when its end is not known: what was spent stays spent. */
 export function countSpend(
   meter: Meter,
   { agent, model, usage, costUsd }: Pick<RunTally, "agent" | "model" | "usage" | "costUsd">,

@@ -25,7 +25,7 @@ type LiveRun = {
   /** The sums of this run that `budget` knows. */
   tokens: number;
   costUsd: number;
-  /** When the model was asked; undefined while it is not. */
+  /** The time when the model was asked; undefined while it is not. */
   askedAt: number | undefined;
   isStalled: boolean;
 };
@@ -118,7 +118,7 @@ class MetricsFold {
     this.#enter(runId, depth, { agent, model: this.#labelsOf(model), budget });
   }
 
-  /** Begun by another process: no execution of this one. What its tree had spent is not known here. */
+  /** Enters a run that another process began: no execution of this one. What its tree had spent is not known here. */
   #resume({ runId, depth, run }: EventOf<"resume">): void {
     if (this.#live.has(runId)) return;
     const model = this.#labelsOf(run?.model ?? OTHER);

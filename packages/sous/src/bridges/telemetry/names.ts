@@ -15,9 +15,9 @@ export type Metric = {
   readonly name: string;
   readonly kind: MetricKind;
   readonly unit?: string;
-  /** For people. */
+  /** The description for people. */
   readonly about: string;
-  /** In this order. Each has a closed or a bounded set of values. */
+  /** The labels in this order. Each has a closed or a bounded set of values. */
   readonly labels: readonly string[];
   /** Upper bounds of a histogram. */
   readonly buckets?: readonly number[] | undefined;
@@ -201,7 +201,7 @@ export function requestModel(model: string): string {
   return model.slice(model.indexOf("/") + 1);
 }
 
-/** As OpenTelemetry writes names for Prometheus: letters, digits and `_`, with the unit behind it. */
+/** Names a metric as OpenTelemetry does for Prometheus: letters, digits and `_`, with the unit behind it. */
 export function prometheusName({ name, unit }: Pick<Metric, "name" | "unit">): string {
   const plain = name.replace(/[^A-Za-z0-9_]/g, "_");
   return unit === "s" && !plain.endsWith("_seconds") ? `${plain}_seconds` : plain;

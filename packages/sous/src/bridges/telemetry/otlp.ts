@@ -179,7 +179,7 @@ function whatIsMissing(settings: OtlpSettings, spans: SpanCounts, metrics: Metri
     ...(metrics?.isBehind === true ? ["the last metrics"] : []),
   ];
   if (what.length === 0) return undefined;
-  // Without its path, which may contain a key.
+  // The address comes without its path, which may contain a key.
   const { origin } = new URL((lost > 0 ? settings.traces : settings.metrics)?.url ?? "");
   const isOnlyDropped = lost === spans.dropped && metrics?.isBehind !== true;
   const reason = spans.reason ?? metrics?.reason ?? "it did not take them in time";

@@ -104,7 +104,7 @@ export type Series = {
   readonly labels: LabelValues;
   /** The sum of what was recorded for a histogram. */
   value: number;
-  /** For a histogram, the number of values in each bucket; the last one has no upper bound. */
+  /** The number of values in each bucket of a histogram; the last one has no upper bound. */
   buckets?: number[] | undefined;
 };
 

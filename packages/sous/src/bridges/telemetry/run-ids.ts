@@ -12,8 +12,8 @@ type Ids = Pick<SpanPlace, "traceId" | "spanId">;
 let announced: Ids | undefined;
 
 /**
- * For `new TracerProvider({ idGenerator })`: spans of runs get ids that follow from the run, so a tree that several processes
- * worked on is one trace. Other spans get random ids.
+ * An id generator for `new TracerProvider({ idGenerator })`: spans of runs get ids that follow from the run, so a tree that
+ * several processes worked on is one trace. Other spans get random ids.
  */
 export function runIdGenerator(): RunIdGenerator {
   return {

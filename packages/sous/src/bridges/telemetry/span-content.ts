@@ -8,7 +8,7 @@ import { utf8Length } from "../../core/usage.ts";
 
 /** The most bytes of one attribute. */
 export const MAX_CONTENT_BYTES = 8192;
-/** Below this a text is not cut any further: then the whole is cut as text. */
+/** A text is not cut below this: then the whole is cut as text. */
 const MIN_TEXT_BYTES = 64;
 /** More than this many parts of what is new are not kept for the next turn. */
 const MAX_PENDING = 64;
@@ -67,7 +67,7 @@ export function said(role: "user" | "assistant" | "system", text: string): Conte
   return { role, parts: [textPart(text)] };
 }
 
-/** Why a model stopped, in the words of the conventions; `paused` and `other` are ours. */
+/** The reasons why a model stopped, in the words of the conventions; `paused` and `other` are ours. */
 export const FINISH_REASONS: Readonly<Record<FinishReason, string>> = {
   stop: "stop",
   "tool-calls": "tool_call",
@@ -117,7 +117,7 @@ function providerPart({ kind, callId, toolName, value }: ProviderPart): Part {
   return { type: kind === "call" ? "tool_call" : "sources", id: callId, name: toolName, arguments: value };
 }
 
-/** At most `maxBytes` together with the words that say how much is missing. */
+/** Cuts a text to `maxBytes`, the words that say how much is missing included. */
 export function cutText(text: string, maxBytes: number): string {
   if (text.length * 3 <= maxBytes) return text.toWellFormed();
   const bytes = utf8Length(text);

@@ -36,7 +36,7 @@ export type ParentSpan = { readonly traceId: string; readonly context: Context }
 
 export type NewSpan = {
   readonly operation: SpanName;
-  /** Behind the operation in its name. */
+  /** The word behind the operation in the name of the span. */
   readonly of: string;
   readonly who: RunIdentity;
   readonly part: SpanPart;
@@ -96,7 +96,7 @@ export class SpanMaker {
     return new OpenSpan(withIds(ids, (): Span => this.#tracer.startSpan(name, options, under)));
   }
 
-  /** Made once for a run: most spans lie directly below one. */
+  /** Makes the parent for spans below this one, once for a run: most spans lie directly below one. */
   below(span: SpanContext): ParentSpan {
     return { traceId: span.traceId, context: trace.setSpanContext(this.#parent, span) };
   }

@@ -132,7 +132,7 @@ export type EventAttributes<Name extends SpanEventName> = {
   [Key in (typeof SPAN_EVENTS)[Name]["attributes"][number]]?: string | number | boolean | undefined;
 };
 
-/** Why a span is linked to an earlier one: the attribute `sous.link` of the link. */
+/** The attribute `sous.link` of a link: the reason why a span is linked to an earlier one. */
 export const LINK_ATTRIBUTE = "sous.link";
 export const LINKS = {
   "follow-up": "To the run that this one continues.",

@@ -115,7 +115,7 @@ class SpanFold {
         this.#endRun(run, event);
         break;
       case "park":
-        // Not ended here: the process that ends the run exports its span.
+        // The span is not ended here: the process that ends the run exports it.
         this.#runs.delete(event.runId);
         break;
       case "approval-end":

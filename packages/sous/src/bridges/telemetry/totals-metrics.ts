@@ -24,7 +24,7 @@ class TotalsReader implements StoredMetrics {
   readonly #meter: Meter;
   #mark: string | undefined;
   #reading: Promise<void> | undefined;
-  /** By depth: runs that are over; runs that are counted as started; runs at work now. */
+  /** Numbers by depth: runs that are over; runs that are counted as started; runs at work now. */
   readonly #over: number[] = [];
   readonly #started: number[] = [];
   #active: number[] = [];

@@ -101,7 +101,7 @@ const MAX_ENDED_CALLS = 64;
 export class TracedRun {
   readonly facts: RunFacts;
   readonly span: OpenSpan;
-  /** Its span, as the one that others lie under. */
+  /** The span as the one that others lie under. */
   readonly below: ParentSpan;
   chat: OpenChat | undefined;
   readonly calls = new Map<string, OpenSpan>();

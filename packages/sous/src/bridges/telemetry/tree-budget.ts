@@ -33,7 +33,7 @@ export class TreeBudget {
     }
   }
 
-  /** From 1 to 0; undefined without a limit. */
+  /** The part that is left, from 1 to 0; undefined without a limit. */
   remaining(limit: MeasuredLimit): number | undefined {
     const unit = limit === "tokens" ? "tokens" : "costUsd";
     const parts = [part(this.#tree[unit], this.#spent[unit]), part(this.#children[unit], this.#byChildren[unit])];

@@ -12,7 +12,7 @@ import { OUTCOMES, STOP_REASONS } from "./outcomes.ts";
 type Body = StoredBody | DeltaBody;
 type BodyOf<Type extends Body["type"]> = Extract<Body, { type: Type }>;
 type KeysOf<Shape> = Shape extends unknown ? keyof Shape : never;
-/** Also fields that only one of several shapes has, so that the table refuses them: an event has one shape. */
+/** The fields of all shapes, also those that only one of several has, so that the table refuses them: an event has one shape. */
 type FieldOf<Type extends Body["type"]> = Exclude<KeysOf<BodyOf<Type>>, "type">;
 type WordOf<Type extends Body["type"], Field> = Field extends keyof BodyOf<Type>
   ? FieldWord<BodyOf<Type>[Field]>
@@ -32,7 +32,7 @@ type Row<Type extends Body["type"]> = {
   line?: (event: BodyOf<Type>, plain: Plain) => string;
 } & (Type extends StoredBody["type"]
   ? {
-      /** Its name where two runs are compared. */
+      /** The name of the event where two runs are compared. */
       noun: string | ((event: BodyOf<Type>) => string);
     }
   : { stored: false });
@@ -163,7 +163,7 @@ export const EVENTS = {
   "spawn-refused": {
     fields: { label: "text", childPath: "id?", waited: "yes?", errorType: "errorType", message: "text" },
     noun: ({ label }) => `the refusal of ${label}`,
-    // With a path, an earlier line may have said that the child waits.
+    // An earlier line may have said that the child waits when there is a path, so the line names the child.
     line: ({ childPath, label, message }, plain) =>
       `refused${childPath === undefined ? "" : ` ${plain(label, 80)}`}: ${plain(message)}`,
   },
@@ -256,7 +256,7 @@ type AnyRow = {
 
 export const ROWS: Readonly<Record<Body["type"], AnyRow>> = EVENTS;
 
-/** In the order of the table. */
+/** The types in the order of the table. */
 export const EVENT_TYPES: readonly Body["type"][] = Object.keys(EVENTS) as Body["type"][];
 export const STORED_TYPES: readonly StoredBody["type"][] = EVENT_TYPES.filter(isStored);
 

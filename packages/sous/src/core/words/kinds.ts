@@ -17,14 +17,14 @@ import type { ModelErrorKind } from "./model-errors.ts";
 export type Kinds = {
   /** Runs, calls, agents and sessions are found by it. Not redacted: a changed id finds nothing. */
   id: string;
-  /** Written by a person, a model, a tool or a provider. Redacted. */
+  /** A text that a person, a model, a tool or a provider wrote. Redacted. */
   text: string;
   /** Any JSON, written by the same. Redacted at any depth. */
   json: unknown;
   record: Readonly<Record<string, unknown>>;
   /** Whole and not negative. */
   count: number;
-  /** Not negative and finite: tokens, money, milliseconds. */
+  /** A finite number that is not negative: tokens, money, milliseconds. */
   amount: number;
   /** USD; null when a price is unknown. */
   cost: number | null;

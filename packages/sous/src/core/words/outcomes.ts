@@ -6,7 +6,7 @@
 import type { ErrorType } from "../errors.ts";
 import type { RunStatus, StopReason, UnendedStatus } from "../outcome.ts";
 
-/** Said by a stop reason where there is one, otherwise by the status. */
+/** The words for an ending: those of its stop reason where there is one, otherwise those of its status. */
 type EndingRow = {
   /** A name in `EXIT` of `app/cli/exit-codes.ts`; `signal` stands for the code of the signal that stopped the run. */
   readonly exit: "ok" | "failed" | "budget" | "limit" | "consent" | "signal";
@@ -14,7 +14,7 @@ type EndingRow = {
   readonly words: string;
   /** The stop reason that an editor reads over ACP; undefined when its request fails. */
   readonly editor: "end_turn" | "max_tokens" | "max_turn_requests" | "refusal" | "cancelled" | undefined;
-  /** For a person at the command line, of an incomplete run; without it the denied actions are listed. */
+  /** The warning about an incomplete run, for a person at the command line; without it the denied actions are listed. */
   readonly warning?: string;
   /** The first version of stored events with this word (`EVENT_VERSION` in `events.ts`); 1 when unset. */
   readonly since?: number;
@@ -27,15 +27,15 @@ type StatusRow = EndingRow & {
   readonly kind: EndingKind;
   /** The text is a usable result. */
   readonly success: boolean;
-  /** Why there is no usable result, when no fault says more. */
+  /** The kind of error when there is no usable result and no fault says more. */
   readonly errorType: ErrorType | undefined;
   /** The word in reports, logs and metrics. */
   readonly reported: string;
-  /** For the model that asked for this child: why it gave no usable result. `message` is the sentence of the fault. */
+  /** Tells the model that asked for this child why it gave no usable result. `message` is the sentence of the fault. */
   readonly sentence?: (message: string, label: string) => string;
 };
 
-/** Also what is said of an incomplete run without a known reason. */
+/** The row is also used for an incomplete run without a known reason. */
 const NO_TURNS_LEFT = {
   exit: "limit",
   words: "out of turns",
@@ -117,9 +117,9 @@ type StopReasonRow = EndingRow & {
   readonly isOutOfTurns: boolean;
   /** Actions were denied because no one could be asked: the doors list them and say how to allow them. */
   readonly lacksApproval: boolean;
-  /** In front of the report that the parent's model reads. */
+  /** The text in front of the report that the parent's model reads. */
   readonly notice: (turns: number) => string;
-  /** Behind the status, in an exported page. */
+  /** The words behind the status, in an exported page. */
   readonly aside: string;
   /** The word as the schema of a report explains it. */
   readonly about: string;
@@ -157,7 +157,7 @@ export const UNENDED: Readonly<Record<UnendedStatus, { readonly words: string; r
   waiting: { words: "waiting for an answer", canResume: true },
 };
 
-/** In the order of the tables, which schemas, columns and sums keep. */
+/** The words in the order of the tables, which schemas, columns and sums keep. */
 export const UNENDED_STATUSES = Object.keys(UNENDED) as readonly UnendedStatus[];
 export const RUN_STATUSES = Object.keys(OUTCOMES) as readonly RunStatus[];
 export const STOP_REASON_WORDS = Object.keys(STOP_REASONS) as readonly StopReason[];
@@ -193,7 +193,7 @@ export function lacksApproval(facts: EndingFacts): boolean {
   return stopReasonOf(facts)?.lacksApproval === true;
 }
 
-/** For descriptions: `a, b or c`, each between quotes. */
+/** Lists words in a description: `a, b or c`, each between quotes. */
 export function oneOf(words: readonly string[], quote: "" | "`" = ""): string {
   const quoted = words.map((word) => `${quote}${word}${quote}`);
   const last = quoted.pop() ?? "";

@@ -24,7 +24,7 @@ type ToolRow = Pick<Tool, "displayName" | "category" | "tier" | "effect"> & {
    */
   readonly action: "command" | "file" | "folder" | "host";
   readonly log: LogWords;
-  /** In lists of tools that agent files of other programs have. */
+  /** The names in lists of tools that agent files of other programs have. */
   readonly names: Readonly<Record<"claude" | "gemini" | "opencode", readonly string[]>>;
   /** The fields with the texts that a call replaces and writes, where an editor can show the change. */
   readonly change?: { readonly old?: string; readonly new: string };
@@ -42,7 +42,7 @@ export type LogWords = {
 
 const FILE = ["path", "file_path", "filename", "file"];
 
-/** In the order that people and models see. */
+/** The tools in the order that people and models see. */
 const TOOLS: Readonly<Record<BuiltInToolName, ToolRow>> = {
   read_file: {
     displayName: "Read file",
@@ -163,7 +163,7 @@ type ChildTool = {
   readonly name: string;
   /** `start-described` starts a child whose label is the `description` of the call. */
   readonly does: "start" | "start-described" | "find" | "follow-up";
-  /** For people. Unset for a tool that `delegate: true` does not give. */
+  /** The description for people. Unset for a tool that `delegate: true` does not give. */
   readonly about?: string;
 };
 

@@ -74,7 +74,7 @@ class TreeDeadline implements Deadline {
   due: number;
   /** Decides among equals: the lower comes first. */
   order = 0;
-  /** Its position in the heap; -1 when it is in none. Only the heap writes it. */
+  /** The position in the heap; -1 when it is in none. Only the heap writes it. */
   index = -1;
   readonly #timer: SharedTimer;
   #onDue: (() => void) | undefined;
@@ -184,9 +184,9 @@ function isBefore(one: TreeDeadline, other: TreeDeadline): boolean {
 
 /** The time one run may take: its own timeout or its share of the time, whichever ends first. */
 type TimeLimit = {
-  /** For this run alone. */
+  /** The limit of this run alone. */
   timeoutMs: number | undefined;
-  /** For all runs of the agent together, of which `usedMs` are gone. */
+  /** The limit of all runs of the agent together, of which `usedMs` are gone. */
   durationMs: number | undefined;
   usedMs: number;
 };

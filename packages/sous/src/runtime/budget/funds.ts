@@ -18,14 +18,14 @@ import { BudgetExceeded } from "../../core/errors.ts";
 import type { Lease, LimitState, Spent } from "../../core/limits.ts";
 import type { Holder } from "./holder.ts";
 
-/** From this part of a limit on, people are notified. */
+/** The part of a limit from which people are notified. */
 export const NEAR = 0.8;
 
 /** One limit of one account: what may be spent, has been spent and is reserved, and how many of its runs move. */
 export class LimitMeter {
   readonly unit: AmountUnit;
   readonly limit: number;
-  /** Whose limit it is, for people: the tree, its children, or the path of a run with a share of its own. */
+  /** The owner of the limit, for people: the tree, its children, or the path of a run with a share of its own. */
   readonly of: string;
   /** Every run of the tree draws on it. */
   isOfAll = false;
@@ -38,7 +38,7 @@ export class LimitMeter {
   moving = 0;
   /** The run that settled last, until it has taken its next step: it may give back more, or ask first. */
   lastSettled: Holder | undefined;
-  /** In which round of serving a call was found short here; calls that come later have to wait behind it. */
+  /** The round of serving in which a call was found short here; calls that come later have to wait behind it. */
   shortInRound = 0;
   #isNear = false;
 
@@ -97,7 +97,7 @@ export type Wanted = {
 };
 
 export class Funds {
-  /** From the topmost account down: what a parent draws on is the beginning of what its child draws on. */
+  /** The meters from the topmost account down: what a parent draws on is the beginning of what its child draws on. */
   readonly meters: readonly LimitMeter[];
 
   constructor(own: readonly LimitMeter[], above?: Funds) {

@@ -12,11 +12,11 @@ export class Holder implements Holding {
   readonly queue: BudgetQueue;
   /** The run that started it. */
   readonly above: Holder | undefined;
-  /** Its position among live runs: by their starts. */
+  /** The position among live runs, by their starts. */
   order = 0;
-  /** For its last words. */
+  /** The amount reserved for last words. */
   kept: Amount = NO_AMOUNT;
-  /** By its calls in flight: one, unless it prompts an external agent. */
+  /** The amount reserved by calls in flight: one call, unless it prompts an external agent. */
   inCall: Amount = NO_AMOUNT;
   #isLive = false;
   #moves = false;

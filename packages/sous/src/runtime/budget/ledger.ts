@@ -43,7 +43,7 @@ type Executions = {
   readonly limit: number;
   /** Includes those set aside. */
   started: number;
-  /** For children that wait to start. */
+  /** The number set aside for children that wait to start. */
   aside: number;
   /** People were notified that most of them have started. */
   isNotified: boolean;
@@ -114,7 +114,7 @@ class LedgerAccount implements Ledger {
     for (const executions of this.#executions) {
       executions.aside -= 1;
       const state = stateOf(executions);
-      // When none is left, the next refusal reports it.
+      // The next refusal reports it when none is left.
       if (executions.isNotified || !isNear(state) || state.spent >= state.limit) continue;
       executions.isNotified = true;
       this.#common.queue.onNear(state, undefined);
@@ -210,7 +210,7 @@ function stateOf({ of, limit, started, aside }: Executions): LimitState {
   return { of, unit: "executions", limit, spent: started - aside, reserved: aside };
 }
 
-/** For a child without limits that had to wait for its slot: it is no longer counted. */
+/** Stops counting a child without limits that had to wait for its slot. */
 function withoutCounting({ holding, slot }: Started): Started {
   holding[Symbol.dispose]();
   return { holding: FREE_HOLDING, slot, first: undefined };

@@ -18,7 +18,7 @@ export type PriceRow = readonly [
   contextWindow: number,
 ];
 
-/** By provider, then by the name of the model without its date. A dated name has a row only where its price differs. */
+/** Prices by provider, then by the name of the model without its date. A dated name has a row only where its price differs. */
 export const PRICES: Readonly<Record<string, Readonly<Record<string, PriceRow>>>> = {
   anthropic: {
     "claude-fable-5": [10, 50, 1, 12.5, 1_000_000],

@@ -75,7 +75,7 @@ export class BudgetQueue {
     const waiter = new Waiter(holder, request, holder.order, false);
     insert(this.#live, waiter); // guard: queue-before-step
     this.#unnotified.add(waiter);
-    // After it joined the queue: what comes free goes to the first in order, which may be this run.
+    // The old reservation is given back after the run joined the queue: it goes to the first in order, which may be this run.
     replaces?.[Symbol.dispose]();
     holder.clearSettled();
     if (!waiter.isSettled) holder.isAsking = true;
@@ -98,7 +98,7 @@ export class BudgetQueue {
     if (need === undefined) this.#needless += 1;
     this.#unnotified.add(waiter);
     this.#shared?.join(this);
-    // After the child joined the queue: before that, another would be refused instead of it.
+    // The parent waits only after the child joined the queue: before that, another would be refused instead of it.
     if (callId !== undefined) holder.beAwaited(callId); // guard: parent-is-awaited
     // Without this it would first wait for a slot.
     if (!waiter.isSettled) this.#refuseIfHopeless(waiter); // guard: hopeless-start

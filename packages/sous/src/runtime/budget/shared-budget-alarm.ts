@@ -1,4 +1,4 @@
-/** When the books of a shared budget are read again although nothing has changed in this process. */
+/** An alarm that has the books of a shared budget read again although nothing has changed in this process. */
 
 import { amountAt, plus, toUsd } from "../../core/amount.ts";
 import type { Clock } from "../../core/clock.ts";

@@ -12,7 +12,7 @@ import { limitsOf, NearNotices, SharedBudgetAlarm, shorterFor } from "./shared-b
 import { type Asked, isSame, isUnanswered, noneLeft, OwnRow, type Start, stepFor } from "./shared-budget-row.ts";
 import type { Waiter } from "./waiter.ts";
 
-/** With more than this many at once, the rest would wait behind the first anyway. */
+/** Max asks at once: the rest would wait behind the first anyway. */
 const MAX_ASKS = 32;
 
 const clients = new WeakMap<OpenedBudget, SharedBudgetClient>();
@@ -34,7 +34,7 @@ export class SharedBudgetClient {
   readonly #starts: Start[] = [];
   #state: SharedBudgetState | undefined;
   readonly #row: OwnRow;
-  /** From the moment a step is sent until everything in its answer is done. */
+  /** True from the moment a step is sent until everything in its answer is done. */
   #isStepping = false;
   /** A run was refused, or lost its reserve: others may be served by their own trees now. */
   #mustServe = false;
@@ -97,12 +97,12 @@ export class SharedBudgetClient {
     return this.#shared.left().then(({ costUsd }) => costUsd !== undefined);
   }
 
-  /** As the books were when they were last read. */
+  /** Returns the limits as the books last read say. */
   limits(): LimitState[] {
     return this.#state === undefined ? [] : limitsOf(this.#state, this.#of);
   }
 
-  /** At the end of a tree. Undefined when everything is written. Never rejects. */
+  /** Called at the end of a tree. Resolves when everything is written; undefined when it is. Never rejects. */
   flushed(tree: BudgetQueue): Promise<void> | undefined {
     this.#counting.delete(tree);
     this.pump();

@@ -27,7 +27,7 @@ export class Waiter {
   readonly request: Request;
   readonly order: number;
   readonly isStart: boolean;
-  /** When the shared budget first made it wait. */
+  /** The time when the shared budget first made it wait. */
   since: number | undefined;
   /** The limit it waits for, for people. */
   waitsFor: LimitState | undefined;
@@ -87,7 +87,7 @@ export class Waiter {
     this.#settle?.reject(error);
   }
 
-  /** Why it is refused at this limit: with the least that it asks for, or with all when the least would fit. */
+  /** Makes the refusal at this limit: with the least that it asks for, or with all when the least would fit. */
   refusalAt(limit: LimitState): BudgetExceeded {
     const { need, grow } = this.wanted;
     const unit = limit.unit === "costUsd" ? "nanoUsd" : "tokens";

@@ -162,7 +162,7 @@ class EventIterator implements AsyncIterableIterator<SousEvent, undefined>, Even
     if (this.#buffer.length > this.#limits.events || this.#characters > this.#limits.characters) this.#dropDeltas();
   }
 
-  /** To the reader who waits, or into the buffer. */
+  /** Passes the event to the reader who waits, or into the buffer. */
   #pass(event: SousEvent): void {
     if (this.#isDone) return;
     if (event.seq !== undefined) {

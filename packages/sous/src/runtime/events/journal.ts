@@ -21,7 +21,7 @@ export type JournalOptions = {
   store: Pick<Store, "isImmediate" | "append">;
   rootId: string;
   clock: Pick<Clock, "now" | "lately" | "timer">;
-  /** With it, a store that fails for good makes `settled()` reject; without it, the tree continues and is marked as not stored. */
+  /** True: a store that fails for good makes `settled()` reject. False: the tree continues and is marked as not stored. */
   requireStore: boolean;
   /** The number of the first event; greater than 1 when a stored tree continues. */
   firstSeq?: number | undefined;
@@ -32,7 +32,7 @@ export type JournalOptions = {
 
 /** Callbacks to the runtime around the journal. */
 export type JournalHooks = {
-  /** When the next batch is committed; `setImmediate` when unset. */
+  /** Schedules the commit of the next batch; `setImmediate` when unset. */
   schedule?: ((callback: () => void) => void) | undefined;
   /** True when only one run of the tree is not waiting for a child: no other run would join a batch, so it is not held back. */
   isAlone?: (() => boolean) | undefined;
@@ -60,7 +60,7 @@ type Batch = {
   readonly stored: StoredEvent[];
   /** The stored events and the deltas between them; the same array as `stored` until there is a delta. */
   shown: SousEvent[];
-  /** Made on first use. */
+  /** The promise is made on first use. */
   settled: PromiseWithResolvers<void> | undefined;
 };
 
@@ -238,7 +238,7 @@ class TreeJournal implements Journal {
     this.#giveUp(batch, reason, error); // guard: tell-of-a-loss
   }
 
-  /** From here on the events of the tree are shown and not stored. */
+  /** Gives up the store: the events of the tree are shown and not stored from here on. */
   #giveUp(batch: Batch, why: string, cause: unknown): void {
     const reason = this.#redactor.text(why);
     this.degraded = reason;

@@ -62,13 +62,13 @@ const REDACT_KIND: { readonly [Each in TextKind]: Redact<Kinds[Each]> | undefine
   terms: (terms, redactor) => (terms.fanOut === undefined ? terms : redactor.value(terms)),
   toolOrigin: (origin, redactor) =>
     changed(origin, { server: redactor.text(origin.server), tool: redactor.text(origin.tool) }),
-  // Taken from the start of the run, which was redacted.
+  // The run is taken from its start, which was redacted.
   resumedRun: undefined,
   fault: (fault, redactor) => redactor.value(fault),
   limit: undefined,
 };
 
-/** Made from the rows of the events, once. */
+/** The redactors, made once from the rows of the events. */
 const REDACT_EVENT: Readonly<Partial<Record<Body["type"], Redact<Body>>>> = Object.fromEntries(
   EVENT_TYPES.map((type) => [type, redactorOf(type)]),
 );

@@ -73,7 +73,7 @@ export async function askApproval(
   return recordAnswer(answer, request, run);
 }
 
-/** Why a question of a run that is stopped has no answer. */
+/** The reason why a question of a run that is stopped has no answer. */
 export const STOPPED = "the run was stopped";
 
 export function failedQuestion(toolName: string, reason: string): string {

@@ -112,7 +112,7 @@ function nameOf({ tool }: ReadyTool): string {
 /** True for a call without an outside effect. A child that it starts is stored together with the call, before the child acts. */
 export function isInside({ effect, category, name }: Tool): boolean {
   if (category !== "subagent" || effect !== "idempotent") return effect === "read";
-  // To stop a child is to stop what it does outside.
+  // A stop of a child stops what it does outside.
   return name !== "subagent_cancel";
 }
 

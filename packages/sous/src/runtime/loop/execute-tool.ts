@@ -66,7 +66,7 @@ async function executeAgain({ tool, input }: Allowed, context: ToolContext, run:
 /** More than a person reads; a change of a definition fits. */
 const MAX_REASON_BYTES = 8 * 1024;
 
-/** As it is stored, so that what was agreed to before a restart can be compared. */
+/** Makes the reason as it is stored, so that what was agreed to before a restart can be compared. */
 function shownReason(reason: string, { tree }: Run): string {
   return truncateUtf8(tree.redactor.text(cleanText(reason)), MAX_REASON_BYTES).text;
 }

@@ -1,4 +1,4 @@
-/** From the answer of an external agent to the ending of its run and to its bill. */
+/** Reads the answer of an external agent: the ending of its run, and its bill. */
 
 import { ModelError, messageOf } from "../../core/errors.ts";
 import type { ExternalAnswer } from "../../core/external-agent.ts";

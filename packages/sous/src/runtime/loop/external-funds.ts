@@ -107,14 +107,14 @@ export class ExternalFunds implements Disposable {
   }
 }
 
-/** Its level, and what it may spend: for a runtime that the agent starts in turn. */
+/** The level of the run and what it may spend, for a runtime that the agent starts in turn. */
 export function allowanceOf(
   run: Run,
   { maxCostUsd }: ExternalAgent,
   funds: ExternalFunds | undefined,
 ): ExternalAllowance {
   const left = run.account.left();
-  // Its reservation is its own as well.
+  // The reservation of the run is its own as well.
   const held = funds?.tokens ?? 0;
   return {
     depth: run.who.depth,

@@ -23,7 +23,7 @@ import { failedResult, toToolResult } from "./tool-result.ts";
 
 /** More than any report has. */
 const MAX_TEXT_BYTES = 4 * 1024 * 1024;
-/** Who may use this tool may do anything: the others cannot be granted what none of our tools does. */
+/** A run that may use this tool may do anything; other runs cannot be granted what none of our tools does. */
 const ANYTHING = "terminal";
 
 type ExternalListeners = {
@@ -52,14 +52,14 @@ export class RunHost implements ExternalHost, Disposable {
     this.#listeners = listeners;
   }
 
-  /** Before a prompt. */
+  /** Resets the text before a prompt. */
   begin(): void {
     this.#run.text = "";
     this.#earlierText = "";
     this.#textBytes = 0;
   }
 
-  /** After a prompt: what it said last is its answer. */
+  /** Returns the answer after a prompt: what the agent said last. */
   finish(): string {
     const run = this.#run;
     if (run.text.trim() === "") run.text = this.#earlierText;
@@ -119,7 +119,7 @@ export class RunHost implements ExternalHost, Disposable {
     }
   }
 
-  /** Something that none of our tools does: only who may do anything may do it, and a person decides. */
+  /** Asks about something that none of our tools does: only a run that may do anything may do it, and a person decides. */
   async #approvalForAnything(call: ToolCallPart): Promise<boolean> {
     const run = this.#run;
     if (!run.profile.tools.byName.has(ANYTHING) || !run.profile.rights.use.has(ANYTHING)) return false;

@@ -81,11 +81,11 @@ const MAX_CUT_INPUT = 2000;
 const MAX_DEPTH = 50;
 /** Far more than is kept. */
 const MAX_CLEANED = 100_000;
-/** With the notice about the cut, too, it has at most `MAX_BYTES`. */
+/** The output has at most `MAX_BYTES`, the notice about the cut included. */
 const OUTPUT_BOUNDS = { maxCleaned: MAX_CLEANED, maxBytes: MAX_BYTES, cutTo: MAX_BYTES - 96 };
 
 /**
- * Without secrets and within bounds: 200 characters for each name, 4 KB for the input as JSON and for the output. Secrets go
+ * Bounds a call and removes secrets: 200 characters for each name, 4 KB for the input as JSON and for the output. Secrets go
  * before anything is cut, because half a secret is no longer known as one. Given its own result it changes nothing, so that a
  * rerun records the same.
  */

@@ -173,7 +173,7 @@ class ExternalConversation {
     using scope = new Scope(run.work);
     this.#prompting = scope;
     const onIncoming = run.onIncoming;
-    // Asked to wrap up, an external agent keeps what it has said; it is not asked for last words.
+    // An external agent that is asked to wrap up keeps what it has said; it is not asked for last words.
     run.onIncoming = () => {
       if (run.isWrappingUp) scope.abort(new WrappedUp());
     };
@@ -218,7 +218,7 @@ class ExternalConversation {
     this.#funds = await ExternalFunds.reserve(run, need, (limit) => run.tree.waitForBudget(run, limit));
   }
 
-  /** While it runs: what it reports must be covered, or it is stopped. */
+  /** Covers what the agent reports while it runs, or stops it. */
   async #check(spent: Reported): Promise<void> {
     this.#reported = spent;
     const prompting = this.#prompting;
@@ -248,7 +248,7 @@ class ExternalConversation {
     run.emit({ type: "message-end", turn: run.turns, message, finish: FINISHES[stop], usage: spent, costUsd: cost });
   }
 
-  /** Without the last words that another run would be asked for. Throws what is not an ending of its own. */
+  /** Makes the ending without the last words that another run would be asked for. Throws what is not an ending of its own. */
   stoppedBy(error: unknown): Ending {
     const run = this.#run;
     if (error instanceof BudgetExceeded && !run.scope.aborted) {

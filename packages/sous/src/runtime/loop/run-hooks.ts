@@ -40,7 +40,7 @@ export function orAborted<T>(work: T | Promise<T>, run: Run): T | Promise<T> {
   return work instanceof Promise ? untilAborted(work, run.work) : work;
 }
 
-/** With a copy of the input: a hook may refuse a call, but not change what runs. */
+/** Makes a copy of the input: a hook may refuse a call, but not change what runs. */
 function toHookCall({ callId, toolName }: ToolCallPart, input: unknown, { who }: Run): HookCall {
   return { callId, toolName, input: copyOf(input), path: who.path, runId: who.runId };
 }

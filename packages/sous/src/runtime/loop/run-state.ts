@@ -62,9 +62,9 @@ export type RunState = {
   closing: ClosingTurn | undefined;
   /** A question to the model whose answer was not recorded. */
   unsettled: UnheardQuestion | undefined;
-  /** Its session with an external agent, and whether a prompt was sent there whose answer was not recorded. */
+  /** The session with an external agent, and whether a prompt was sent there whose answer was not recorded. */
   external: { sessionId: string; isPrompted: boolean } | undefined;
-  /** Its time at work, in all processes together. */
+  /** The time at work, in all processes together. */
   usedMs: number;
 };
 
@@ -92,7 +92,7 @@ export type ClosingTurn = {
 /** The state of one run, from its events in order. `state` is current after each of them. */
 export class RunFold {
   readonly state: RunState;
-  /** Its time at work before `#since`. */
+  /** The time at work before `#since`. */
   #usedBefore = 0;
   #since: number;
   #lastTime: number;

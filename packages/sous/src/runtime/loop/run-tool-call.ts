@@ -15,7 +15,7 @@ import type { EarlierCall } from "./run-state.ts";
 import { ToolCallContext } from "./tool-context.ts";
 import { boundFiles, boundResult, failedResult } from "./tool-result.ts";
 
-/** By call id: the state of each call that had begun before a restart. */
+/** The state of each call that had begun before a restart, by call id. */
 export type EarlierCalls = ReadonlyMap<string, EarlierCall>;
 
 /**
@@ -85,12 +85,12 @@ async function runToolCall(call: ToolCallPart, run: Run, earlier?: EarlierCall):
   let stack: string | undefined;
   // Not `using`: the build for Node 22 makes an object of it that would cost 0.9 KB per live child.
   const context = new ToolCallContext(run, call);
-  // For the ledger: the run is at work until this is disposed, unless it waits for children.
+  // The ledger counts the run as at work until this is disposed, unless it waits for children.
   const working = run.holding?.runCall(callId);
   try {
     let checked = earlier && answerEarlier(earlier, call, run);
     if (checked === undefined) {
-      // Before the first await: a call of a stopped run ends before the next call begins, and a rerun relies on that.
+      // Thrown before the first await: a call of a stopped run ends before the next call begins, and a rerun relies on that.
       run.work.throwIfAborted();
       const isAsked = earlier?.state === "started" || earlier?.state === "asked";
       checked = await checkCall(call, run, isAsked ? earlier.approved : undefined);
@@ -109,16 +109,16 @@ async function runToolCall(call: ToolCallPart, run: Run, earlier?: EarlierCall):
     working?.[Symbol.dispose]();
     context[Symbol.dispose]();
   }
-  // Its own question, or one of a child that it waits for, which its tool cannot know: the call has no result.
+  // The call itself asks, or a child that it waits for does, which its tool cannot know: the call has no result.
   if (run.parkedCalls?.has(callId) === true) throw new Parked();
-  // Asked before a restart, and it ends without another question: that one has no other end.
+  // A question from before a restart has no other end, when the call ends without asking again.
   closeQuestions(callId, run, "the run was interrupted");
   // Whole milliseconds: a fraction would be an object of its own in memory, once per call.
   const durationMs = Math.round(run.tree.clock.monotonic() - startedAt);
   return recordResult(call, run, { result, stack, durationMs });
 }
 
-/** Those about the call itself, and those about an external agent that it hands a task to: `call_1/0`. */
+/** Closes the questions about the call itself, and about an external agent that it hands a task to: `call_1/0`. */
 function closeQuestions(callId: string, run: Run, reason: string): void {
   for (const asked of run.openQuestions ?? []) {
     if (asked !== callId && !asked.startsWith(`${callId}/`)) continue;

@@ -99,14 +99,14 @@ export class ToolCallContext implements ToolContext, Disposable {
   }
 }
 
-/** Between two of one call. */
+/** The pause between two reports of one call. */
 const PAUSE_MS = 100;
 /** Characters, with the mark of what is cut. */
 const MAX_TEXT = 200;
 
 type Said = readonly [text: unknown, done: unknown, total: unknown];
 
-/** Made at the first progress of a call, so that other calls do not pay for it. */
+/** The progress of a call, made at its first report, so that other calls do not pay for it. */
 class CallProgress implements Disposable {
   readonly #run: Run;
   readonly #call: CallName;
@@ -120,7 +120,7 @@ class CallProgress implements Disposable {
     this.#call = call;
   }
 
-  /** Whatever a tool passes is no error. */
+  /** Takes whatever a tool passes: nothing is an error here. */
   say(...said: Said): void {
     this.#latest = said;
     if (this.#pause === undefined) this.#show();
@@ -142,7 +142,7 @@ class CallProgress implements Disposable {
 
 /** Undefined when there is nothing to show. */
 function toProgress([said, done, total]: Said, { callId, toolName }: CallName, run: Run): ToolProgress | undefined {
-  // Without secrets before it is cut: half a secret is no longer known as one.
+  // Secrets go before the text is cut: half a secret is no longer known as one.
   const text = typeof said === "string" ? shortened(run.tree.redactor.text(oneLine(said)), MAX_TEXT - 1) : "";
   const numbers = { ...(isAmount(done) && { done }), ...(isAmount(total) && { total }) };
   if (text === "" && Object.keys(numbers).length === 0) return undefined;

@@ -1,4 +1,4 @@
-/** From the value a tool returned to a result within limits: the text a model reads and the files. */
+/** Turns the value a tool returned into a result within limits: the text a model reads and the files. */
 
 import { cleanText, oneLine, type Redactor, shortened } from "../../core/clean-text.ts";
 import { messageOf } from "../../core/errors.ts";
@@ -133,7 +133,7 @@ const MAX_FILES = 20;
 const MAX_TOTAL = 10 * MEGABYTE;
 /** Max size of one picture: providers refuse a request with a larger one. */
 const MAX_PICTURE = 5 * MEGABYTE;
-/** At most this many of those that are left out are named. */
+/** Max names of files that are left out. */
 const MAX_NAMED = 5;
 
 /** The result itself when its files are within the limits, which is nearly always. */

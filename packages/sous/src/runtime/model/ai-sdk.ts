@@ -22,7 +22,7 @@ import { promptBuilder, toolConverter } from "./to-prompt.ts";
 export type AdapterOptions = {
   /** `provider/model`; taken from the AI SDK model when unset. */
   id?: string | undefined;
-  /** Sent with every request, keyed by provider name. */
+  /** The options sent with every request, keyed by provider name. */
   providerOptions?: LanguageModelV4CallOptions["providerOptions"] | undefined;
   maxRetries?: number | undefined;
   /** The time one call may take from its beginning to its end; 20 minutes when unset. */

@@ -152,7 +152,7 @@ class RunQuestion implements Question, ModelRequest {
     return isMade || isGone ? undefined : toolChoice;
   }
 
-  /** Not where an answer that was cut continues: a model that is held to the schema would begin again. */
+  /** Undefined where an answer that was cut continues: a model that is held to the schema would begin again. */
   #outputSchema(): JsonSchema | undefined {
     if (!this.#options.jsonOutput || this.#isSchemaRefused || this.#run.cutText !== "") return undefined;
     return this.#run.profile.output?.jsonSchema;

@@ -25,7 +25,7 @@ export type Question = {
   lease(): Lease | Promise<Lease>;
   /** The reserve of the run for its last words after an answer of this size. */
   lastWordsAfter(usage: Usage): Amount;
-  /** Before each attempt: waits until everything recorded so far is stored. The first attempt records the turn. */
+  /** Called before each attempt: waits until everything recorded so far is stored. The first attempt records the turn. */
   onReady(lease: Lease, attempt: number): Promise<void> | undefined;
   /** Sends the request of one attempt. */
   ask(lease: Lease): Promise<ModelAnswer>;
@@ -79,7 +79,7 @@ export async function askModel(question: Question): Promise<BilledAnswer> {
     } catch (error) {
       if (error instanceof StoreError) throw error;
       const late = scope.aborted && answer !== undefined ? await arrived(answer, model.id) : undefined;
-      // Before the slot is free: a refusal by the provider holds back the run that would take it.
+      // The delay is set before the slot is free: a refusal by the provider holds back the run that would take it.
       delayMs = delayOrGiveUp(settleFailure(error, late, lease, question), attempt, question);
     } finally {
       question.endAttempt();
@@ -139,7 +139,7 @@ async function arrived(answer: Promise<ModelAnswer>, id: string): Promise<ModelA
   }
 }
 
-/** When text arrived the provider will bill for it: without its own figures an estimate is charged, and marked. */
+/** Settles a failed call. A provider bills for text that arrived: without its own figures an estimate is charged, and marked. */
 function settleFailure(thrown: unknown, late: ModelAnswer | undefined, lease: Lease, question: Question): Failure {
   const { need, scope } = question;
   const error = scope.aborted ? scope.reason : toModelError(thrown);

@@ -96,7 +96,7 @@ function sentenceOf(kind: ModelErrorKind, facts: ErrorFacts, id: string): string
       return `The connection to ${id} failed${status}${because}`;
     case "interrupted":
       return `The answer of ${id} broke off${because}`;
-    // Not quoted: some providers repeat a part of the key.
+    // The message is not quoted: some providers repeat a part of the key.
     case "auth":
       return `${id} did not accept the key${status}: check ${keyVariable(id) ?? "the key of its provider"} and what it may use`;
     case "spend_limit":

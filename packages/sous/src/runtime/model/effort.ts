@@ -55,9 +55,9 @@ function mayThink(provider: string, modelId: string): boolean {
   return !(provider.startsWith("google.") && NO_GEMINI_THOUGHT.test(modelId));
 }
 
-/** These cannot think at all. */
+/** Models that cannot think at all. */
 const NO_CLAUDE_THOUGHT = /claude-(?:v?[12](?:[-.:]|$)|instant|3(?:-[05]|[.:]|$)|3-(?:opus|sonnet|haiku))/;
-/** These think with a budget, which the adapter adds to the cap. */
+/** Models that think with a budget, which the adapter adds to the cap. */
 const CLAUDE_BUDGET = /claude-(?:3-7|(?:sonnet|opus|haiku)-4(?:-[0-5](?:-|@|$)|-2025|@|$))/;
 
 function forAnthropic(modelId: string, { effort, cap, providerOptions, isForced }: Asked): Thinking {

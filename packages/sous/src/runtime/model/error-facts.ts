@@ -8,7 +8,7 @@ export type ErrorFacts = {
   message: string;
   /** An HTTP status of 400 or more. */
   status: number | undefined;
-  /** With names in lower case. */
+  /** The headers, with names in lower case. */
   headers: Headers;
   /** Message, codes, body and causes together, to be searched. */
   text: string;
@@ -47,7 +47,7 @@ export function readErrorFacts(error: unknown): ErrorFacts {
 /** An adapter may throw anything. */
 type Shape = Readonly<Record<string, unknown>>;
 
-/** For errors inside a stream, which carry a word instead of a status. */
+/** The statuses for errors inside a stream, which carry a word instead of one. */
 const STATUS_OF_WORD: Readonly<Record<string, number>> = {
   api_error: 500,
   authentication_error: 401,

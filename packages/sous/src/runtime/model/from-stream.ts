@@ -72,7 +72,7 @@ class GatheredAnswer {
   readonly #onDelta: OnDelta;
   readonly #parts: Part[] = [];
   readonly #text = new Map<string, Block>();
-  /** Made when they are needed, as few answers do. */
+  /** The maps are made when they are needed, as few answers do. */
   #reasoning: Map<string, Block> | undefined;
   /** The calls whose input comes in pieces. */
   #inputs: Set<string> | undefined;

@@ -33,7 +33,7 @@ export function modelFetch(send: Fetch, facts: CallFacts): Fetch {
   };
 }
 
-/** By the signals of their calls: a server that has begun to answer will bill the prompt. */
+/** The signals of calls whose server has begun to answer: it will bill the prompt. */
 const accepted = new WeakSet<AbortSignal>();
 
 export function isAccepted(signal: AbortSignal): boolean {
@@ -137,7 +137,7 @@ export function unredirectedFetch(given: Fetch | undefined): Fetch {
   };
 }
 
-/** Also a redirect that a given `fetch` has followed: its answer comes from a host that was not chosen. */
+/** True also for a redirect that a given `fetch` has followed: its answer comes from a host that was not chosen. */
 function isRedirect({ status, type, redirected }: Response): boolean {
   return (status >= 300 && status < 400) || type === "opaqueredirect" || redirected;
 }

@@ -1,5 +1,5 @@
 /**
- * Which providers take the schema of an output, and in which form. Where the schema cannot be sent as it is meant, it is
+ * Tells which providers take the schema of an output, and in which form. Where the schema cannot be sent as it is meant, it is
  * not sent: the instructions ask for the shape too, and the runtime checks the answer.
  */
 
@@ -33,7 +33,7 @@ export function nativeSchema(model: LanguageModelV4, asked: Asked): NativeSchema
 const OLD_CLAUDE = /claude-(?:v?[123](?:[-.:]|$)|instant|(?:sonnet|opus)-4(?:-0|-2025|@|$))/;
 const MAX_OPTIONAL = 10;
 
-/** Otherwise the adapter would force a tool of its own, with which no other could be called. */
+/** Without this option the adapter would force a tool of its own, with which no other could be called. */
 const ANTHROPIC_OPTIONS = { anthropic: { structuredOutputMode: "outputFormat" } };
 
 /** An object that is open would be closed, and a value of any type has no form there. */
@@ -79,7 +79,7 @@ type SchemaFacts = {
 
 const known = new WeakMap<JsonSchema, SchemaFacts | undefined>();
 
-/** Once for each schema. Undefined for one that is too large to be taken by any provider. */
+/** Reads the facts once for each schema. Undefined for one that is too large to be taken by any provider. */
 function factsOf(schema: JsonSchema): SchemaFacts | undefined {
   if (!known.has(schema)) known.set(schema, readFacts(schema));
   return known.get(schema);

@@ -19,7 +19,7 @@ export type ResolveOptions = {
   baseUrl?: string | undefined;
   apiKey?: string | undefined;
   headers?: Readonly<Record<string, string>> | undefined;
-  /** Instead of the global one. */
+  /** The function to use instead of the global `fetch`. */
   fetch?: typeof globalThis.fetch | undefined;
   maxRetries?: number | undefined;
   /** A server that says nothing for this long is given up; 120,000 when unset. */
@@ -146,7 +146,7 @@ type Setup = {
   apiKey: string;
   baseUrl: string;
   headers: Record<string, string>;
-  /** For requests that are not model calls, such as an exchange of tokens. */
+  /** The `fetch` for requests that are not model calls, such as an exchange of tokens. */
   fetch: typeof globalThis.fetch;
   calls: CallFacts;
   environment: Environment;

@@ -3,11 +3,11 @@ import type { PermissionRule } from "../../core/configuration.ts";
 import { type Action, type ActionOptions, readAction } from "./action.ts";
 
 export type ActionText = {
-  /** Who wants to use which tool. */
+  /** The run that asks, and the tool it wants to use. */
   readonly title: string;
   /** The whole action, one row of the terminal each. */
   readonly lines: readonly string[];
-  /** Why a rule asks the person, where it gives a reason. */
+  /** The reason of the rule that has the person asked, where it gives one. */
   readonly why: readonly string[];
   /** The rule that "always for this agent" would remember: this action and no other. */
   readonly rule: PermissionRule;

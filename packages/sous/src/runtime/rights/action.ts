@@ -10,7 +10,7 @@ import { type CommandContext, type CommandReading, readCommandLine } from "./com
 
 export type PathAction = {
   readonly kind: "path";
-  /** Below the workspace with forward slashes, links followed; absolute when it leads outside. */
+  /** The path below the workspace with forward slashes, links followed; absolute when it leads outside. */
   readonly path: string;
   /** The same without following links. */
   readonly named: string;
@@ -22,11 +22,11 @@ export type PathAction = {
 
 type HostAction = {
   readonly kind: "host";
-  /** As it would be connected to: small letters, punycode, no trailing dot, with a port that is not the usual one. */
+  /** The host as it would be connected to: small letters, punycode, no trailing dot, with a port that is not the usual one. */
   readonly host: string;
   /** The host, and the scheme when it is not https. */
   readonly origin: string;
-  /** Without user names and passwords, which are put before a host to make it look like another. */
+  /** True without user names and passwords, which are put before a host to make it look like another. */
   readonly isPlain: boolean;
 };
 
@@ -55,7 +55,7 @@ export type RealPath = (path: string) => string;
 
 export type ActionOptions = Pick<CommandContext, "home" | "variables"> & {
   readonly realPath?: RealPath | undefined;
-  /** Whom a delegation goes to that names no server. */
+  /** The server of a delegation that names none. */
   readonly defaultServer?: string | undefined;
 };
 

@@ -6,9 +6,9 @@ import { closedWord, type ShellWord, WILDCARD } from "./shell-words.ts";
 import type { Understood, View } from "./understand-command.ts";
 
 type CommandPattern = {
-  /** For a rule that allows: this simple command, surely. */
+  /** True, for a rule that allows: the command is surely this one. */
   covers(command: Understood): boolean;
-  /** For a rule that forbids or asks: this simple command, or what it starts, perhaps. */
+  /** True, for a rule that forbids or asks: the command, or what it starts, is perhaps this one. */
   touches(command: Understood): boolean;
 };
 
@@ -123,7 +123,7 @@ const STARTS_NOTHING = new Set(
   ).split(" "),
 );
 
-/** Also by its name without a folder, and in any case: not every file system tells `RM` from `rm`. */
+/** Compares also by its name without a folder, and in any case: not every file system tells `RM` from `rm`. */
 function isProgram(wanted: string, word: string): boolean {
   return mayBeWord(wanted.toLowerCase(), word.toLowerCase()) || mayBeWord(programName(wanted), programName(word));
 }

@@ -16,11 +16,11 @@ type FileUse = {
 export type CommandReading = {
   readonly parts: readonly Understood[];
   readonly files: readonly FileUse[];
-  /** Why the command is not understood as a whole; undefined when it is. */
+  /** The reason why the command is not understood as a whole; undefined when it is. */
   readonly problem: string | undefined;
   /** True when it is understood but for a file that the shell opens. */
   readonly hasUnknownFile: boolean;
-  /** Its words in one spelling, when it is one command of plain words and nothing else. */
+  /** The words of the command in one spelling, when it is one command of plain words and nothing else. */
   readonly canonical: string | undefined;
 };
 

@@ -21,7 +21,7 @@ export function writeGuard(action: Action, files: readonly Action[], guarding: G
   return found.find(({ effect }) => effect === "refuse") ?? found[0];
 }
 
-/** For a file that a redirection of the terminal writes: no tool stands behind it to refuse anything. */
+/** Guards a file that a redirection of the terminal writes: no tool stands behind it to refuse anything. */
 function fileGuard(action: Action, guarding: Guarding): FileGuard | undefined {
   if (isWrite(action) && isHardLink(resolve(guarding.cwd, action.path)))
     return { effect: "refuse", reason: "it would write a hard link: the same file has another name" };
@@ -42,7 +42,7 @@ export function guardOfFile(path: string, paths: GuardPaths): FileGuard | undefi
   return guardOf(path, paths, isThere);
 }
 
-/** By the path that was asked for, and by the one it leads to. */
+/** Finds the guards of the path that was asked for, and of the one it leads to. */
 function guardsOf(action: Action, { cwd, paths, realPath = realpathSync.native }: Guarding): FileGuard[] {
   if (!isWrite(action)) return [];
   const workspace = realOrSame(cwd, realPath);

@@ -12,7 +12,7 @@ export class HereDocuments {
     return this.#open.length > 0;
   }
 
-  /** Behind `<<`. The sentence says what is wrong. */
+  /** Reads the name behind `<<`. The sentence says what is wrong. */
   readName(source: Source): string | undefined {
     take(source, /[ \t]+/y);
     const written = take(source, /'\w+'|"\w+"|\\?\w+/y);
@@ -23,7 +23,7 @@ export class HereDocuments {
     return undefined;
   }
 
-  /** Behind the end of the line. */
+  /** Reads the documents behind the end of the line. */
   readBodies(source: Source): string | undefined {
     for (const document of this.#open.splice(0)) {
       const problem = readBody(source, document);

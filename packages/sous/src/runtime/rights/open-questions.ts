@@ -15,7 +15,7 @@ import { actionLine } from "./action-text.ts";
 /** One that was asked, and who asked it. */
 export type AskedQuestion = OpenQuestion &
   Pick<ApprovalRequest, "runId" | "callId" | "origin"> & {
-    /** Why the tool itself asks; undefined when a rule or its tier has the person asked. */
+    /** The reason why the tool itself asks; undefined when a rule or its tier has the person asked. */
     readonly toolReason: string | undefined;
   };
 
@@ -35,13 +35,13 @@ export class AskedQuestions {
     if (event.type === "run-start") this.#starts.set(event.runId, event);
     addToQuestions(this.#open, event, (asked, before) => {
       const question = toQuestion(asked, this.#starts.get(asked.runId)?.model ?? "");
-      // Asked again after a restart: still the same question, unless what it is about has changed.
+      // A question that is asked again after a restart is still the same, unless what it is about has changed.
       const isSame = before !== undefined && isSameQuestion(before.asked, asked);
       return question && { ...question, id: isSame ? before.id : String(asked.seq), asked };
     });
   }
 
-  /** In the order they were asked first. */
+  /** Lists the questions in the order they were asked first. */
   list(): AskedQuestion[] {
     return [...this.#open.values()]
       .sort((one, other) => Number(one.id) - Number(other.id))
@@ -58,7 +58,7 @@ function isSameQuestion(one: EventOf<"approval-request">, other: EventOf<"approv
   return isSameTool && one.toolReason === other.toolReason && isDeepStrictEqual(one.input, other.input);
 }
 
-/** Without the ids of the runtime. */
+/** Leaves out the ids of the runtime. */
 export function toOpenQuestion({ id, path, toolName, input, action }: AskedQuestion): OpenQuestion {
   return { id, path, toolName, input, action };
 }

@@ -53,7 +53,7 @@ export type Judgement = {
 
 type ReadyRule = PermissionRule & { readonly matcher: RulePattern };
 
-/** By the line of the agent that asked; lives as long as the command, and is not written anywhere. */
+/** Answers by the line of the agent that asked; they live as long as the command, and are not written anywhere. */
 type RememberedAnswers = Map<string, ReadyRule[]>;
 
 type Asking = Pick<ApprovalRequest, "above" | "agent">;

@@ -3,7 +3,7 @@
 import { trimEndOf } from "../../core/truncate.ts";
 import { mayBeOption, type ShellWord } from "./shell-words.ts";
 
-/** Without its folder and the ending Windows gives it, in small letters. */
+/** Returns the name without its folder and the ending Windows gives it, in small letters. */
 export function programName(word: string): string {
   return word
     .slice(Math.max(word.lastIndexOf("/"), word.lastIndexOf("\\")) + 1)
@@ -41,7 +41,7 @@ export function isBuiltin(word: string): boolean {
   return BUILTINS.has(word);
 }
 
-/** Why a builtin is not understood; undefined when it is. */
+/** Says why a builtin is not understood; undefined when it is. */
 export function builtinProblem(name: string, rest: readonly ShellWord[]): string | undefined {
   if (PLAIN.has(name)) return undefined;
   switch (name) {
@@ -121,7 +121,7 @@ const KNOWN: ReadonlyMap<string, Interpreter> = new Map([
   ...Object.entries(SPECIAL),
 ]);
 
-/** Why the code that would run is not known; undefined for a file, and for a program that is not an interpreter. */
+/** Says why the code that would run is not known; undefined for a file, and for a program that is not an interpreter. */
 export function codeProblem(name: string, rest: readonly ShellWord[]): string | undefined {
   const interpreter = SHELL_NAME.test(name) ? SHELL : KNOWN.get(name === "nodejs" ? "node" : name);
   if (interpreter === undefined) return undefined;

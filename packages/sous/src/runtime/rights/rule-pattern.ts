@@ -13,9 +13,12 @@ export type RulePattern = {
   readonly scope: "tool" | "exact" | "pattern";
   /** True for a rule about this tool, whatever the call is. */
   isFor(toolName: string): boolean;
-  /** For a rule that allows: surely this, part by part, so that several rules can allow a compound action together. */
+  /**
+   * True, for a rule that allows: this part of the action surely matches, so that several rules can allow a compound action
+   * together.
+   */
   covers(action: Action, part: number): boolean;
-  /** For a rule that forbids or asks: perhaps this, anywhere in the action. */
+  /** True, for a rule that forbids or asks: something in the action may match. */
   touches(action: Action): boolean;
 };
 
@@ -110,9 +113,9 @@ type ActionOf<Kind extends ActionKind> = Extract<Action, { kind: Kind }>;
 
 /** A pattern for actions of one kind. */
 type KindPattern<Kind extends ActionKind> = {
-  /** For a rule that allows: surely this part of the action, spelled like this. */
+  /** True, for a rule that allows: this part of the action surely matches, spelled like this. */
   covers(action: ActionOf<Kind>, part: number): boolean;
-  /** For a rule that forbids or asks: perhaps this, anywhere in the action, however it is spelled. */
+  /** True, for a rule that forbids or asks: something in the action may match, however it is spelled. */
   touches(action: ActionOf<Kind>): boolean;
 };
 
@@ -194,7 +197,7 @@ function hostPattern(text: string): KindPattern<"host"> | string {
   const fits = (found: string): boolean => (isBelow ? found.endsWith(`.${host}`) : found === host);
   return {
     covers: ({ isPlain, host: found }) => isPlain && fits(found),
-    // On any port, unless the rule names one.
+    // The rule matches on any port, unless it names one.
     touches: ({ host: found }) => fits(found) || fits(found.replace(/:\d+$/, "")),
   };
 }

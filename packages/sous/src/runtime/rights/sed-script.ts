@@ -1,4 +1,4 @@
-/** Which scripts of sed only print, delete and replace. Its commands `e` and `w`, and the flag `e`, do more. */
+/** Tells which scripts of sed only print, delete and replace. The commands `e` and `w` of sed, and the flag `e`, do more. */
 
 import { mayBeOption, type ShellWord } from "./shell-words.ts";
 
@@ -6,7 +6,7 @@ import { mayBeOption, type ShellWord } from "./shell-words.ts";
 const HAS_OTHER_SED = process.platform === "darwin";
 const MAX_SCRIPT = 2000;
 
-/** Why a call of sed is not understood; undefined when it is. */
+/** Says why a call of sed is not understood; undefined when it is. */
 export function scriptProblem(rest: readonly ShellWord[]): string | undefined {
   if (rest.length === 1 && /^--(?:version|help)$/.test(rest[0]?.text ?? "")) return undefined;
   let hasScript = false;
@@ -50,7 +50,7 @@ function behindCommand(text: string): string | undefined {
   return rest === "" ? "" : rest.startsWith(";") ? rest.slice(1).trimStart() : undefined;
 }
 
-/** Behind the lines that are named, if any are: by number or by a pattern, one or from one to another. */
+/** Skips the lines that are named, if any are: by number or by a pattern, one or from one to another. */
 function behindLines(text: string): string {
   const first = behindLine(text);
   if (first === undefined) return text;

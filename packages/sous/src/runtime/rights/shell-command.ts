@@ -36,13 +36,13 @@ export type SimpleCommand = {
 type ShellReading = {
   /** All of them, or those before the problem. */
   readonly commands: readonly SimpleCommand[];
-  /** Why the whole is not understood; undefined when it is. */
+  /** The reason why the whole is not understood; undefined when it is. */
   readonly problem: string | undefined;
 };
 
 type ShellOptions = {
   readonly home?: string | undefined;
-  /** For the pattern of a rule: an unquoted `*` is a character of a word. */
+  /** True for the pattern of a rule: an unquoted `*` is a character of a word. */
   readonly isPattern?: boolean | undefined;
 };
 
@@ -70,7 +70,7 @@ type Growing = {
   words: ShellWord[];
   redirections: Redirection[];
   hasStreams: boolean;
-  /** Behind `&>` other shells than bash begin a new command, so no word may follow. */
+  /** True behind `&>`, where other shells than bash begin a new command, so no word may follow. */
   isClosed: boolean;
 };
 
@@ -117,7 +117,7 @@ class CommandReader {
     return undefined;
   }
 
-  /** Behind `&&`, `||` and `|` a command must follow. */
+  /** True behind `&&`, `||` and `|`, where a command must follow. */
   #needsMore(): boolean {
     return this.#current.joint !== undefined && /^(?:&&|\|\|?)$/.test(this.#current.joint);
   }

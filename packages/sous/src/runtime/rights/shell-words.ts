@@ -47,7 +47,7 @@ const PLAIN = /[A-Za-z0-9_@%+=:,./^!\]#-]+/y;
 const BRACES = /\{[A-Za-z0-9_-]*\}/y;
 /** A commit message as models write it: the whole word is `"$(cat <<'X' … X )"`. */
 const QUOTED_DOCUMENT = /"\$\(cat <<[ ]?'(\w+)'\n/y;
-/** Its bash 3.2 looks for quotes and brackets in the text of a here-document inside `$(…)`. */
+/** The bash 3.2 of macOS looks for quotes and brackets in the text of a here-document inside `$(…)`. */
 const HAS_OLD_BASH = process.platform === "darwin";
 /** Invisible characters, and those that some shells take for a blank. Harmless inside quotes. */
 const UNSEEN = /[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/u;
@@ -200,7 +200,7 @@ function readVariable(source: Source, word: Growing, { kind, home }: PieceOption
 
 const VARIABLE = "$ is expanded; only $HOME and $? are understood, and any $ in single quotes";
 
-/** At the start `~` and `~/` are the home folder; behind `=` and `:` the shell may replace it, too. */
+/** Reads `~`. At the start `~` and `~/` are the home folder; behind `=` and `:` the shell may replace it, too. */
 function readTilde(source: Source, word: Growing, { kind, home, isFirst }: PieceOptions): string | undefined {
   if (kind === "literal" || (!isFirst && /[=:]$/.test(word.text))) return "~ is expanded here";
   source.at += 1;

@@ -1,4 +1,4 @@
-/** Which programs a simple command starts, or why that is not known. */
+/** Tells which programs a simple command starts, or why that is not known. */
 
 import { builtinProblem, codeProblem, countOptions, isBuiltin, isFile, knownNames } from "./programs.ts";
 import { PROGRAM_ROWS, type ProgramRow, SUBCOMMANDS } from "./programs-table.ts";
@@ -17,7 +17,7 @@ export type View = {
 export type Understood = {
   /** The command as it was written first; the last one is what runs in the end. */
   readonly views: readonly View[];
-  /** Why it is not known what it does; undefined when it is. */
+  /** The reason why it is not known what it does; undefined when it is. */
   readonly problem: string | undefined;
 };
 
@@ -68,7 +68,10 @@ function look(
   return undefined;
 }
 
-/** Behind `timeout 5 npx …` the project decides, too, and `./timeout` may be anything. */
+/**
+ * Tells how the program behind a starter is found. Behind `timeout 5 npx …` the project decides, too, and `./timeout` may be
+ * anything.
+ */
 function foundBehind(starter: string, outer: View["finds"], found: Wrapped["finds"]): View["finds"] {
   if (outer === "package" || starter.includes("/")) return "package";
   // The shell itself knows `time`, so what follows may be a builtin.
@@ -143,7 +146,7 @@ function rowProblem(row: ProgramRow | undefined, rest: readonly ShellWord[]): st
   return found.isOpen ? `${does}, and a glob may become such an option` : `${does}: ${found.text.slice(0, 60)}`;
 }
 
-/** Up to a `--` that is surely not the value of an option. */
+/** Returns the words up to a `--` that is surely not the value of an option. */
 function optionsOf(rest: readonly ShellWord[]): readonly ShellWord[] {
   const end = rest.findIndex(({ text }, index) => text === "--" && !(rest[index - 1]?.text.startsWith("-") ?? false));
   return end === -1 ? rest : rest.slice(0, end);

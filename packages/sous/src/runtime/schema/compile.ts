@@ -67,7 +67,7 @@ function describeIssue(issue: StandardIssue): string {
   return path === "" ? issue.message : `${path}: ${issue.message}`;
 }
 
-/** By the converter that a schema brings along (https://standardschema.dev, JSON Schema), as those of zod and arktype do. */
+/** Converts with what a schema brings along (https://standardschema.dev, JSON Schema), as those of zod and arktype do. */
 function standardJsonSchema(schema: StandardSchema): JsonSchema {
   const standard = schema["~standard"] as StandardSchema["~standard"] & {
     jsonSchema?: { input(options: { target: string }): JsonSchema };

@@ -105,7 +105,7 @@ export function objectRules(reader: SchemaReader): Rule[] {
     additionalProperties === undefined ? undefined : reader.node("additionalProperties", additionalProperties);
   const checkFields = fieldsRule({ properties, patterns, others, isClosed: additionalProperties === false });
   const checkRequired = requiredRule(reader.names("required"));
-  // In one rule, so that a model reads the problems of both at once. A default counts as given.
+  // One rule checks both, so that a model reads the problems of both at once. A default counts as given.
   rules.push((value, check) => checkRequired(checkFields(value, check), check));
   return rules;
 }
@@ -129,7 +129,7 @@ type Allowed = {
 };
 
 function fieldsRule({ properties, patterns, others, isClosed }: Allowed): Rule {
-  // On first use: a property may have the default of a schema that is read later.
+  // The defaults are read on first use: a property may have the default of a schema that is read later.
   const withDefaults = once(() => [...properties].filter(([, node]) => node.defaultText !== undefined));
   return (value, check) => {
     if (!isRecord(value)) return value;
@@ -241,7 +241,7 @@ function anyOfRule(nodes: readonly SchemaNode[]): Rule {
       const match = check.attempt(node, value);
       if (match !== undefined) return match.value;
     }
-    // With a single schema, its problems are the reason.
+    // The problems of a single schema are the reason.
     if (nodes.length === 1 && nodes[0] !== undefined) check.value(nodes[0], value);
     else check.fail(`Invalid input: it matches none of the ${nodes.length} schemas of anyOf`);
     return value;

@@ -3,8 +3,7 @@
  * to the schema that it names, so nothing is copied and a schema may be recursive.
  */
 
-import { Pattern } from "../../core/pattern.ts";
-import { UnusablePattern } from "../../core/pattern-syntax.ts";
+import { Pattern, UnusablePattern } from "../../core/pattern.ts";
 import { isRecord, type JsonSchema } from "../../core/schema.ts";
 import { combinedRules, listRules, objectRules } from "./nested-rules.ts";
 import { type Rule, type SchemaGraph, type SchemaNode, SchemaReader, unusable } from "./rule.ts";
@@ -16,9 +15,9 @@ const MAX_LENGTH = 500_000;
 const MAX_DEPTH = 300;
 const MAX_SCHEMAS = 20_000;
 const MAX_PATTERN_LENGTH = 4000;
-/** Max instructions of all patterns together. The smallest counts like a hundred, because the engine needs memory for each. */
+/** Max instructions of all patterns together. The smallest counts like a thousand: the engine may take 256 KB for each. */
 const MAX_INSTRUCTIONS = 100_000;
-const MIN_INSTRUCTIONS = 100;
+const MIN_INSTRUCTIONS = 1000;
 /** Max schemas that one value meets, with all references written out. */
 const MAX_FOR_ONE_VALUE = 10_000;
 const MAX_DEPTH_FOR_ONE_VALUE = 100;
@@ -49,7 +48,7 @@ class SchemaDocument implements SchemaGraph {
   readonly #root: JsonSchema;
   readonly #nodes = new Map<JsonSchema | boolean, SchemaNode>();
   readonly #unread: [SchemaNode, JsonSchema][] = [];
-  /** From a schema to the one that it refers to. */
+  /** The schema that each schema refers to. */
   readonly #references = new Map<SchemaNode, SchemaNode>();
   readonly #patterns = new Map<string, Pattern>();
   #instructions = 0;

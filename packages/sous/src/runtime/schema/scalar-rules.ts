@@ -88,7 +88,7 @@ export function textRules(reader: SchemaReader): Rule[] {
   ];
 }
 
-/** In characters, as JSON Schema counts them. */
+/** Counts characters as JSON Schema does. */
 function lengthOf(text: string): number {
   let length = text.length;
   for (let index = 0; index < text.length; index++) {
@@ -173,7 +173,7 @@ const FORMATS: Record<string, Format> = {
   duration: matches(`P(?:\\d+W|${DAYS}(?:${TIME_OF_DURATION})?|${TIME_OF_DURATION})`),
   hostname: matches(`${LABEL}(?:\\.${LABEL})*\\.?`),
   ipv4: (text) => text.length < MAX_ADDRESS_LENGTH && net().isIPv4(text),
-  // Without a zone such as %eth0, which is not part of the address.
+  // A zone such as %eth0 is not part of the address.
   ipv6: (text) => text.length < MAX_ADDRESS_LENGTH && !text.includes("%") && net().isIPv6(text),
 };
 const MAX_ADDRESS_LENGTH = 100;
@@ -189,7 +189,7 @@ function matches(pattern: string): Format {
   return (text) => expression().test(text);
 }
 
-/** In steps. */
+/** The cost of each part, in steps. */
 const PART_COST = 12;
 
 /** A text that two JSON values share exactly when JSON Schema calls them equal. Reports its cost to `spend`. */

@@ -16,7 +16,7 @@ type Decoding = {
   readonly decode?: ((match: string, group: string) => string) | undefined;
 };
 
-/** In shorter texts a value has no room to be written differently. */
+/** A value has no room to be written differently in shorter texts. */
 const MIN_LENGTH = 16;
 
 /** Spans of the text as it was given. Undefined when there is nothing. */

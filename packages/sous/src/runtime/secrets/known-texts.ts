@@ -98,7 +98,7 @@ export function spellingsOf({ name, value }: Secret): KnownText[] {
   return spellings;
 }
 
-/** As it is found where bytes were written down one by one: each of them is a character there. */
+/** Spells a secret as it looks where bytes were written down one by one: each byte is a character there. */
 export function asBytes({ name, value }: Secret): KnownText[] {
   const bytes = Buffer.from(value).toString("latin1");
   return bytes === value ? [] : [beginning(bytes, name)];

@@ -34,7 +34,7 @@ function endOf(sticky: RegExp, text: string, index: number): number | undefined 
   return sticky.test(text) ? sticky.lastIndex : undefined;
 }
 
-/** Between the lines of a key: space, as it is or escaped, the number of the line, a sign of a quotation. */
+/** The text between the lines of a key: space, as it is or escaped, the number of the line, a sign of a quotation. */
 const BETWEEN_LINES = /(?:\s|\\[nrt]|\d{1,6}[\t:|→]|[#>|*]){0,40}/y;
 const KEY_LINE = /[A-Za-z0-9+/]{16,4096}={0,2}|[A-Za-z0-9+/]{0,15}={1,2}|[A-Za-z0-9+/]{1,15}$/y;
 /** Header lines of a key: its encryption, or the program that made it. */

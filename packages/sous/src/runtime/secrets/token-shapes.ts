@@ -4,13 +4,13 @@ import type { Span } from "./redact.ts";
 
 type Shape = {
   name: string;
-  /** From its first character on. Every repetition is bounded: no text is looked at again and again, none is too long. */
+  /** The token from its first character on. Every repetition is bounded: no text is looked at again and again, none is too long. */
   pattern: RegExp;
-  /** Its beginning is also that of ordinary names, so what follows must look random. */
+  /** Ordinary names begin like this, too, so what follows must look random. */
   isCommon?: true;
 };
 
-/** From the documentation of the issuers and the public lists of secret scanners, as they were in August 2026. */
+/** The shapes are from the documentation of the issuers and the public lists of secret scanners, as they were in August 2026. */
 const SHAPES: readonly Shape[] = [
   { name: "Anthropic key", pattern: /sk-ant-[\w-]{20,400}/ },
   { name: "OpenAI key", pattern: /sk-[\w-]{20,400}/, isCommon: true },
@@ -144,7 +144,7 @@ function isBehindEscape(text: string, index: number): boolean {
   return ESCAPE.test(text.slice(Math.max(0, index - MAX_ESCAPE), index));
 }
 
-/** Behind the row, and behind further parts after dots, which newer tokens have. */
+/** Finds the end behind the row, and behind further parts after dots, which newer tokens have. */
 function tokenEnd(text: string, from: number): number {
   let end = from;
   while (end < text.length && (kindAt(text, end) !== 0 || (text[end] === "." && kindAt(text, end + 1) !== 0))) end += 1;

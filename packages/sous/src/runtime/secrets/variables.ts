@@ -1,9 +1,9 @@
-/** Which variables of the environment hold secrets: by their names, and by the passwords in their addresses. */
+/** Finds the variables of the environment that hold secrets: by their names, and by the passwords in their addresses. */
 
 /** A value that must not be kept, and what it is called: the name of its variable. */
 export type Secret = { name: string; value: string };
 
-/** In the order of the environment. Every provider's key is among them, by its name. */
+/** Returns secrets in the order of the environment. Every provider's key is among them, by its name. */
 export function secretsOf(environment: Readonly<Record<string, string | undefined>>): Secret[] {
   const secrets: Secret[] = [];
   for (const name of Object.keys(environment)) {

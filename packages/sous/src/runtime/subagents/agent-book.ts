@@ -20,13 +20,13 @@ export type AgentEntry = {
   /** Undefined for one that has not run since the restart of its tree. */
   profile: RunProfile | undefined;
   readonly account: Account;
-  /** Its own share, over all its runs. */
+  /** The agent's own share, over all its runs. */
   readonly budget: Budget | undefined;
   readonly isBackground: boolean;
   lastRunId: string;
-  /** Its session with an external agent. */
+  /** The session with an external agent. */
   sessionId: string | undefined;
-  /** While it is alive, before that while it is queued, and while it waits for an answer that comes later. */
+  /** Set while it is alive, before that while it is queued, and while it waits for an answer that comes later. */
   run: Run | undefined;
   status: RunOutcome["status"] | "running";
   turns: number;
@@ -236,6 +236,10 @@ export function childInfo({ agentId, lastRunId: runId, path, label, depth, agent
 export function childStatus(entry: AgentEntry): ChildStatus {
   const { run, isBackground: background } = entry;
   const turns = entry.turns + (run === undefined || run.isParked ? 0 : run.turns);
-  const isWaiting = run !== undefined && (run.holding === undefined || run.isParked);
-  return { ...childInfo(entry), status: isWaiting ? "waiting" : entry.status, background, turns };
+  return { ...childInfo(entry), status: statusOf(entry), background, turns };
+}
+
+function statusOf({ run, status }: AgentEntry): ChildStatus["status"] {
+  if (run?.isParked) return "waiting";
+  return run !== undefined && run.holding === undefined ? "queued" : status;
 }

@@ -119,7 +119,7 @@ function nextNews(parent: Run, children: readonly BackgroundChild[], wait: Dispo
   });
 }
 
-/** For the ledger: the parent waits until the last of them has ended. */
+/** Tells the ledger that the parent waits until the last of them has ended. */
 function waitForAll(
   parent: Run,
   children: readonly BackgroundChild[],
@@ -136,7 +136,7 @@ function waitForAll(
   return wait;
 }
 
-/** For the ledger: the parent waits until one of them has ended. */
+/** Tells the ledger that the parent waits until one of them has ended. */
 function waitForOne(parent: Run, children: readonly BackgroundChild[]): Disposable | undefined {
   const wait = parent.holding?.wait();
   if (wait !== undefined) for (const { run } of children) addWait(run, wait);
@@ -154,7 +154,7 @@ export function childGone(parent: Run): void {
   if (parent.openChildren === 0) parent.onChildless?.();
 }
 
-/** At the end of the parent: stops everything below it, also children that a tool left behind. */
+/** Stops everything below a parent that ends, also children that a tool left behind. */
 export async function closeChildren(parent: Run): Promise<void> {
   await stopChildren(parent);
   if (parent.openChildren === 0) return;
@@ -188,7 +188,7 @@ function deliverAtEnd(parent: Run, child: BackgroundChild): void {
 }
 
 export function deliverReport(parent: Run, report: ChildReport): void {
-  // Its text is redacted already; the reason of a failure quotes its provider.
+  // The text of the report is redacted already; the reason of a failure quotes its provider.
   parent.receive({ kind: "report", report, text: parent.tree.redactor.text(reportMessage(report)) });
 }
 

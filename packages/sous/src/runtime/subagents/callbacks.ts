@@ -40,11 +40,11 @@ export type SubagentToolResult = {
   durationMs: number;
 };
 
-/** Why a child gave no usable result. `type` is the kind of failure, as in reports and metrics. */
+/** The error of a child that gave no usable result. `type` is the kind of failure, as in reports and metrics. */
 export class SubagentError extends Error {
   override name = "SubagentError";
   readonly type: ErrorType;
-  /** With the partial text. */
+  /** The result, with the partial text. */
   readonly result: SubagentResult;
 
   constructor(message: string, type: ErrorType, result: SubagentResult) {
@@ -97,7 +97,7 @@ export function toListener(
   child: Pick<SubagentInfo, "description" | "mode">,
   levelsAbove = 0,
 ): EventListener {
-  /** When the calls of an external agent began, by call. */
+  /** The times at which the calls of an external agent began, by call. */
   const begun = new Map<string, number>();
   return (event) => {
     const { agentId: id, path } = event;

@@ -51,7 +51,7 @@ export const reportTool: Tool = tool({
       throw new ToolFailure(`No finished subagent with the id ${subagent_id}. subagent_list shows those you started.`);
     }
     const { text, end, total } = utf8Slice(whole, offset, REPORT_PAGE_BYTES);
-    // Such as an offset of an earlier report: an empty answer would look like the end of this one.
+    // The offset may be of an earlier report: an empty answer would look like the end of this one.
     if (offset > total) throw new ToolFailure(`offset ${offset} is past the end: the last report has ${total} bytes`);
     if (end >= total) return text;
     return `${text}\n[Notice: ${total - end} more bytes; ask again with offset ${end}]`;

@@ -30,7 +30,7 @@ type Delegating = {
 export class DelegationTools {
   readonly #limits: DelegationLimits;
   readonly #now: () => number;
-  /** Made when the first run may delegate. */
+  /** The tools are made when the first run may delegate. */
   #starting: readonly Tool[] | undefined;
   readonly #named = new WeakMap<AgentDefinition, Tool>();
 
@@ -112,7 +112,7 @@ function subagentToolFor(limits: InputLimits): Tool {
 
 export const subagentTool: Tool = subagentToolFor(DEFAULT_LIMITS);
 
-/** For an agent that has many subagents and may start no other children: `agent` must be one of them. */
+/** Makes the tool of an agent that has many subagents and may start no other children: `agent` must be one of them. */
 function namedOnlyTool(limits: InputLimits, agents: readonly AgentDefinition[]): Tool {
   return subagentToolWith(DESCRIPTIONS.named, namedInputSchema(limits, agents));
 }
@@ -151,7 +151,7 @@ export function withoutDenied(given: Tool, deny: ReadonlySet<string>): Tool | un
   return namingAgents(make, left, stillUsed).find(({ name }) => name === given.name);
 }
 
-/** Those of the definition first, each name once. A denied `subagent_scout` is denied by its name, too. */
+/** Lists agents, those of the definition first, each name once. A denied `subagent_scout` is denied by its name, too. */
 export function callableAgents(
   own: readonly AgentDefinition[],
   shared: readonly AgentDefinition[],

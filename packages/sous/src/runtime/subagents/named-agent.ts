@@ -39,7 +39,7 @@ export type NamedAgentResult = {
   totalTurns: number;
   toolCount: number;
   toolLogs: ToolLog[];
-  /** Its own, without its children. */
+  /** The usage of the agent itself, without its children. */
   usage: Usage;
   success: boolean;
   durationMs: number;
@@ -81,7 +81,7 @@ export function namedAgentTool(
   }) as Tool;
 }
 
-/** For a call from outside of a tree: the agent runs as the root of its own tree, with the usual depth limit. */
+/** Makes the call from outside of a tree: the agent runs as the root of its own tree, with the usual depth limit. */
 async function callAlone(
   definition: AgentDefinition,
   task: string,

@@ -29,11 +29,11 @@ export function describeNamedAgent(name: string): string {
   return `Spawn a subagent named '${name}' to handle a task on its own and report back.`;
 }
 
-/** For a tool beside `subagent`, which has the list. */
+/** The description of `agent` in a tool beside `subagent`, which has the list. */
 export const AGENTS_OF_SUBAGENT = "agent is one of those that subagent lists.";
 
 const MAX_LIST_BYTES = 8192;
-/** Kept for the line about those that are left out. */
+/** Max bytes of the line about agents that are left out. */
 const NOTICE_BYTES = 200;
 const MAX_SENTENCE = 200;
 

@@ -85,7 +85,7 @@ export function addSubagentTools(
 
 function spawnTool(registry: ToolRegistry, options: SubagentToolsOptions, depth: number, start: StartRun): Tool {
   const { model, client, callbacks, systemPrompt: instructions, maxDepth = DEFAULT_MAX_DEPTH } = options;
-  // Made here, so that an invalid number is reported before anything runs.
+  // The agent is made here, so that an invalid number is reported before anything runs.
   const ordinary = agent({
     name: "subagent",
     instructions,
@@ -134,7 +134,7 @@ function delegateTool(client: ExternalAgents, options: SubagentToolsOptions, dep
   }) as Tool;
 }
 
-/** For a root that has external agents to hand tasks to. `start` is for calls from outside of a tree, which it has none of. */
+/** Makes the tools of a root that has external agents. `start` is for calls from outside of a tree, which it has none of. */
 export function externalTools(client: ExternalAgents): Tool[] {
   const start: StartRun = () => {
     throw new UserError(`${DELEGATE_TOOL} is called by an agent only`);
@@ -152,7 +152,7 @@ type ChildCall = Omit<AloneCall, "label" | "onEvent"> & {
   callbacks: SubagentCallbacks | undefined;
 };
 
-/** In a tree of ours the child passes its gate; elsewhere it is the root of its own tree. */
+/** Runs the child through its gate in a tree of ours; elsewhere as the root of its own tree. */
 async function runChild(
   definition: AgentDefinition,
   { task, description: label }: { task: string; description: string },

@@ -18,9 +18,9 @@ export type ReportMetadata = {
   recursion_depth: number;
   turns_used: number;
   tool_count: number;
-  /** Its own, as in logs, metrics and the store. */
+  /** The tokens of the run itself, as in logs, metrics and the store. */
   tokens_consumed: number;
-  /** Its own and those of everything below it. */
+  /** The tokens of the run and of everything below it. */
   tree_tokens: number;
   prompt_tokens: number;
   completion_tokens: number;
@@ -71,7 +71,7 @@ export function toToolResult(reply: SpawnReply): ToolResult {
       };
     }
     case "parked":
-      // Not read by the model: the call has no result before the answer has come.
+      // The model does not read this: the call has no result before the answer has come.
       return { success: true, output: "The subagent waits for an answer of the user." };
     default:
       return reply satisfies never;
@@ -121,7 +121,7 @@ export function reportText({ outcome, text, truncation, isFetchable }: ChildRepo
   return `${notice}${text}\n[Notice: cut after ${keptBytes} of ${originalBytes} bytes${rest}]`;
 }
 
-/** Why a child gave no usable result. */
+/** Says why a child gave no usable result. */
 export function failureSentence({ outcome, label }: Pick<ChildReport, "outcome" | "label">): string {
   return OUTCOMES[outcome.status].sentence?.(outcome.fault?.message ?? "", label) ?? "";
 }

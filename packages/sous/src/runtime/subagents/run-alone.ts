@@ -16,7 +16,7 @@ export type StartRun = (definition: AgentDefinition, task: string, options: RunO
 export type AloneCall = {
   start: StartRun;
   label: string;
-  /** Its own level and the deepest there may be, as the maker of the tool counts. */
+  /** The level of the child and the deepest there may be, as the maker of the tool counts. */
   depth: number;
   maxDepth: number;
   context: ToolContext | undefined;
@@ -85,7 +85,7 @@ function rootReport(
   };
 }
 
-/** As in a tree, without an id: the child cannot be continued. */
+/** Makes the result as in a tree, without an id: the child cannot be continued. */
 export function aloneToolResult(reply: SpawnReply): ToolResult {
   if (reply.kind !== "ended") return toToolResult(reply);
   const { report } = reply;

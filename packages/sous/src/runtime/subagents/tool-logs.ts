@@ -31,7 +31,7 @@ export function toToolLog(entry: ToolLogEntry): ToolLog {
 
 type Logged = LogWords & { readonly isCommand: boolean };
 
-/** By the names that these tools have here and elsewhere. */
+/** The rows of a log by the names that these tools have here and elsewhere. */
 const LOGGED: ReadonlyMap<string, Logged> = new Map([
   ...TOOL_ROWS.flatMap(([name, { log, action }]) => {
     const logged = { ...log, isCommand: action === "command" };

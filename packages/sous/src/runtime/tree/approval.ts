@@ -76,7 +76,7 @@ function answerByRules(request: ApprovalRequest, run: Run): ApprovalAnswer | und
 }
 
 /**
- * Before a task is handed to an external agent: asked like a call of `subagent_delegate`, however the child was asked for.
+ * Asks before a task is handed to an external agent, as for a call of `subagent_delegate`, however the child was asked for.
  * Throws `Refused`.
  */
 export async function approveExternal(

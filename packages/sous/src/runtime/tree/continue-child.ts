@@ -38,7 +38,7 @@ export async function continueChild(
       const plan = { entry, runId, parent, profile, task, conversation, origin, call, summary, scope, earlier };
       return await runChild(tree, plan, options);
     } catch (error) {
-      // It had started, so it has an end.
+      // A child that had started has an end, also when it cannot continue.
       if (state.end !== undefined || earlierRuns.closeRefused(parent, earlier, error) === undefined) throw error;
     }
   }

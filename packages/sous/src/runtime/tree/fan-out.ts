@@ -73,7 +73,7 @@ export function asksForReports({ summary = "never", outputMaxSize }: Partial<Del
   return summary !== "never" || outputMaxSize !== undefined;
 }
 
-/** With a heading, so that a single input is not taken for the root's own task handed on. */
+/** Adds a heading, so that a single input is not taken for the root's own task handed on. */
 export function fanOutTask(inputs: readonly string[]): string {
   return `Each of these:\n${inputs.join("\n")}`;
 }

@@ -20,7 +20,7 @@ import type { EarlierRun } from "./restore/earlier-tree.ts";
 import type { TreeState } from "./state.ts";
 
 export type RunPlan = {
-  /** Its agent: path, label, account and budget are the same in all runs of one agent. */
+  /** The agent: path, label, account and budget are the same in all runs of one agent. */
   readonly entry: AgentEntry;
   readonly runId: string;
   readonly parent: Run | undefined;

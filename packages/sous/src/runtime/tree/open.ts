@@ -79,7 +79,7 @@ export function openTree(shared: Shared, earlier?: Earlier) {
     hooks: {
       redactor,
       isAlone: () => tree.book.isOneAtWork,
-      // With a required store nothing outside happens after the loss, so the journal is as good as after a crash.
+      // The mark is not needed with a required store: nothing outside happens after the loss, so the journal is as good as after a crash.
       onDegraded: requireStore ? undefined : loss.mark,
     },
   });

@@ -22,7 +22,7 @@ export async function park(tree: TreeState, run: Run): Promise<void> {
     if (!run.work.aborted) throw error;
   }
   if (!run.work.aborted && !run.isWrappingUp && !isLost(tree)) throw new Parked();
-  // As when there is no person to ask: what the run says may claim more than it did.
+  // The ending is the same as without a person to ask: what the run says may claim more than it did.
   if (!run.work.aborted && !run.isWrappingUp) run.lacksApproval = true;
   closeParked(tree, run);
 }

@@ -39,13 +39,13 @@ export type TreeParts = {
   readonly fanOut: FanOutTerms | undefined;
   /** The tree before a restart. */
   readonly earlier: EarlierTree | undefined;
-  /** To the questions that were open then. */
+  /** The answers to the questions that were open then. */
   readonly answers: GivenAnswers | undefined;
 };
 
 /** Everything that is counted: money, tokens, executions, slots, time. */
 export type Spending = {
-  /** For the whole tree. */
+  /** The budget of the whole tree. */
   readonly budget: Budget;
   /** The name of the shared budget it draws on. */
   readonly sharedBudget: string | undefined;

@@ -1,4 +1,4 @@
-/** From definitions to profiles: which model, which tools and which rights a run has. Built once, shared by equal runs. */
+/** Turns definitions into profiles: the model, the tools and the rights of a run. Built once, shared by equal runs. */
 
 import { type AgentDefinition, type ModelChoice, systemPrompt } from "../../core/agent.ts";
 import { guardsOf } from "../../core/approval.ts";
@@ -39,7 +39,7 @@ import {
 
 type ProfileParts = {
   resolveModel(choice: ModelChoice): Model | Promise<Model>;
-  /** With the fees of these tools of its provider, as far as they are known. */
+  /** Includes the fees of these tools of its provider, as far as they are known. */
   priceOf(model: Model, providerTools: readonly string[]): Price | undefined;
   /** Models that a call may name besides those of its run's own provider. */
   allowedModels: readonly string[];
@@ -224,7 +224,7 @@ export class Profiles implements ProfileSource {
     made: Made,
   ): RunProfile | Promise<RunProfile> {
     const { own, rights, asking, ...rest } = made;
-    // Which tools a child inherits is known to its caller only; where the chosen one is missing, the model is free.
+    // Only its caller knows which tools a child inherits; where the chosen one is missing, the model is free.
     if (made.depth === 0 || source.tools !== undefined) checkToolChoice(source, own);
     const { limits, agents, windowOf } = this.#parts;
     const subagents = source.subagents ?? [];
@@ -268,7 +268,7 @@ export class Profiles implements ProfileSource {
     });
   }
 
-  /** With the fees of those tools of the provider that the run has. */
+  /** Includes the fees of those tools of the provider that the run has. */
   #priceOf(model: Model, { definitions }: ToolSet): Price | undefined {
     const ids = definitions.flatMap(({ provider }) => (provider?.runsThere === true ? [provider.id] : []));
     return this.#parts.priceOf(model, ids);

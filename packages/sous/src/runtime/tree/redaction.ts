@@ -16,7 +16,7 @@ const known = new WeakMap<Host["environment"], Known>();
  */
 const LOOK_AGAIN_MS = 20;
 
-/** Asked for by every tree, so that a variable that was set after the runtime was made counts too. */
+/** Called by every tree, so that a variable that was set after the runtime was made counts too. */
 export function redactorFor({ environment, clock }: Pick<Host, "environment" | "clock">): Redactor {
   const now = clock.monotonic();
   const before = known.get(environment);

@@ -54,7 +54,7 @@ function boundedText(
   { limits, settings }: TreeParts,
   parent: Run | undefined,
 ): Pick<ChildReport, "text" | "truncation" | "isFetchable"> {
-  // Before the cut: half of a secret is not recognised any more.
+  // Secrets go before the cut: half of a secret is not recognised any more.
   const cut = truncateUtf8(settings.redactor.text(text), limits.outputMaxSize);
   const { originalBytes, keptBytes } = cut;
   const truncation = cut.truncated ? { originalBytes, keptBytes } : undefined;

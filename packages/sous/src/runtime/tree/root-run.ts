@@ -70,7 +70,7 @@ export class RootRun {
     this.#iterations.clear();
   }
 
-  /** For the first reader from the beginning of the run, for the others from the next event. */
+  /** Iterates from the beginning of the run for the first reader, and from the next event for the others. */
   iterate(): AsyncIterator<SousEvent> {
     const { journal, store, rootId } = this.#opened;
     const options = { journal, store, rootId, runId: this.id };

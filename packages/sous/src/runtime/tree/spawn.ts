@@ -35,7 +35,7 @@ export async function spawn(tree: TreeState, parent: Run, callId: string, reques
     checkRequest(request, parent);
     // The label becomes part of the path, which every event of the child carries.
     const label = settings.redactor.text(request.label);
-    // Before the first await: the order of the calls is the order of the numbers.
+    // The path is taken before the first await: the order of the calls is the order of the numbers.
     path = tree.book.nextPath(entryOf(tree, parent), label);
     const profile = await profiles.child(parent.profile, request, path);
     const { external } = profile.model;
@@ -97,7 +97,7 @@ export function summaryFor(
   return { mode: options?.summary ?? limits.summary, prompt: options?.summaryPrompt, maxBytes: limits.outputMaxSize };
 }
 
-/** Who waits for a child: the call of its parent, or a program outside of the tree. */
+/** The one that waits for a child: the call of its parent, or a program outside of the tree. */
 export type Waits = "parent" | "outside";
 
 /** Pays for the start of a planned child and runs it: in the background, or while its parent rests. */
@@ -168,7 +168,7 @@ async function payAndRun(tree: TreeState, run: Run, plan: ChildPlan, queueing: Q
   const { parent, entry, earlier } = plan;
   const counting = accountBelow(tree, parent);
   try {
-    // A tool can keep its context, and a message can come from external: the parent may have ended meanwhile.
+    // A tool can keep its context, and a message can come from outside the tree: the parent may have ended meanwhile.
     if (!tree.book.isLive(parent)) plan.scope.abort(new Cancelled(NOT_STARTED));
     checkWrapUp(parent);
     await checkPrice(plan.profile, entry.account);

@@ -36,7 +36,7 @@ export function newState(parts: TreeParts): TreeState {
 /** The tools of runs as their `run-start` describes them: each set in full once in a tree, later by its hash. */
 export class ShownTools {
   readonly #described = new Set<string>();
-  /** By definitions: a fork shares those of its parent, which started before it. */
+  /** The hashes by definitions: a fork shares those of its parent, which started before it. */
   readonly #sets = new WeakMap<readonly ToolDefinition[], { hash: string; shown: readonly ShownTool[] }>();
 
   describe(set: ToolSet): RunTools {

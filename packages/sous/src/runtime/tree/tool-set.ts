@@ -40,7 +40,7 @@ export function toolSet({ tools, hidden = [], isDeepest, instructions }: ToolSet
 /** Providers refuse requests with more than 128. */
 const MAX_TOOLS = 120;
 
-/** Before the first request: the answer of a provider would come late, and would not say which. */
+/** Throws before the first request: the answer of a provider would come late, and would not say which. */
 function checkCount(tools: readonly Tool[]): void {
   if (tools.length <= MAX_TOOLS) return;
   const count = `A request can have ${MAX_TOOLS} tools, and this agent has ${tools.length}`;
@@ -108,7 +108,7 @@ export function isHidden({ byName, definitions }: ToolSet, name: string): boolea
   return byName.has(name) && !definitions.some((each) => each.name === name);
 }
 
-/** Those of a set that the rights name; never a tool for children. */
+/** Keeps the tools of a set that the rights name; never a tool for children. */
 export function onlyAllowed(set: ToolSet, rights: Rights): ToolSet {
   const kept = [...set.byName].filter(([name, ready]) => ready.tool.category !== "subagent" && rights.use.has(name));
   const definitions = kept.map(([, ready]) => ready.definition);

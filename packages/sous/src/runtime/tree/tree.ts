@@ -24,7 +24,7 @@ export type RootRequest = Pick<RunPlan, "runId" | "task" | "scope" | "summarizes
 export class Tree {
   readonly ports: TreePorts;
   readonly #state: TreeState;
-  /** When the root began, while it runs, and how long it ran otherwise. */
+  /** The start of the root, while it runs; `#usedMs` is the time it ran otherwise. */
   #startedAt: number | undefined;
   #usedMs = 0;
 
@@ -58,7 +58,7 @@ export class Tree {
     return true;
   }
 
-  /** Why not everything that happened was stored. */
+  /** The reason why not everything that happened was stored. */
   get lost(): string | undefined {
     return this.#state.parts.asking.journal.degraded;
   }
@@ -93,7 +93,7 @@ export class Tree {
       if (run.isParked) await this.#leave();
       return { run, outcome };
     } catch (error) {
-      // Its end could not be stored, and a caller that requires a store has to know.
+      // The end could not be stored, and a caller that requires a store has to know.
       run.cause = error;
       return { run, outcome: { ...outcome, status: "failed", fault: { type: "store", message: messageOf(error) } } };
     } finally {

@@ -41,7 +41,7 @@ const cassetteSchema = once(() => {
 
   const request = z.strictObject({
     instructions: z.string().exactOptional(),
-    /** This number of messages of the request before, its answer included; then these. */
+    /** The number of messages of the request before that are kept, its answer included; then `messages` follow. */
     keeps: count,
     messages: list(message),
     reply,
@@ -53,7 +53,7 @@ const cassetteSchema = once(() => {
     agent: z.string(),
     model: z.string(),
     task: z.string(),
-    /** By agent path, in the order they were asked; follow-ups continue the count. */
+    /** The requests by agent path, in the order they were asked; follow-ups continue the count. */
     agents: z.record(z.string(), list(request)),
   });
 });

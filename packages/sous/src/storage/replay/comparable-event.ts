@@ -75,7 +75,7 @@ function without(body: object, ...keys: readonly string[]): object {
   return Object.fromEntries(Object.entries(body).filter(([key]) => !keys.includes(key)));
 }
 
-/** Without what only time brings, and without the questions that a restart asked again, to the model and to the person. */
+/** Leaves out what only time brings, and the questions that a restart asked again, to the model and to the person. */
 export function compared(events: readonly StoredEvent[]): StoredEvent[] {
   const forgotten = forgottenQuestions(events);
   let openTurn: number | undefined;

@@ -15,7 +15,7 @@ export type StepDifference = {
   path: string;
   /** The place in the run: `turn 2, the result of grep`. */
   step: string;
-  /** Which part of the step: `output`; empty when it is another step altogether. */
+  /** The part of the step: `output`; empty when it is another step altogether. */
   at: string;
   /** Whole values, in the ids of the recording; undefined where there is none. */
   expected: unknown;
@@ -190,7 +190,7 @@ export class Comparison {
     if (expected.type === "tool-call-end" && event.type === expected.type && expected.toolName === "subagent")
       this.ids.learn(expected.output, event.output);
     const found = this.ids.toRecorded(event);
-    // Why a run ended otherwise says more than that it did.
+    // The whole ends are shown when a run ended otherwise: they say why, and a difference of fields would not.
     const isOtherEnd = expected.type === "run-end" && found.type === "run-end" && expected.status !== found.status;
     if (expected.type !== found.type || isOtherEnd) {
       this.#differ(expected, expected, found);
@@ -208,13 +208,13 @@ export class Comparison {
     this.difference = { path, step, ...difference, sentence };
   }
 
-  /** With the tools of a run in full: which run of a tree tells them is a matter of moments. */
+  /** Adds the tools of a run in full: which run of a tree tells them is a matter of moments. */
   #spelledOut(event: StoredEvent, toolSets: ReadonlyMap<string, readonly ShownTool[]>): StoredEvent {
     if (event.type !== "run-start") return event;
     return { ...event, tools: { ...event.tools, shown: toolSets.get(event.tools.hash) } };
   }
 
-  /** Another step, or none, where one was expected. */
+  /** Reports another step, or none, where one was expected. */
   #differ(where: StoredEvent, expected: StoredEvent | undefined, found: StoredEvent | undefined): void {
     const { path } = where;
     const step = describeStep(where, this.#turns.get(path) ?? 0);

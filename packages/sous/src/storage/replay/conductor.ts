@@ -8,9 +8,9 @@ import type { Playback } from "./playback.ts";
 
 /** Something a person or a program did to the tree while it ran. */
 export type ExternalAct = {
-  /** It comes before whatever has a greater number. */
+  /** The number before which this act takes place. */
   readonly key: number;
-  /** Done when this recorded run starts, before it does anything. */
+  /** The recorded run at whose start this is done, before the run does anything. */
   readonly atStartOf: string | undefined;
   isReady(): boolean;
   perform(): void;
@@ -33,13 +33,13 @@ const MAX_CLOSING_TIMERS = 10_000;
 
 export class Conductor {
   acts: ExternalAct[] = [];
-  /** In the order of their events. */
+  /** The cancels in the order of their events. */
   cancels: Cancel[] = [];
   readonly #order: Playback["order"];
   readonly #comparison: Playback["comparison"];
   readonly #clock: Playback["clock"];
   readonly #lastTime: number;
-  /** By key, the next one last. */
+  /** The steps that wait, by key, the next one last. */
   readonly #held: Held[] = [];
   /** Live work by the number of its recorded result. */
   readonly #live = new Map<object, number>();
@@ -159,7 +159,7 @@ export class Conductor {
     return false;
   }
 
-  /** In the same millisecond a timer came first only if something that is still missing was recorded before. */
+  /** Fires a timer of the same millisecond first only if something that is still missing was recorded before. */
   #fireFirst({ time, seq }: Pick<Held, "time" | "seq">): boolean {
     if (!this.#clock.isDueAt(time)) return false;
     const expected = this.#comparison.nextExpected;
@@ -172,7 +172,7 @@ export class Conductor {
     return false;
   }
 
-  /** Everything that was recorded before has come, as far as it can. */
+  /** Stops the run when everything that was recorded before has come, as far as it can. */
   #cancel({ event, perform }: Cancel): boolean {
     const { seq } = event;
     const time = this.#order.timeOf(event);
@@ -203,10 +203,10 @@ export class Conductor {
     this.#held.splice(index < 0 ? this.#held.length : index, 0, held);
   }
 
-  /** Something has happened in the rerun, or it is over. */
+  /** Called when something has happened in the rerun, or it is over. */
   readonly news = (): void => this.#onNews?.();
 
-  /** Something happens in the rerun; false when nothing did for this long. */
+  /** Waits until something happens in the rerun; false when nothing did for this long. */
   #newsWithin(milliseconds: number | undefined): Promise<boolean> {
     return new Promise((resolve) => {
       const timer = milliseconds === undefined ? undefined : setTimeout(() => end(false), milliseconds);
@@ -219,7 +219,7 @@ export class Conductor {
     });
   }
 
-  /** Told when a recorded run has just started again. */
+  /** Called when a recorded run has just started again. */
   started(recordedRunId: string): void {
     for (const act of this.acts.filter(({ atStartOf }) => atStartOf === recordedRunId)) {
       this.acts.splice(this.acts.indexOf(act), 1);
@@ -228,7 +228,7 @@ export class Conductor {
   }
 }
 
-/** Until promises, and what they queue, have run. */
+/** Resolves when promises, and what they queue, have run. */
 function quiet(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

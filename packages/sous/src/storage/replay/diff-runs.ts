@@ -18,7 +18,7 @@ export type RunsDiff = {
   right: DiffSide;
   /** Every agent was asked, said, called and read the same. */
   isSame: boolean;
-  /** In the order they started; one that is only on the right stands behind the one before it there. */
+  /** The agents in the order they started; one that is only on the right stands behind the one before it there. */
   agents: AgentDiff[];
 };
 
@@ -35,13 +35,13 @@ export type DiffTotals = {
   usage: Usage;
   /** Null when a price is unknown. */
   costUsd: number | null;
-  /** From its start to its last event, follow-ups and pauses between them included. */
+  /** The time from its start to its last event, follow-ups and pauses between them included. */
   durationMs: number;
 };
 
 /** One agent in both runs. */
 export type AgentDiff = {
-  /** From the compared run on: `lead/scout#2`, whatever is above it. */
+  /** The path from the compared run on: `lead/scout#2`, whatever is above it. */
   path: string;
   mark: DiffMark;
   left: AgentSide | undefined;
@@ -57,7 +57,7 @@ export type DiffRow = {
   mark: DiffMark;
   left: RunStep | undefined;
   right: RunStep | undefined;
-  /** Which fields of a changed step differ. */
+  /** The fields of a changed step that differ. */
   changes: string[];
 };
 
@@ -180,7 +180,7 @@ function changesOf(left: ComparableStep, right: ComparableStep): string[] | unde
   return Object.keys(left.fields).filter((key) => left.fields[key] !== right.fields[key]);
 }
 
-/** In which turn something was said follows from what came before it. */
+/** Removes the turn from an answer: it follows from the steps before it. */
 function comparable(step: RunStep): Record<string, unknown> {
   if (step.kind === "answer") return { ...step, turn: undefined };
   if (step.kind !== "tool" || step.output === undefined) return { ...step };

@@ -68,7 +68,7 @@ export class Playback {
     return this.recording.paths.get(this.root.path) ?? [];
   }
 
-  /** Why no child was made at this path. */
+  /** The refusal of a child at this path. */
   refusalAt(path: string): EventOf<"spawn-refused"> | undefined {
     return this.recording.events.find((event) => event.type === "spawn-refused" && event.childPath === path) as
       | EventOf<"spawn-refused">

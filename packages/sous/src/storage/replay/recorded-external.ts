@@ -66,7 +66,7 @@ export function recordedExternalAgent(run: RunRecording, playback: ExternalPlayb
         await playback.conductor.turn(run.end, signal);
         throw failureOf(run);
       }
-      // Its session was gone then, and it was opened without it.
+      // The session was gone then, and another was opened without it.
       if (sessionId !== undefined && sessionId !== session.sessionId) throw new SessionLost("It was lost");
       await playback.conductor.turn(session, signal);
       return new RecordedSession(session.sessionId, { run, playback, prompts, host });
@@ -108,7 +108,7 @@ class RecordedSession implements ExternalSession {
     this.#parts = parts;
   }
 
-  /** Its recorded acts and its recorded answer, each in its turn. A stop comes by itself, where it came then. */
+  /** Plays the recorded acts and the recorded answer, each in its turn. A stop comes by itself, where it came then. */
   async prompt(_text: string, signal: AbortSignal): Promise<ExternalAnswer> {
     const { run, prompts, host } = this.#parts;
     const { acts, answer } = prompts.shift() ?? { acts: [], answer: undefined };
@@ -213,7 +213,7 @@ export function planExternalActs(
     }
     const act = (at: StoredEvent, key: number, perform: () => void): ExternalAct => ({
       key,
-      // Before its first turn it must hear it in the moment it starts.
+      // A message before its first turn must reach the run in the moment it starts.
       atStartOf: at === start ? run.runId : undefined,
       isReady: () => at !== start && comparison.hasCome(at),
       perform,

@@ -36,7 +36,7 @@ class Past {
   readonly #caps = new Map<string, number>();
   /** Refusals of children that waited to start, in order, each with the last event from outside before it. */
   readonly #refusals = new Map<Refusal, StoredEvent | undefined>();
-  /** Those of them that wait now. */
+  /** The refusals whose children wait now. */
   readonly #waiting = new Map<Refusal, () => void>();
   /** The paths of external agents. */
   readonly #external = new Set<string>();
@@ -55,7 +55,7 @@ class Past {
     this.#questions = Map.groupBy(events.filter(isOfQuestion), ({ path }) => path);
   }
 
-  /** Why this child was refused at once; undefined when it was not. */
+  /** The error with which this child was refused at once; undefined when it was not. */
   refusalOf(path: string): BudgetExceeded | undefined {
     const [next] = this.#starts.get(path) ?? [];
     if (next?.type !== "spawn-refused" || next.errorType !== "quota" || next.waited === true) return undefined;
@@ -72,7 +72,7 @@ class Past {
     return this.#refused(next, error, scope);
   }
 
-  /** Something has changed that others may have waited for: who was refused then because of it is refused now. */
+  /** Called when something has changed that others may have waited for: refuses those that were refused then because of it. */
   touch(isCause: (event: StoredEvent) => boolean = () => false): void {
     for (const [refusal, cause] of this.#refusals) {
       const refuse = this.#waiting.get(refusal);
@@ -87,7 +87,7 @@ class Past {
     this.touch((event) => event.path === path && this.#progress.isNext(event));
   }
 
-  /** In the moment it came then, or at least in its turn. */
+  /** Rejects when the recorded refusal came, or at least in its turn. */
   #refused(event: Refusal, error: Error, scope: Scope): Promise<never> {
     const refused = new Promise<never>((_, reject) => {
       const end = (reason: unknown) => {
@@ -100,7 +100,7 @@ class Past {
       this.#progress.turn(event).then(refuse, refuse);
       scope.onAbort(end);
     });
-    // As late as the ledger itself would say it: a run that is notified of two things is notified in the recorded order.
+    // The extra promise makes this as late as the ledger itself: a run that is notified of two things is notified in the recorded order.
     return refused.then((never) => never);
   }
 
@@ -127,7 +127,7 @@ class Past {
         left.shift();
         return BudgetExceeded.inWords(next.message);
       case "run-end":
-        // Its session could not be opened.
+        // The session could not be opened.
         if (this.#external.has(path) && next.status === "failed") return Number.POSITIVE_INFINITY;
         return wasStopped({ end: next }) && next.status !== "budget_exceeded" ? "stopped" : NO_ANSWER;
       case undefined:

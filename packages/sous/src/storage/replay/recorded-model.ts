@@ -78,7 +78,7 @@ function replyOf(reply: RecordedReply, { ids }: Playback, onDelta: OnDelta): Mod
   }
 }
 
-/** An attempt is billed by what came of it: the rest of what is not known is thought. */
+/** Sends the recorded text, and filler reasoning for the other output tokens, so that the attempt is billed as it was. */
 function say({ text, outputTokens }: PartialAnswer, onDelta: OnDelta): void {
   if (text !== "") onDelta("text", text);
   const rest = outputTokens * 3 - utf8Length(text);

@@ -1,4 +1,4 @@
-/** In which order what came from outside took effect: what a rerun is given one at a time, in the same order. */
+/** The order in which what came from outside took effect: a rerun is given it one at a time, in the same order. */
 
 import type { StoredEvent } from "../../core/event.ts";
 import { toolCallsOf } from "../../core/message.ts";
@@ -53,7 +53,7 @@ export class RecordedOrder {
     return event.type === "message-end" ? later(last, this.#lastStart(run, event)) : last;
   }
 
-  /** When it was recorded, on a clock that is never set back. */
+  /** The time of recording, on a clock that is never set back. */
   timeOf(event: StoredEvent): number {
     return this.#times.get(event) ?? event.time;
   }

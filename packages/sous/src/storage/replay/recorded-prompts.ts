@@ -65,7 +65,7 @@ export function requestDifference(expected: Asked, found: Asked, ids: IdMap, fro
   return undefined;
 }
 
-/** Without what may differ from run to run: how long children took, and an empty list where there could be none. */
+/** Leaves out what may differ from run to run: how long children took, and an empty list where there could be none. */
 function comparable(message: Message | undefined): unknown {
   if (message?.role !== "tool") return message;
   const content = message.content.map((part) => {

@@ -11,7 +11,7 @@ import { OUTCOMES } from "../../core/words/outcomes.ts";
 
 export type Recording = {
   readonly rootId: string;
-  /** In the order of their numbers. */
+  /** The events in the order of their numbers. */
   readonly events: readonly StoredEvent[];
   /** The runs of each agent in their order, by path; paths in the order of their first start. */
   readonly paths: ReadonlyMap<string, readonly RunRecording[]>;
@@ -24,7 +24,7 @@ export type RunRecording = {
   readonly runId: string;
   readonly path: string;
   readonly start: EventOf<"run-start">;
-  /** Its own events in order, the start included. */
+  /** The events of the run itself in order, the start included. */
   readonly events: readonly StoredEvent[];
   /** Undefined when the process ended before the run did. */
   readonly end: EventOf<"run-end"> | undefined;
@@ -39,7 +39,7 @@ export type RunRecording = {
   readonly toolApprovals: ReadonlyMap<string, EventOf<"approval-end">>;
   /** The ends of the calls that an external agent made by itself, by call id. */
   readonly externalEnds: ReadonlyMap<string, EventOf<"outside-call">>;
-  /** Who started it: always a run that was there before. */
+  /** The run that started it: always one that was there before. */
   readonly parent: RunRecording | undefined;
   /** The runs it started, in their order. */
   readonly children: readonly RunRecording[];
@@ -134,7 +134,7 @@ export function partOf({ runs, paths }: Recording, runId: string): RecordingPart
   return { top, pathOf, paths: new Map(below.map(([path, ofPath]) => [pathOf(path), ofPath])) };
 }
 
-/** Why the recording of this run stops before its work was done; undefined when it came to an end of its own. */
+/** Says why the recording of this run stops before its work was done; undefined when it came to an end of its own. */
 export function earlyEnd({ end }: Pick<RunRecording, "end">): string | undefined {
   if (end === undefined) return "its process ended before it did";
   switch (end.status) {

@@ -228,7 +228,7 @@ function uncut(output: string, { originalBytes, keptBytes }: EventOf<"truncation
   return missing < 8 ? head + "?".repeat(Math.max(0, missing)) + tail : `${head}𝄞${"?".repeat(missing - 8)}𝄞${tail}`;
 }
 
-/** At the notice nearest to the middle: a text may quote one. */
+/** Splits at the notice nearest to the middle: a text may quote one. */
 function splitAt(text: string, notice: string, middle: number): [head: string, tail: string] {
   let nearest = -1;
   for (let at = text.indexOf(notice); at >= 0; at = text.indexOf(notice, at + 1))

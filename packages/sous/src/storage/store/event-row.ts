@@ -176,6 +176,6 @@ export function fromColumn(text: string): string {
   return text.replace(WRITTEN, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
 }
 
-/** With the flag `u` a surrogate matches only when its other half is missing. */
+/** A surrogate matches with the flag `u` only when its other half is missing. */
 const UNFIT = /[\\\p{Cs}]|\0/gu;
 const WRITTEN = /\\u([0-9a-f]{4})/g;

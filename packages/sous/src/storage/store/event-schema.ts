@@ -47,7 +47,7 @@ export function isVersion(version: unknown): version is number {
 /** The end of the year 9999: what is later has no date as RFC 3339 writes it. */
 export const LATEST_TIME = 253_402_300_799_999;
 
-/** Built from the rows of `core/words/events.ts`, when it is first asked for. */
+/** Builds the schema from the rows of `core/words/events.ts`, on first use. */
 export const storedEventSchema = once((): z.ZodType<StoredEvent> => {
   const kinds: Readonly<Record<string, z.ZodType>> = kindSchemas();
   const head = {
@@ -91,7 +91,7 @@ function excessOf(value: unknown): string | undefined {
   return undefined;
 }
 
-/** Its own words, as far as they are fit to be shown. */
+/** Names an event by its own words, as far as they are fit to be shown. */
 function nameOf(value: unknown): string {
   const { seq, type } = isObject(value) ? (value as { seq?: unknown; type?: unknown }) : {};
   const number = Number.isSafeInteger(seq) ? ` ${seq}` : "";

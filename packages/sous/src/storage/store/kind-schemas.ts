@@ -37,7 +37,7 @@ function asItIs<Value>(value: Value): Value {
   return value;
 }
 
-/** Made when first asked for: building schemas takes longer than loading most of sous, and many programs read no journal. */
+/** Builds the schemas on first use: that takes longer than loading most of sous, and many programs read no journal. */
 export const messageSchemas = once(() => {
   // The parts below come from callers, models and tools, which may have put more into them than sous knows of. That is
   // dropped: refusing it would make a whole tree unreadable because of one unknown field.
@@ -260,7 +260,7 @@ export const kindSchemas = once(() => {
 });
 
 type Parsed = { [Each in StoredKind]: z.output<ReturnType<typeof kindSchemas>[Each]> };
-/** Without the differences that do not count: lists lose `readonly` in a schema, and an optional field counts as a field. */
+/** The type without differences that do not count: lists lose `readonly` in a schema, and an optional field counts as a field. */
 type Spelled<T> = T extends object ? { readonly [Key in keyof T]-?: [Spelled<T[Key]>] } : T;
 /** `satisfies` alone is one-way: a schema that knows fewer words than the type, or lacks a field, would pass it. */
 type Different = {

@@ -13,7 +13,7 @@ import { makeFolders } from "./sqlite/file.ts";
 /** Files in this folder whose name begins so. */
 type MarkFiles = { readonly folder: string; readonly prefix: string };
 
-/** Said of a mark that a full disk took without its reason. */
+/** The reason of a mark that a full disk took without its own. */
 const NO_REASON = "The store failed while it ran.";
 const MAX_REASON_BYTES = 1_000;
 
@@ -32,7 +32,7 @@ export class Losses {
 
   /** Rejects when neither the store nor a place beside it takes it. */
   async mark(rootId: string, reason: string): Promise<void> {
-    // Beside it first, and at once: the store may take long to answer, and the process may be gone by then.
+    // The mark comes first, and at once: the store may take long to answer, and the process may be gone by then.
     const isMarked = this.marks.add(rootId, reason);
     try {
       await this.#note(rootId, reason);
@@ -78,14 +78,14 @@ export class LostMarks {
     this.#isReadOnly = isReadOnly;
   }
 
-  /** At once, in the first location that takes it. False when none does. */
+  /** Writes the mark at once, in the first location that takes it. False when none does. */
   add(rootId: string, reason: string): boolean {
     if (this.#isReadOnly) return false;
     if (this.#find(rootId) !== undefined) return true;
     return this.#locations.some((location) => isWritten(location, rootId, reason)); // guard: mark-a-lost-run
   }
 
-  /** Why the tree was lost; undefined when nothing says that it was. */
+  /** The reason why the tree was lost; undefined when nothing says that it was. */
   reasonFor(rootId: string): string | undefined {
     const file = this.#find(rootId);
     return file === undefined ? undefined : readReason(file);
@@ -112,7 +112,7 @@ export class LostMarks {
   }
 }
 
-/** In this folder, or in the user's own for state; none where there is no home. `address` says which store they are of. */
+/** The marks in this folder, or in the user's own for state; none where there is no home. `address` says which store they are of. */
 export function marksIn(folder: string | undefined = userFolder(process.env), address: string): MarkFiles[] {
   const prefix = `${createHash("sha256").update(address).digest("hex").slice(0, 16)}-`;
   return folder === undefined ? [] : [{ folder, prefix }];

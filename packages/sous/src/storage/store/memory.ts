@@ -53,7 +53,7 @@ class MemoryStore implements Store, SharedBudgets {
   readonly isImmediate = true;
   readonly #sharedBudgets = memorySharedBudgets();
   readonly #trees = new Map<string, Tree>();
-  /** By run id, in the order they started. */
+  /** The rows by run id, in the order they started. */
   readonly #rows = new Map<string, Row>();
   readonly #tallies = new MemoryTallies();
 
@@ -263,7 +263,7 @@ export function memorySharedBudgets(now: () => number = systemClock.now): Shared
   const listeners = new Set<Listener>();
   let ids = 0;
 
-  /** Not at once: those who listen may want to change the books themselves. */
+  /** Notifies in a microtask: those who listen may want to change the books themselves. */
   function tell(name: string, from: string): void {
     for (const listener of listeners) {
       if (listener.name !== name) continue;

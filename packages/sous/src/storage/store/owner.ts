@@ -1,4 +1,4 @@
-/** Who works on a tree: a process as a line of text, and whether that process can still be there. */
+/** The owner of a tree: a process as a line of text, and whether that process can still be there. */
 
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
@@ -39,7 +39,7 @@ export function atWork(rootId: string, owner: string, leasedUntil: number): User
 /** The last moment that has a date. */
 const LATEST_DATE = 8.64e15;
 
-/** For people. The line may come from a forged file. */
+/** Names the owner for people. The line may come from a forged file. */
 export function describeOwner(owner: string): string {
   const { host, pid } = partsOf(owner);
   if (pid === process.pid && host === hostname()) return "this process";
@@ -67,15 +67,15 @@ function bootOf(): string {
   return `${boot ?? ""}/${namespace ?? ""}`;
 }
 
-/** When the process began, in ticks since the start of the machine; "" when it has ended and was not waited for. */
+/** The start of the process, in ticks since the start of the machine; "" when it has ended and was not waited for. */
 function startOf(pid: number): string | undefined {
   const stat = orUndefined(() => readFileSync(`/proc/${pid}/stat`, "utf8"));
-  // Its name comes second, in brackets, and may hold anything.
+  // The name of the process comes second, in brackets, and may hold anything.
   const [state, ...rest] = stat?.slice(stat.lastIndexOf(")") + 2).split(" ") ?? [];
   return state === "Z" || state === "X" ? "" : rest[18];
 }
 
-/** For machines without `/proc`, and for processes of others that it hides. */
+/** Looks for the process on machines without `/proc`, and for processes of others that it hides. */
 function isThere(pid: number): boolean {
   try {
     return process.kill(pid, 0);

@@ -45,7 +45,7 @@ type Column<Kind extends ColumnKind> = {
 /** Not the fields that each store keeps in its own way (by the number of a run, in the row of the tree), nor what follows from others. */
 type Field = Exclude<keyof RunRecord, "parentId" | "rootId" | "lost" | "maxTurnsReached">;
 
-/** In the order of the fields of a record. A field without a column does not compile, nor does one of the wrong kind. */
+/** The columns in the order of the fields of a record. A field without a column does not compile, nor does one of the wrong kind. */
 const COLUMNS = {
   id: { name: "id", kind: "text", from: "run-start" },
   agentId: { name: "agent_id", kind: "text", from: "run-start" },

@@ -14,7 +14,7 @@ import { isGone, isRunning } from "./owner.ts";
 type Row = Readonly<Record<string, unknown>>;
 type Value = string | number | null;
 
-/** In the order of `bookValues`; the name comes before them. */
+/** The columns in the order of `bookValues`; the name comes before them. */
 export const BOOK_COLUMNS = ["limit_tokens", "limit_nano_usd", "limit_executions", "books"] as const;
 
 export function bookValues({ limits, past, pastExecutions, members }: SharedBudgetBooks): Value[] {

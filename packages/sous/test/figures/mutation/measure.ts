@@ -11,7 +11,7 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
   "system/core/new-words.test.ts": "rewrites the sources of words",
   "system/coverage.test.ts": "loads every source and looks at nothing",
   "system/docs/": "compares pages with the sources",
-  "system/mutation.test.ts": "changes sources itself",
+  "unit/mutation.test.ts": "changes sources itself",
   "system/speed.test.ts": "counts promises, which every change of a path changes",
   "system/storage/store/run-columns.test.ts": "rewrites the sources of columns",
   "system/pack.test.ts": "builds the package from a clean checkout",

@@ -1,4 +1,4 @@
-/** What a changed copy of the sources stores and reads when a new word gives its stored events the next version. */
+/** Runs a changed copy of the sources, in which a new word gives stored events the next version. */
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

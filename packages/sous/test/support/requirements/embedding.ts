@@ -1,4 +1,4 @@
-/** What tests of the tools for embedders share: a registry, a client that is told what to say, and a recorder of callbacks. */
+/** Shared parts of the tests of the tools for embedders: a registry, a client that is told what to say, a recorder of callbacks. */
 
 import assert from "node:assert/strict";
 import {

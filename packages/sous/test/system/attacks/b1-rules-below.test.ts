@@ -116,7 +116,7 @@ suite("B1.1: rules of an agent hold below it", () => {
     assert.equal(await makesMarker(script, files, { at: "helper" }), false);
   });
 
-  test("B1.1: what a file allows its agent is not allowed to a child of it", async () => {
+  test("B1.1: a call that a file allows its agent is not allowed to a child of it", async () => {
     const files = {
       "home/.config/sous/config.yaml": 'permissions: [ { allow: "subagent(*)" } ]\n',
       [USER]: agentFile("helper", 'permissions: [ { allow: "terminal(touch*)" } ]\ndelegate: true\n'),

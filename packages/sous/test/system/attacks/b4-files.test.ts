@@ -22,7 +22,7 @@ function contentOf(file: string): string {
   return existsSync(file) ? readFileSync(file, "utf8") : "";
 }
 
-suite("B4.5: what a run was started with is not written", () => {
+suite("B4.5: a file that a run was started with is not written", () => {
   const rows: [what: string, path: string, flags: Flags, env?: Record<string, string>][] = [
     ["the file of --config", "ci/sous.yaml", { config: "ci/sous.yaml" }],
     ["the file of --config by an absolute path", "ci/sous.yaml", { config: "ROOT/ci/sous.yaml" }],

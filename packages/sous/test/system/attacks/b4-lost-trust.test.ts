@@ -125,7 +125,7 @@ suite("B4.2: trust that is lost narrows", () => {
     });
   }
 
-  test("B1.7: what the project asked about is still asked, over a rule of the user that allows it", async () => {
+  test("B1.7: a call that the project asked about is still asked about, over a rule of the user that allows it", async () => {
     await using command = await trusted();
     command.write("repository/AGENTS.md", "x\n");
     command.write("home/.config/sous/config.yaml", 'permissions: [ { allow: "terminal(mkdir*)" } ]\n');

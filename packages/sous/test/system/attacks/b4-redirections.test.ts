@@ -43,7 +43,7 @@ suite("B4.5: a redirection does not write what file tools do not write, whatever
     ["up from a link whose name ends in a dot", "h.", ".git/refs", "echo x >> h./../config", ".git/config"],
   ];
   for (const [how, from, to, command, file] of links) {
-    test(`${how}: ${command}`, async () => {
+    test(`a redirection does not write a guarded file by ${how}: ${command}`, async () => {
       await using tree = await openCommand({ "repository/.git/hooks/": "", "repository/.git/refs/": "" });
       symlinkSync(to, join(tree.root, from));
       if (to === "l2") symlinkSync(file, join(tree.root, "l2"));

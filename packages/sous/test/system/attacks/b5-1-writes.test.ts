@@ -161,7 +161,7 @@ async function isRenamed(from: string, to: string): Promise<boolean> {
   }
 }
 
-suite("B4.5: what other programs obey is not written, there or not", () => {
+suite("B4.5: a file that other programs obey is not written, there or not", () => {
   const protectedNames: readonly string[] = [
     ".sous/config.yaml",
     ".sous/agents/helper.md",

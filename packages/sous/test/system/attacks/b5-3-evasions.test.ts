@@ -32,7 +32,8 @@ function judge(attempts: readonly string[], run: (attempts: readonly string[]) =
   before(async () => {
     made = await run(attempts);
   });
-  for (const attempt of attempts) test(JSON.stringify(attempt), () => assert.equal(made?.has(attempt), false));
+  for (const attempt of attempts)
+    test(`${JSON.stringify(attempt)} makes no marker`, () => assert.equal(made?.has(attempt), false));
 }
 
 /** A few of them, spread over the list. */

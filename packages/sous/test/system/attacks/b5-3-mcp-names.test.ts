@@ -31,7 +31,7 @@ const ATTEMPTS: [server: string, tool: string, written: string][] = [
   ["github", "wipe", "mcp_github_wipe"],
 ];
 
-suite("B5.3: what forbids a tool of a server by its look", () => {
+suite("B5.3: a pattern that forbids a tool of a server by its look", () => {
   for (const [server, tool, written] of ATTEMPTS) {
     const name = mcpToolName(server, tool, toolHash);
     test(`B5.3: ${written} forbids ${name} in a rule, for all calls and for some, and in an agent file`, () => {

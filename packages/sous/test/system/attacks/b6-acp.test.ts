@@ -397,7 +397,7 @@ suite("B6.4: answers that an agent wants, while the person says yes", () => {
   });
 });
 
-suite("B6.5: what an agent says about itself", () => {
+suite("B6.5: the words of an agent about itself", () => {
   const call = (fields: object): Step => ({
     update: { sessionUpdate: "tool_call", toolCallId: "t", title: "t", ...fields },
   });

@@ -1,4 +1,4 @@
-/** What sous leaves behind in a process: nothing. */
+/** A program that used sous has no timers, listeners or rejections left. */
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";

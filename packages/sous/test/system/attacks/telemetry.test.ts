@@ -1,4 +1,4 @@
-/** What strangers can do to traces and metrics, or by them: models, programs on this machine, and the collector itself. */
+/** Attacks of strangers on traces and metrics, or by them: of models, programs on this machine, and the collector itself. */
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";

@@ -1,4 +1,4 @@
-/** What a page shows of a terminal: where it stands, and when two of them say the same. */
+/** The text that a page shows of a terminal: where it stands, and when two of them say the same. */
 
 import { cutToWidth } from "../../../src/app/cli/terminal/text.ts";
 

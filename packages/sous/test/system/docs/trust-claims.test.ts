@@ -1,4 +1,4 @@
-/** What SECURITY.md says about a folder that is not trusted: its settings and notes are not used, and its other files can be read. */
+/** The claims of SECURITY.md about a folder that is not trusted: its settings and notes are not used, its other files can be read. */
 
 import assert from "node:assert/strict";
 import { mkdir, writeFile } from "node:fs/promises";

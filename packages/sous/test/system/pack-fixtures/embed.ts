@@ -1,4 +1,4 @@
-/** What a program needs that embeds subagents, from its own subpath. */
+/** A program that embeds subagents, with the exports that it needs from their own subpath. */
 
 import { agent, run, ToolRegistry } from "sous";
 import {

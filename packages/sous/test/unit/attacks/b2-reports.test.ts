@@ -91,7 +91,7 @@ suite("B2.4: no child can give approval", () => {
   }
 });
 
-suite("B2.5: what is not complete is not called so", () => {
+suite("B2.5: a report that is not complete is not called complete", () => {
   const endings: [
     what: string,
     answers: Parameters<typeof runTree>[0]["script"][string],

@@ -21,7 +21,7 @@ function link({ path, root }: Command, from: string, to: string): void {
   symlinkSync(join(root, to), join(path, "home", from));
 }
 
-suite("B4.5: what settings lead to by links is not written", () => {
+suite("B4.5: a file that settings lead to by links is not written", () => {
   const rows: [from: string, to: string][] = [
     [".config/sous/config.yaml", "sous/config.yaml"],
     [".config/sous/agents", "sous/agents"],

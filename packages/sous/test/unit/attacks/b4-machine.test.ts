@@ -32,7 +32,7 @@ suite("B4.1: models that a script names", () => {
   });
 });
 
-suite("B4.5: what sous obeys is not written, whatever is allowed", () => {
+suite("B4.5: a file that sous obeys is not written, whatever is allowed", () => {
   const targets: [path: string, flags?: Flags, env?: Record<string, string>][] = [
     [".sous/config.yaml"],
     [".sous/agents/evil.md"],

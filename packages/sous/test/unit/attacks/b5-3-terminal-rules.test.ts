@@ -126,7 +126,7 @@ suite("B5.3: no disguise makes a command one that terminal(npm test*) allows", (
   });
 });
 
-suite("B5.3: what reaches the terminal", () => {
+suite("B5.3: a command that reaches the terminal", () => {
   const attempts = [
     "npm test; rm -rf x",
     "npm test $(rm -rf x)",

@@ -263,7 +263,7 @@ suite("B5.7: a line before a question could be read is no answer", () => {
     assert.deepEqual(await stage.lines[Symbol.asyncIterator]().next(), { value: "a message" });
   });
 
-  test("B5.7: what was stopped before it could be asked is not asked", async () => {
+  test("B5.7: a question that was stopped before it could be asked is not asked", async () => {
     using stage = lineStage();
     assert.deepEqual(await stateOf(stage.ask("touch marker", AbortSignal.abort())), { allow: false });
     assert.deepEqual(stage.told, []);

@@ -12,7 +12,7 @@ import { sqlitePlace } from "../../support/storage/store/sqlite-place.ts";
 
 suite("G3: a run whose database is deleted just before its end", () => {
   for (const requireStore of [false, true]) {
-    test(requireStore ? "fails when it requires its store" : "says that not everything was kept", async () => {
+    test(`a run whose database is deleted ${requireStore ? "fails when it requires its store" : "says that not everything was kept"}`, async () => {
       await using place = sqlitePlace();
       const store = await place.open();
       const erase = simpleTool("erase", () => rmSync(place.file));

@@ -1,4 +1,4 @@
-/** What a schema makes of a model's words may be more than JSON: the code gets it, the journal keeps what can be kept. */
+/** A schema may make more than JSON of a model's words: the code gets it, the journal keeps what can be kept. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -181,7 +181,7 @@ test("a delay that cannot be is replaced by our own", async () => {
   }
 });
 
-test("what a model says after its answer is not heard", async () => {
+test("words that a model says after its answer are not recorded", async () => {
   let late: OnDelta = () => {};
   const model = foreign((onDelta: OnDelta) => {
     late = onDelta;

@@ -31,7 +31,7 @@ function withoutUndefined(value: object): object {
 const circle: Record<string, unknown> = { name: "circle" };
 circle.self = circle;
 
-suite("what a tool returns", () => {
+suite("the result of a tool", () => {
   test("a result of a tool is shown as JSON, with maps, sets and large numbers in it", async () => {
     assert.deepEqual(await resultOf({ found: new Map([["a", new Set([1, 2])]]), size: 2n ** 64n }), [
       '{"found":[["a",[1,2]]],"size":"18446744073709551616"}',
@@ -94,7 +94,7 @@ const silent = new Proxy(new Error("x"), {
   },
 });
 
-test("what a tool throws is never more than a failed result", async () => {
+test("a value that a tool throws is never more than a failed result", async () => {
   const thrown: [unknown, string][] = [
     [null, "null"],
     ["words", "words"],

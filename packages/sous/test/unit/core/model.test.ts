@@ -1,4 +1,4 @@
-/** Which names of models a call and `models.allow` may have. */
+/** Names of models that a call and `models.allow` may have. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -7,7 +7,7 @@ import { checkAllowEntries, isAllowEntry, whyNotNamed } from "../../../src/core/
 test("no call names an external agent as its model, whatever is allowed", () => {
   for (const name of ["external/claude", "external/claude-code"]) {
     for (const allow of [[], [name], ["external/*"]])
-      assert.match(whyNotNamed(name, "external", allow) ?? "", /^external\/\S+ is an agent of others, and no call may/);
+      assert.match(whyNotNamed(name, "external", allow) ?? "", /^external\/\S+ is an external agent, and no call may/);
   }
 });
 
@@ -16,7 +16,7 @@ test("models.allow cannot have an external agent", () => {
     assert.equal(isAllowEntry(entry), false);
     assert.throws(() => checkAllowEntries(["openai/*", entry]), {
       name: "UserError",
-      message: `models.allow cannot have "${entry}": an agent of others is named by a definition or by subagent_delegate, never as the model of a call`,
+      message: `models.allow cannot have "${entry}": an external agent is named by a definition or by subagent_delegate, never as the model of a call`,
     });
   }
   assert.ok(isAllowEntry("externals/claude"));

@@ -1,4 +1,4 @@
-/** What the tools of a run did, without pictures. */
+/** The log of the tools of a run, without pictures. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

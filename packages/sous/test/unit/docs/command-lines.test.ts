@@ -7,7 +7,8 @@ import { type Page, pages } from "../../support/docs/markdown-files.ts";
 
 suite("K1: the command lines in the docs can be typed", () => {
   for (const page of pages().filter(({ path }) => path !== "CHANGELOG.md"))
-    test(page.path, () => assert.deepEqual(commandLines(page).flatMap(problemsOf), []));
+    test(`the command lines of ${page.path} can be typed`, () =>
+      assert.deepEqual(commandLines(page).flatMap(problemsOf), []));
 });
 
 test("a command that there is not, and an option that it does not take, are found", () => {

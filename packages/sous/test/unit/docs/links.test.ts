@@ -8,7 +8,8 @@ import { type Page, pages } from "../../support/docs/markdown-files.ts";
 import { rootFolder } from "../../support/source-files.ts";
 
 suite("every link within the repository leads somewhere", () => {
-  for (const page of pages()) test(page.path, () => assert.deepEqual(brokenLinks(page), []));
+  for (const page of pages())
+    test(`every link of ${page.path} leads somewhere`, () => assert.deepEqual(brokenLinks(page), []));
 });
 
 test("a link to a missing file and one to a missing heading are found", () => {

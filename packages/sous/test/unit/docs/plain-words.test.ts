@@ -5,8 +5,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { parseSync, Visitor } from "rolldown/utils";
+import { exampleFiles } from "../../../../../scripts/repository-files.ts";
 import { pages } from "../../support/docs/markdown-files.ts";
-import { sourceFiles, sourceFolder } from "../../support/source-files.ts";
+import { rootFolder, sourceFiles, sourceFolder } from "../../support/source-files.ts";
 import type { SourceFile } from "../../support/star.ts";
 
 /** Words that leave the part that acts unnamed, and second words for *approval* and *external agent*. */
@@ -18,8 +19,6 @@ const ALLOWED = [
   // The texts of exit code 7.
   /\bneeded consent\b/g,
   /\b7 consent\b/g,
-  // Errors that say why a name such as `external/claude` is refused.
-  /\bagents? of others(?=: the root| \(external\/\)| is named|, and no call)/g,
 ];
 
 test("the pages of docs, README and SECURITY have no banned words", () => {
@@ -43,15 +42,17 @@ test("comments of the sources have no banned words", () => {
   assert.deepEqual(found, []);
 });
 
-test("no comment of the sources begins with a word of a question or with Of", () => {
-  const found = sourceFiles().flatMap(({ path, text }) => questionsIn(path, text));
+test("no comment of the sources and examples begins with a word of a question, Of, Those or Its", () => {
+  const found = [...sourceFiles(), ...examples()].flatMap(({ path, text }) => questionsIn(path, text));
   assert.deepEqual(found, []);
 });
 
 test("a comment that begins with a word of a question is found with its line, in one line or more", () => {
   const text =
-    "/** What it is. */\n/**\n * Of several.\n * Where: fine.\n */\n// Whether it ends.\nrun(); // How long\n// Whatever";
-  assert.deepEqual(questionsIn("a.ts", text), ["a.ts:1: What", "a.ts:3: Of", "a.ts:6: Whether", "a.ts:7: How"]);
+    "/** What it is. */\n/**\n * Of several.\n * Where: fine.\n */\n// Whether it ends.\nrun(); // How long\n// Whatever\n/** Its size. */\n// Itself";
+  assert.deepEqual(questionsIn("a.ts", text), [
+    ...["a.ts:1: What", "a.ts:3: Of", "a.ts:6: Whether", "a.ts:7: How", "a.ts:8: Whatever", "a.ts:9: Its"],
+  ]);
 });
 
 test("string literals of the sources have no banned words", () => {
@@ -89,12 +90,22 @@ function withoutAllowed(line: string): string {
   return ALLOWED.reduce((text, allowed) => text.replaceAll(allowed, ""), line);
 }
 
+const QUESTION =
+  /(?:\/\*\*\s+(?:\*\s+)?|\/\/ )(What|Of|How|Where|Whether|Which|Who|Whom|Whose|Whatever|Why|Those|Its)\b/g;
+
 /** The first words of comments that do not begin with the thing or the verb. */
 function questionsIn(path: string, text: string): string[] {
-  return [...text.matchAll(/(?:\/\*\*\s+(?:\*\s+)?|\/\/ )(What|Of|How|Where|Whether)\b/g)].map((found) => {
+  return [...text.matchAll(QUESTION)].map((found) => {
     const [before, word] = [text.slice(0, found.index + found[0].length), found[1]];
     return `${path}:${before.split("\n").length}: ${word}`;
   });
+}
+
+/** Every file of code that pages show or readers start. */
+function examples(): SourceFile[] {
+  return exampleFiles(rootFolder)
+    .filter((path) => /\.m?[jt]s$/.test(path))
+    .map((path) => ({ path, text: readFileSync(join(rootFolder, path), "utf8") }));
 }
 
 /** Files without any banned word are left out: parsing takes long. */

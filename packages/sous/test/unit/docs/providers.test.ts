@@ -1,4 +1,4 @@
-/** What the page about providers says of models of the AI SDK. */
+/** The page about providers is right about models of the AI SDK. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -69,7 +69,7 @@ test("a page whose code has `await using`, which Node 22 does not know, says so"
   );
 });
 
-test("what a page says an example prints is what it prints; UPDATE_SNAPSHOTS=1 copies it again", () => {
+test("the output of an example on a page is what the example prints; UPDATE_SNAPSHOTS=1 copies it again", () => {
   for (const { path, text } of pages()) {
     const updated = text.replaceAll(OUTPUT_BLOCK, (_whole, head: string, file: string) => {
       return `${head}${readFileSync(join(rootFolder, file), "utf8")}${FENCE}`;

@@ -200,7 +200,8 @@ suite("the check refuses", () => {
     ["an unknown value", 'subagent_errors_total{error_type=~"crash|stores"}', "error_type is never stores"],
     ["an empty query", "1", "no metric"],
   ];
-  for (const [what, expr, problem] of refused) test(what, () => assert.deepEqual(problemsOf(expr), [problem]));
+  for (const [what, expr, problem] of refused)
+    test(`a query with ${what} is refused`, () => assert.deepEqual(problemsOf(expr), [problem]));
 });
 
 function problemsOf(expr: string): string[] {

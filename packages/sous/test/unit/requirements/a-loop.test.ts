@@ -167,7 +167,7 @@ suite("A1: the agent loop", () => {
     assert.equal(handle.steer("lead/nobody", "Hello?"), false);
   });
 
-  test("A1: what is said during the last answer is answered too", async () => {
+  test("A1: a message that arrives during the last answer is answered too", async () => {
     const stage = openStage({ lead: [[says("Done."), after(100)], says("And the attic.")] });
     const handle = stage.start(stage.lead());
     stage.when(

@@ -214,7 +214,7 @@ suite("B11: subagent_cancel and subagent_list", () => {
     );
   });
 
-  test("B11: subagent_cancel reaches a child that still waits for its place", async () => {
+  test("B11: subagent_cancel reaches a child that still waits for its slot", async () => {
     const stage = openStage(
       {
         lead: [
@@ -243,7 +243,7 @@ suite("B11: subagent_cancel and subagent_list", () => {
     );
   });
 
-  test("B11: a message to a child that still waits for its place is read with its task", async () => {
+  test("B11: a message to a child that still waits for its slot is read with its task", async () => {
     const stage = openStage(
       {
         lead: [

@@ -1,4 +1,4 @@
-/** What to take care of with children: names that cannot fake a place, tasks that go in circles, watchers that misbehave. */
+/** Care with children: names that cannot fake a place, tasks that go in circles, watchers that misbehave. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
@@ -10,7 +10,7 @@ import { openStage, simpleTool } from "../../support/requirements/support.ts";
 const spawn = (label: string, task_prompt = "Look.") => calls("subagent", { label, task_prompt });
 
 suite("B7: the place of a child", () => {
-  test("B7: two children with one label have different paths, alone and in parallel", async () => {
+  test("B7, I2: two children with one label have different paths and ids, alone and in parallel", async () => {
     const tasks = ["a", "b", "a"].map((label, index) => ({ label, task_prompt: `Task ${index}.` }));
     const stage = openStage({
       lead: [[spawn("a"), spawn("a")], calls("parallel_subagent", { tasks }), says("Done.")],
@@ -28,6 +28,7 @@ suite("B7: the place of a child", () => {
         ["lead/a#4", "a"],
       ],
     );
+    assert.equal(new Set(stage.eventsOf("run-start").map(({ agentId }) => agentId)).size, 6);
   });
 
   const labels: [string, string, string][] = [

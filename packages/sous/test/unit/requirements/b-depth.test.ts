@@ -19,7 +19,7 @@ const spawn = (label: string, more: object = {}) =>
   calls("subagent", { label, task_prompt: `Task ${label}.`, ...more });
 
 suite("B3: depth", () => {
-  test("B3: the root is 0 and max_depth is the deepest level that may exist", async () => {
+  test("B3, B12: the root is 0, max_depth is the deepest level that may exist, and the refusal has both numbers", async () => {
     const stage = openStage(
       { "**": ({ caller }) => (caller.turn === 1 ? spawn(`d${caller.depth + 1}`) : says(`Depth ${caller.depth}.`)) },
       { runtime: { limits: { maxDepth: 2 } } },

@@ -254,22 +254,6 @@ suite("B12: messages people and tests rely on", () => {
     assert.match(stage.resultsOf("lead")[0]?.output ?? "", /^At least one task required/);
   });
 
-  test("B12: the message of the depth limit has both numbers", async () => {
-    const down = calls("subagent", { label: "x", task_prompt: "Deeper." });
-    const deeper = (level: number) => calls("subagent", { label: "x", task_prompt: `Deeper than ${level}.` });
-    const stage = openStage({
-      lead: [down, says("Done.")],
-      "lead/x": [deeper(1), says("Done.")],
-      "lead/x/x": [deeper(2), says("Done.")],
-      "lead/x/x/x": [deeper(3), says("Done.")],
-    });
-    await stage.run(stage.lead());
-    assert.match(
-      stage.resultsOf("lead/x/x/x")[0]?.output ?? "",
-      /^Maximum subagent recursion depth \(3\) exceeded\. Current depth: 3/,
-    );
-  });
-
   test("B12: the messages of the execution limit, of timeouts and of cancelled children are the promised ones", async () => {
     const stage = openStage(
       {

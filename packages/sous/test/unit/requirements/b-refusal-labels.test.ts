@@ -102,7 +102,7 @@ suite("B2: the label of a refused child", () => {
     test(`B2: a refusal has the label of a child: ${name}`, async () => assert.deepEqual(await refusals(plan), labels));
   }
 
-  test("C8: a child without a place has its label in the refusal", async () => {
+  test("C8: a child without a slot has its label in the refusal", async () => {
     const full = { limits: { maxConcurrent: 1, onFull: "refuse" } } as const;
     const told: string[] = [];
     const { stage } = await runTree({

@@ -148,27 +148,6 @@ suite("B6: out of turns", () => {
       ["A wall.", "complete", false],
     );
   });
-
-  test("B6: running out of turns never triggers fail_fast", async () => {
-    const tasks = [
-      { label: "a", task_prompt: "Look for ever.", max_turns: 1 },
-      { label: "b", task_prompt: "Take your time." },
-    ];
-    const stage = openStage({
-      lead: [calls("parallel_subagent", { tasks, fail_fast: true }), says("Done.")],
-      "lead/a": [calls("look"), says("So far nothing.")],
-      "lead/b": [[after(5000), says("All of it.")]],
-    });
-    await stage.run(stage.lead({ tools: [simpleTool("look")] }));
-    const output = JSON.parse(stage.resultsOf("lead")[0]?.output ?? "");
-    assert.deepEqual(
-      output.results.map(({ success, completion_status }: Record<string, unknown>) => [success, completion_status]),
-      [
-        [true, "incomplete"],
-        [true, "complete"],
-      ],
-    );
-  });
 });
 
 suite("B7: the metadata of a report", () => {

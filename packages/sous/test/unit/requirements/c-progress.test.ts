@@ -1,4 +1,4 @@
-/** C7, C8: the progress of children, their depth and their places. */
+/** C7, C8: the progress of children, their depth and their slots. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
@@ -112,7 +112,7 @@ suite("C7: progress", () => {
   });
 });
 
-suite("C8: depth and places", () => {
+suite("C8: depth and slots", () => {
   test("C8: a tool is told its depth and the limit", async () => {
     const seen: unknown[] = [];
     const where = simpleTool("where", (_input, { depth, maxDepth, path }) => {
@@ -146,7 +146,7 @@ suite("C8: depth and places", () => {
     "lead/*": [[after(1000), says("Done.")]],
   };
 
-  test("C8: a child waits for a place when the tree is full", async () => {
+  test("C8: a child waits for a slot when the tree is full", async () => {
     const { stage, result } = await runTree({ script: wide, runtime: { limits: { maxConcurrent: 2 } } });
     assert.equal(parallelOutput(stage).successful, 5);
     assert.equal(result.durationMs, 3000);

@@ -105,7 +105,7 @@ suite("C9: cancel", () => {
     assert.equal(stage.eventsOf("run-end").length, 3);
   });
 
-  test("C9: a child that waits for a place can be cancelled, and never starts", async () => {
+  test("C9: a child that waits for a slot can be cancelled, and never starts", async () => {
     const { result, stage } = await runTree({
       script: {
         lead: [
@@ -222,20 +222,32 @@ suite("C9: cancel", () => {
       ],
     );
   });
+});
 
-  test("C9: wrap-up lets a run say what it has in one turn without tools, also its children", async () => {
-    const { result, stage } = await runTree({
-      script: {
-        lead: [calls("subagent", { label: "a", task_prompt: "One." }), says("What we have.")],
-        "lead/a": [[after(2000), says("Half."), calls("work")], says("My half.")],
-      },
-      lead: { tools: [simpleTool("work")] },
-      during: ({ handle, at }) => at(1000, () => handle.cancel(undefined, { mode: "wrap-up" })),
+suite("C9: wrapping up", () => {
+  for (const path of [undefined, "lead/a"]) {
+    test(`C9: wrapping up lets ${path ?? "a run, and its children,"} say what it has in one turn without tools`, async () => {
+      let worked = 0;
+      const { result, stage } = await runTree({
+        script: {
+          lead: [calls("subagent", { label: "a", task_prompt: "One." }), says("What we have.")],
+          "lead/a": [
+            [after(2000), says("Half."), calls("work")],
+            [says("My half."), calls("work")],
+          ],
+        },
+        lead: { tools: [simpleTool("work", () => void worked++)] },
+        during: ({ handle, at }) => at(1000, () => assert.equal(handle.cancel(path, { mode: "wrap-up" }), true)),
+      });
+      const isWhole = path === undefined;
+      assert.deepEqual(statuses(result), { lead: isWhole ? "cancelled" : "completed", "lead/a": "cancelled" });
+      assert.deepEqual([result.text, stage.eventsOf("run-end", "lead/a")[0]?.text], ["What we have.", "My half."]);
+      const last = stage.requestsOf("lead/a").at(-1);
+      assert.deepEqual([last?.mayCallTools, last?.messages.at(-1)?.role], [false, "user"]);
+      assert.equal(stage.requestsOf("lead").at(-1)?.mayCallTools, !isWhole);
+      assert.equal(worked, 1, "what the model asks for in its last turn is not run");
     });
-    assert.deepEqual(statuses(result), { lead: "cancelled", "lead/a": "cancelled" });
-    assert.deepEqual([result.text, stage.eventsOf("run-end", "lead/a")[0]?.text], ["What we have.", "My half."]);
-    assert.equal(stage.requestsOf("lead").at(-1)?.mayCallTools, false);
-  });
+  }
 });
 
 suite("C9: last words", () => {

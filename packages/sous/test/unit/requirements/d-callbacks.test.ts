@@ -38,7 +38,7 @@ function exactRecorder(): { heard: unknown[][]; callbacks: Required<SubagentCall
   };
 }
 
-suite("D2: what callbacks are given", () => {
+suite("D2: the arguments of callbacks", () => {
   test("D2: all six callbacks are called by their names, with the id of the child first", async () => {
     const { heard, callbacks } = exactRecorder();
     const own = scriptedModel(

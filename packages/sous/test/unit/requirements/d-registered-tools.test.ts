@@ -179,7 +179,7 @@ suite("D1: registration", () => {
 suite("D1: in a tree", () => {
   const spawn = (description: string) => calls("subagent_spawn", { task: `Do ${description}.`, description });
 
-  test("D1: the gate says no for depth, budget and places as it does to any child", async () => {
+  test("D1: the gate says no for depth, budget and slots as it does to any child", async () => {
     const own = scriptedModel({ "**": [spawn("b"), says("Done.")] }, { id: "scripted/own" });
     const registry = registryWith({ model: own, maxDepth: 9 });
     const lead = { delegate: false, tools: [...registry] };

@@ -63,7 +63,7 @@ suite("B1.4–B1.6: what reaches a child", () => {
   });
 });
 
-suite("B2: what comes back from a child", () => {
+suite("B2: the labels and questions of a child", () => {
   test("B2.2: hostile labels are inert in paths, and none takes the path of another run", async () => {
     const labels = [
       "../../x",

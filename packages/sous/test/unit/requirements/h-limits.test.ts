@@ -158,7 +158,7 @@ suite("H1: limits for children alone", () => {
     assert.equal(result.durationMs, 160_000);
   });
 
-  test("H1: a child that waited for a place until the time of children was up does not start", async () => {
+  test("H1: a child that waited for a slot until the time of children was up does not start", async () => {
     const { stage, result } = await runTree({
       script: {
         lead: [[child("a"), child("b")], says("Seen.")],

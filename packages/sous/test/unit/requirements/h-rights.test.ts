@@ -81,7 +81,7 @@ suite("H3, B1.1: a child has no more than its parent may pass on", () => {
     assert.equal(stage.eventsOf("run-start", "lead/careful/below").length, 1);
   });
 
-  test("H3: effective = declared ∩ asked for ∩ delegable", async () => {
+  test("H3: a child has the tools that are declared, asked for and may be passed on, all three", async () => {
     const names = ["a", "b", "c", "d"];
     const tools = names.map((name) => recordingTool(name));
     const [, b, c, d] = tools;

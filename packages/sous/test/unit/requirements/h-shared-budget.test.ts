@@ -262,7 +262,7 @@ suite("a shared budget that cannot be reached", () => {
   });
 });
 
-suite("H1: what is kept of a shared budget", () => {
+suite("H1: the record of a shared budget", () => {
   test("H1: the name of a shared budget is kept in plain JSON, and a tree that drew on one continues only with one", async () => {
     const store = openMemoryStore();
     const team = await store.sharedBudget("team", { tokens: 100_000 });

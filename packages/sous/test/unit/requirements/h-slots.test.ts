@@ -1,4 +1,4 @@
-/** H5: no deadlock: places are for runs at work, slots for model calls, and a refusal holds everybody on the model. */
+/** H5: no deadlock: slots of a tree are for runs at work, slots of a model for calls, and a refusal holds everybody on the model. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
@@ -20,8 +20,8 @@ function inParallel(labels: readonly string[], options: Record<string, unknown> 
   });
 }
 
-suite("H5: places", () => {
-  test("H5: a parent that waits for children holds no place, so that one place is enough for any depth and width", async () => {
+suite("H5: slots of a tree", () => {
+  test("H5: a parent that waits for children holds no slot, so that one slot is enough for any depth and width", async () => {
     const { result } = await runTree({
       script: {
         lead: [inParallel(["a", "b"]), says("Seen.")],
@@ -36,7 +36,7 @@ suite("H5: places", () => {
     assert.equal(result.durationMs, 400);
   });
 
-  test("H5: a run that waits for background children, for approval, or with subagent_wait holds no place", async () => {
+  test("H5: a run that waits for background children, for approval, or with subagent_wait holds no slot", async () => {
     const { result } = await runTree({
       script: {
         lead: [child("a"), says("Seen.")],
@@ -56,7 +56,7 @@ suite("H5: places", () => {
     assert.deepEqual([...new Set(Object.values(statuses(result)))], ["completed"]);
   });
 
-  test("H5: a run that wakes goes before one that has not started where there is one place", async () => {
+  test("H5: a run that wakes goes before one that has not started where there is one slot", async () => {
     const order: string[] = [];
     await runTree({
       script: {
@@ -72,7 +72,7 @@ suite("H5: places", () => {
     assert.equal(order.at(-1), "lead");
   });
 
-  test("H5: a tree that refuses when full counts only those at work: nested delegation is possible with one place", async () => {
+  test("H5: a tree that refuses when full counts only those at work: nested delegation is possible with one slot", async () => {
     const { result } = await runTree({
       script: {
         lead: [child("a"), says("Seen.")],

@@ -80,34 +80,6 @@ suite("H1: a child that cannot pay its first call", () => {
     assert.deepEqual(statuses(result), { lead: "completed", "lead/a": "completed", "lead/c": "completed" });
   });
 
-  test("H1: a waiting child holds no place while it waits for its budget", async () => {
-    const rich = agent({ name: "rich", budget: { tokens: 50_000 } });
-    const { stage } = await runTree({
-      script: {
-        lead: [[inParallel(["a", "b"]), calls("subagent_free", { task: "Now." })], says("Seen.")],
-        "lead/a": [[after(5_000), says("A."), SMALL]],
-        "lead/b": [[says("B."), SMALL]],
-        "lead/free": [[says("Free."), SMALL]],
-      },
-      lead: { subagents: [rich.with({ name: "free", budget: undefined })] },
-      runtime: { limits: { children: { tokens: 12_000 }, maxConcurrent: 2 } },
-    });
-    assert.deepEqual(startsOf(stage), ["lead", "lead/a", "lead/b", "lead/free"]);
-  });
-
-  test("H1: a child is refused at once when it could never be paid", async () => {
-    const { stage, result } = await runTree({
-      script: { lead: [[inParallel(["a"]), child("b")], says("Seen.")] },
-      runtime: { limits: { children: { tokens: 300 } } },
-    });
-    assert.equal(result.status, "completed");
-    assert.deepEqual(startsOf(stage), ["lead"]);
-    assert.match(
-      readBy(stage, "subagent")[0] ?? "",
-      /^Token limit exceeded: \d+\/300 \(spent 0, reserved 0, asked \d+: it was not started\)/,
-    );
-  });
-
   test("H1: a waiting child is refused when nothing moves any more, before any run that is at work", async () => {
     const { stage, result } = await runTree({
       script: {
@@ -142,14 +114,14 @@ suite("H1: a child that cannot pay its first call", () => {
     assert.match(notice?.text ?? "", /^The background subagent b will not report: Token limit exceeded/);
   });
 
-  test("H1: a waiting child is listed as waiting, and a word to it is part of its first prompt", async () => {
+  test("H1: a child that waits to start is listed as queued, and a word to it is part of its first prompt", async () => {
     const { stage, result } = await runTree({
       script: {
         lead: [
           [child("a", { background: true }), child("b", { background: true })],
           calls("subagent_list"),
           ({ messages }) => {
-            const [, id = ""] = /(\S+) {2}b {2}waiting/.exec(JSON.stringify(messages)) ?? [];
+            const [, id = ""] = /(\S+) {2}b {2}queued/.exec(JSON.stringify(messages)) ?? [];
             return calls("subagent_send", { subagent_id: id.replace(/^.*n/, ""), message: "Look closely." });
           },
           says("I wait."),
@@ -164,7 +136,7 @@ suite("H1: a child that cannot pay its first call", () => {
     assert.equal(result.status, "completed");
     assert.match(
       readBy(stage, "subagent_list")[0] ?? "",
-      /\ba {2}running {2}.*\n.*\bb {2}waiting {2}0 turns {2}background/,
+      /\ba {2}running {2}.*\n.*\bb {2}queued {2}0 turns {2}background/,
     );
     assert.match(JSON.stringify(stage.requestsOf("lead/b")[0]?.messages), /Look closely\./);
     assert.deepEqual(statuses(result), { lead: "completed", "lead/a": "completed", "lead/b": "completed" });
@@ -234,7 +206,7 @@ suite("H1: names before money", () => {
   });
 });
 
-suite("H1: what is seen of a budget", () => {
+suite("H1: the view of a budget", () => {
   test("H1: a limit of which most is spent is told once, by the run that came near it", async () => {
     const { stage } = await runTree({
       script: {

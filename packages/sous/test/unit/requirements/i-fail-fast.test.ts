@@ -115,7 +115,7 @@ suite("I3: fail_fast", () => {
     assert.equal(parallelOutput(stage).total_duration_ms, 1000);
   });
 
-  test("I3: running out of turns or lacking approval does not trigger fail_fast", async () => {
+  test("B6, I3: running out of turns or lacking approval does not trigger fail_fast", async () => {
     const { stage } = await runTree({
       script: {
         lead: [

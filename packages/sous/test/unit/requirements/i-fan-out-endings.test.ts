@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { openMemoryStore } from "../../../src/storage/store/memory.ts";
 import { after, calls, fails, hangs, refuses, says } from "../../../src/testing/steps.ts";
+import { fanOut, inShort } from "../../support/requirements/fan-out.ts";
 import { recordingTool } from "../../support/requirements/run-tree.ts";
-import { fanOut, inShort } from "./fan-out.ts";
 
 suite("I4: the endings of a fan-out", () => {
   test("I4: a fan-out never rejects: every ending is a result of its own", async () => {

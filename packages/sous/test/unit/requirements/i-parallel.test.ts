@@ -135,21 +135,6 @@ suite("I2: the output", () => {
     });
   });
 
-  test("I2: two children with one label have different paths and ids", async () => {
-    const { stage } = await runTree({
-      script: {
-        lead: [
-          inParallel([{ label: "a" }, { label: "a" }, { label: "a" }]),
-          calls("subagent", { label: "a", task_prompt: "More." }),
-          says("Seen."),
-        ],
-        "lead/*": [says("Done.")],
-      },
-    });
-    assert.deepEqual(startsOf(stage), ["lead", "lead/a", "lead/a#2", "lead/a#3", "lead/a#4"]);
-    assert.equal(new Set(stage.eventsOf("run-start").map(({ agentId }) => agentId)).size, 5);
-  });
-
   test("I2: a task that crashes, hangs, is refused, is cancelled or never starts is in the results", async () => {
     const { stage, result } = await runTree({
       script: {

@@ -1,4 +1,4 @@
-/** What came from outside while a run was recorded comes again at the same place when it is run again. */
+/** Things that came from outside while a run was recorded come again at the same place when it is run again. */
 
 import assert from "node:assert/strict";
 import { getEventListeners } from "node:events";

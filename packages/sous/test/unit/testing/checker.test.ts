@@ -321,7 +321,7 @@ suite("the checker, of an external agent,", () => {
     [
       "a start without an end",
       [SESSION, TURN, TEST_START, ANSWER],
-      "7 run-end completed of lead/claude leaves the outside call t1 open",
+      "7 run-end completed of lead/claude leaves the external call t1 open",
     ],
     [
       "an end before the answer to its question",

@@ -233,7 +233,7 @@ suite("a scripted model waits", () => {
   });
 });
 
-suite("what a scripted model says it took", () => {
+suite("the usage of a scripted model", () => {
   test("usage is bytes ÷ 3 of everything sent and answered, and grows with the history", async () => {
     const model = scriptedModel(says("x".repeat(18)), says("y".repeat(18)));
     const messages: Message[] = [userMessage("z".repeat(288))];

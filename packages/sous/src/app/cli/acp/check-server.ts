@@ -9,7 +9,7 @@ export type CheckedServer = {
   readonly server: AgentServer;
   /** The path of its program; undefined when it is not found. */
   readonly program: string | undefined;
-  /** With the time from the start of the program to its answer. */
+  /** The agent's answer to the handshake, with the time from the start of the program to it. */
   readonly answer: (AcpAgent & { readonly handshakeMs: number }) | undefined;
   /** The modes and models of a session, when one was opened. */
   readonly choices: { readonly modes: readonly string[]; readonly models: readonly string[] } | undefined;

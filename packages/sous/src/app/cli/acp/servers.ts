@@ -15,7 +15,7 @@ import { tell } from "../terminal/output.ts";
 import { inertLine, shellWord } from "../terminal/text.ts";
 
 /**
- * With the servers of the project when it is trusted. Warns about what is ignored. From now on their keys are not shown.
+ * Includes the servers of the project when it is trusted. Warns about what is ignored. Hides their secrets from now on.
  * `showsProblems`: the command itself says which MCP servers cannot be started.
  */
 export async function configurationOfServers(

@@ -1,4 +1,4 @@
-/** Which files of this machine are guarded for a command: those it was started with, and those that programs obey. */
+/** The files of this machine that are guarded for a command: those it was started with, and those that programs obey. */
 
 import { readdir, readlink, realpath, stat } from "node:fs/promises";
 import { homedir } from "node:os";

@@ -69,7 +69,7 @@ async function openCommands(programs: Programs, env: ProcessContext["env"]): Pro
   return new BackgroundCommands(programs, createRedactor(secretsOf(env)));
 }
 
-/** For the tools that write. Rules let a guarded file be written only when a person has said yes to it. */
+/** Wraps the writes of tools. Rules let a guarded file be written only when a person has said yes to it. */
 function writeInProject({ cwd, env }: ProcessContext, guards: GuardPaths): AroundWrite | undefined {
   const stateFolder = userFolderIfAny("state", env);
   if (stateFolder === undefined) return undefined;

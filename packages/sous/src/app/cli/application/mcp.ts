@@ -19,7 +19,7 @@ import { tell } from "../terminal/output.ts";
 import { inertLine } from "../terminal/text.ts";
 import type { Opened } from "./opened.ts";
 
-/** Who could use tools of servers. */
+/** The agents that could use tools of servers. */
 type ToolUsers = {
   /** The rights that the options leave to the root and to everything below it. */
   readonly rights: RunFlags["rights"];
@@ -73,7 +73,7 @@ function agentsOf(origin: Tool["origin"], servers: Configuration["mcpServers"]):
   return servers[origin.server]?.agents;
 }
 
-/** Those of an editor are the user's own, and go before others of the same name. */
+/** Adds the servers of an editor: they are the user's own, and go before others of the same name. */
 export function withEditors(
   servers: Configuration["mcpServers"],
   editors: readonly McpServer[] = [],

@@ -56,7 +56,7 @@ export function scriptFile(model: string): string | undefined {
   return model.startsWith(SCRIPT) ? model.slice(SCRIPT.length) : undefined;
 }
 
-/** From the variable or the command that the user's configuration names. Says which of them failed, never what it held. */
+/** Reads the key from the variable or command that the user's configuration names. An error says which failed, never what it held. */
 async function givenKey(
   { env, programs }: ModelContext,
   { apiKeyEnv, apiKeyCommand }: Configuration["provider"],
@@ -76,7 +76,7 @@ async function givenKey(
   const { exitCode, output } = await programs.run({
     program: file,
     args,
-    // Not in the project: many programs obey files of the folder they are started in.
+    // The program does not start in the project: many programs obey files of the folder they are started in.
     cwd: "/",
     maxOutputBytes: MAX_KEY_BYTES,
     separateErrors: true,

@@ -32,7 +32,7 @@ export async function findNested(root: string) {
     import("../../tools/workspace.ts"),
   ]);
   let looked = 0;
-  /** Why there may be more, in words. */
+  /** The reason why there may be more, in words. */
   let left: string | undefined;
   const tooMany = (): void => {
     left = `only the first ${MAX_LOOKED} files and folders were looked at`;
@@ -70,14 +70,14 @@ type NestedParts = {
   readonly without: readonly string[];
 };
 
-/** Which agents of this process have which notes: a fold over events, and what those of an earlier process say. */
+/** Knows which agents of this process have which notes: a fold over events, and over those of an earlier process. */
 export class NestedNoteBook {
   readonly #parts: NestedParts;
-  /** By agent id, the paths of the notes it has. */
+  /** The paths of the notes that each agent has, by agent id. */
   readonly #given = new Map<string, Set<string>>();
   /** Runs of agents that read no notes. */
   readonly #without = new Set<string>();
-  /** By the id of a tree. */
+  /** The reading of earlier events, by the id of a tree. */
   readonly #earlier = new Map<string, Promise<void>>();
 
   constructor(parts: NestedParts) {
@@ -122,7 +122,7 @@ export class NestedNoteBook {
       const text = `\n\n${noteText(note)}`;
       if (given.has(note.path) || utf8Length(output) - utf8Length(result.output) + utf8Length(text) > MAX_ADDED_BYTES)
         continue;
-      // Before the next await: calls of one answer run side by side.
+      // The path is added before the next await: calls of one answer run side by side.
       given.add(note.path);
       added.push(note.path);
       output += text;

@@ -39,7 +39,7 @@ type FolderFacts = {
   readonly cwd: string;
   /** Milliseconds; only the day is shown. */
   readonly now: number;
-  /** As Node.js names it: `linux`. */
+  /** The platform as Node.js names it: `linux`. */
   readonly platform: string;
   /** The shell of the terminal tool: `bash`. */
   readonly shell: string;
@@ -47,7 +47,7 @@ type FolderFacts = {
   readonly branch?: string | undefined;
 };
 
-/** For an agent that reads no notes of the project. */
+/** The notes for an agent that reads no notes of the project. */
 export function folderFacts({ cwd, now, platform, shell, branch }: FolderFacts): string {
   return `You work in ${oneLine(cwd)}. ${PATHS}\nToday is ${localDay(now)}. The system is ${platform}, and commands run in ${shell}.${branch === undefined ? "" : ` The git branch is ${branch}.`}`;
 }

@@ -1,5 +1,5 @@
 /**
- * From flags, configuration and files to the runtime that `sous run` and `sous chat` use, in four stages: `settings.ts`,
+ * Makes the runtime that `sous run` and `sous chat` use from flags, configuration and files, in four stages: `settings.ts`,
  * `machine.ts`, and here the tools and the runtime. Everything is loaded late.
  */
 
@@ -45,7 +45,7 @@ export type Application = AsyncDisposable & {
   readonly runOptions: Pick<RunOptions, "budget" | "limits" | "conversation">;
   /** Undefined when nothing is stored. */
   readonly store: Store | undefined;
-  /** For the lines a person runs with `!`. */
+  /** Starts the lines that a person runs with `!`. */
   readonly programs: Programs;
   readonly commands: ConversationCommands;
   /** Rejects in one sentence when there is no such model, or no key for it. */
@@ -62,7 +62,7 @@ export type Application = AsyncDisposable & {
 type ConversationCommands = {
   /** Ends what this root and everything below it has started, or all there is. */
   end(rootId?: string): Promise<void>;
-  /** From now on the commands of the root belong to this run, which continues its conversation. */
+  /** Gives the commands of the root to this run, which continues its conversation. */
   moveTo(rootId: string): void;
 };
 
@@ -70,7 +70,7 @@ export type ActionWords = {
   readonly title: string;
   /** All of it, wrapped and never cut. */
   readonly lines: readonly string[];
-  /** Why a rule has the person asked, where it says so. */
+  /** The reason of the rule that has the person asked, where it gives one. */
   readonly why: readonly string[];
   /** The rule that "always for this agent" would remember: this action and no other. */
   readonly rule: PermissionRule | undefined;

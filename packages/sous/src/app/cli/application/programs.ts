@@ -51,8 +51,9 @@ export async function openOutside({ cwd, env }: ProcessContext, stateFolder?: st
 }
 
 /**
- * From the nearest outwards. A home that is a repository is not a project: the working folder is, and the rest is the user's.
- * The root of the file system, where containers start, is not a project either: every program lies below it.
+ * Lists the projects around the working folder, the nearest first. A home that is a repository is not a project: the working
+ * folder is, and the rest is the user's. The root of the file system, where containers start, is not a project either: every
+ * program lies below it.
  */
 async function surroundingProjects({ cwd, env }: ProcessContext): Promise<string[]> {
   const { projectRoots } = await import("../../config/trust/files.ts");

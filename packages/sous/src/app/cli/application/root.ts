@@ -175,7 +175,7 @@ function chooseTools({ tools, servers, agents, hasServers, maxChildren }: ToolOf
   const isOff = noDelegate || maxChildren === 0 || denyTools.includes("subagent") || left.length === 0;
   const deniedTools = tools.map(({ name }) => name).filter((name) => denyTools.some((given) => denies(given, name)));
   return {
-    /** Those that are not for children. */
+    /** The tools that start no children. */
     tools: tools.filter(({ name }) => only === undefined || isAmong(only, name)),
     /** True when it may have children at all. */
     delegates: !isOff,

@@ -33,7 +33,7 @@ type Bounds = {
 export type CommandRules = {
   /** Decide about every call of the command: those of the configuration and of the command line, and the default ones. */
   readonly rules: Policy;
-  /** By the name of the agent; in its definition they hold for its calls and for those of everything below it. */
+  /** The rules of each agent, by its name. In its definition they hold for its calls and for those of everything below it. */
   readonly rulesOfFiles: ReadonlyMap<string, FileRules | undefined>;
 };
 

@@ -43,7 +43,7 @@ export type ApplicationRequest = ProcessContext & {
 };
 
 export type Settings = {
-  /** As asked, with rights within those of the outer run. Its `warn` marks each line as a warning. */
+  /** The request, with rights within those of the outer run. Its `warn` marks each line as a warning. */
   readonly request: ApplicationRequest;
   /** One line for a person, as it is. */
   readonly say: (line: string) => void;
@@ -53,7 +53,7 @@ export type Settings = {
   readonly trust: ProjectTrust | undefined;
   /** Undefined unless it is trusted. */
   readonly project: ProjectTrust | undefined;
-  /** Within the limits of the outer run, with the model of the root's file and the servers of the editor. */
+  /** The configuration within the limits of the outer run, with the model of the root's file and the servers of the editor. */
   readonly configuration: Configuration;
   readonly files: readonly AgentFile[];
   /** The file of the root; undefined when the root is ours. */

@@ -109,7 +109,7 @@ async function rootOf(start: RunStart, { agent: root, tools: all, agents }: Appl
   return agent({ name, ...had, tools: tools.filter((each) => names.has(each.name)), delegate, deny: root.deny });
 }
 
-/** At most what the run had, both when it is continued and in a copy. */
+/** Limits tools and rights to what the run had, both when it is continued and in a copy. */
 function withinRights(
   { tools, deny = [], delegate }: AgentDefinition,
   all: readonly Tool[],

@@ -29,7 +29,7 @@ function levelsLeft(outer: ExternalAllowance): number {
   return Math.max(0, outer.maxDepth - outer.depth);
 }
 
-/** At the deepest level of the outer run there are no children at all. */
+/** Forbids children at the deepest level of the outer run. */
 export function narrowRights<Flags extends Pick<RunFlags, "rights">>(
   flags: Flags,
   outer: ExternalAllowance | undefined,
@@ -47,7 +47,10 @@ export function narrowConfiguration(given: Configuration, outer: ExternalAllowan
   return { ...given, agent: { ...agent, budget: smallerBudget(agent.budget, outer) ?? {}, limits } };
 }
 
-/** For a program that serves all runs of a tree, and may be sous: one level below the root, and the limits of the tree. */
+/**
+ * Makes the allowance of a program that serves all runs of a tree, and may be sous: one level below the root, the limits of the
+ * tree.
+ */
 export function allowanceInside({ agent }: Configuration, outer: ExternalAllowance | undefined): ExternalAllowance {
   const { tokens, costUsd, durationMs } = agent.budget;
   const maxDepth = outer?.maxDepth ?? agent.limits.maxDepth;

@@ -11,7 +11,7 @@ import type { Transcript } from "./transcript.ts";
 export type ChatScene = {
   transcript: Transcript;
   editor: Editor;
-  /** Whom the line is for, when it is not the root: `why not`, `sous/scout`. */
+  /** The purpose of the line, when it is not for the root: `why not`, `sous/scout`. */
   purpose: string | undefined;
   question: { first: ApprovalQuestion; count: number; isHeld: boolean } | undefined;
   /** The path of the child that was chosen. */
@@ -84,7 +84,10 @@ function questionLines({ question }: ChatScene, columns: number, maxLines: numbe
   ];
 }
 
-/** On as many lines as needed: a choice must not be cut. What a tool asks by itself is approved for good, not once. */
+/**
+ * Breaks the choices into as many lines as needed: a choice must not be cut. What a tool asks by itself is approved for good,
+ * not once.
+ */
 function choiceLines(
   { rule }: ApprovalQuestion["action"],
   isFromTool: boolean,
@@ -103,9 +106,9 @@ function hintLines({ hint, selected }: ChatScene, columns: number, { paint, glyp
 }
 
 type EditorView = {
-  /** Before the first line, such as `> `; the others are indented by as much. */
+  /** The text before the first line, such as `> `; the others are indented by as much. */
   prompt: string;
-  /** At least 8. */
+  /** The width of the line, at least 8. */
   columns: number;
   /** The most lines it may take; those around the cursor are shown. */
   maxLines: number;

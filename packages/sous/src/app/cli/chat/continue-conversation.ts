@@ -1,4 +1,4 @@
-/** From a stored conversation to the one that is open: shown where it stands, and what was interrupted continues. */
+/** Opens a stored conversation in place of the current one: shows where it stands, and continues what was interrupted. */
 
 import type { RunResult } from "../../../core/runtime.ts";
 import type { CancelMode } from "../../../core/spawn.ts";
@@ -27,7 +27,7 @@ type ContinuingParts = Omit<CommandScene, "columns" | "earlier"> & {
 
 export class EarlierChats {
   readonly #parts: ContinuingParts;
-  /** As it was shown last: a number means the same until the next list. */
+  /** The list as it was shown last: a number means the same until the next list. */
   #listed: readonly ListedChat[] | undefined;
   #opening: Promise<boolean> | undefined;
   /** The cancel that was asked for while a run is being opened. */
@@ -48,7 +48,7 @@ export class EarlierChats {
     return this.#listed;
   }
 
-  /** As it was shown last, or as it would be. */
+  /** Returns the list that was shown last, or reads it. */
   async known(): Promise<readonly ListedChat[]> {
     return this.#listed ?? this.list();
   }
@@ -95,7 +95,7 @@ export class EarlierChats {
     }
   }
 
-  /** At once: what is typed next is for this conversation. The result is in an object, so that it is not awaited here. */
+  /** Begins at once: what is typed next is for this conversation. The result is in an object, so that it is not awaited here. */
   #begin(stored: StoredChat): { result: Promise<RunResult> } | undefined {
     const { conversation } = this.#parts;
     const isLeft = canResume(stored.last.status);

@@ -13,14 +13,14 @@ import { CommandError } from "../exit-codes.ts";
 import type { RunLog } from "../run/log.ts";
 import type { ConversationMessage, StoredChat } from "./stored-conversation.ts";
 
-/** On top of what the tree may spend. */
+/** An addition to what the tree may spend. */
 export type MoreBudget = { readonly tokens: number; readonly costUsd: number };
 
 /** The conversation that the next message continues. */
 type Start =
   | { kind: "new" }
   | { kind: "follow-up"; last: RunHandle }
-  | { kind: "resume"; runId: string; more: MoreBudget }
+  | { kind: "resume"; runId: string; more: MoreBudget; earlier?: StoredChat["earlier"] }
   | { kind: "fork"; runId: string };
 
 type ConversationListeners = { readonly onEvent: EventListener; readonly log?: RunLog | undefined };
@@ -35,7 +35,7 @@ export class ChatConversation {
   readonly #application: Application;
   readonly #log: RunLog | undefined;
   readonly #onEvent: readonly EventListener[];
-  /** For runs of the conversation itself. */
+  /** Listeners for runs of the conversation itself. */
   readonly #onOwnEvent: readonly EventListener[];
   /** The id of the root of a new conversation, where it was given away before the first message. */
   readonly #reservedId: string | undefined;
@@ -69,7 +69,7 @@ export class ChatConversation {
     return this.#live !== undefined;
   }
 
-  /** Its messages so far, also those from before it was copied. A request for a summary does not count. */
+  /** The messages so far, also those from before it was copied. A request for a summary does not count. */
   get messages(): readonly ConversationMessage[] {
     return this.#messages;
   }
@@ -149,7 +149,7 @@ export class ChatConversation {
     this.#context.push(kept);
   }
 
-  /** Before another conversation begins: what this one has left running in the background ends. */
+  /** Ends what this conversation has left running in the background, before another one begins. */
   endCommands(): Promise<void> {
     return this.#application.commands.end();
   }
@@ -170,10 +170,10 @@ export class ChatConversation {
   }
 
   /** The next message continues a stored conversation whose last run has ended. */
-  resumeFrom({ rootId, messages, last, budget }: StoredChat): void {
+  resumeFrom({ rootId, messages, last, budget, earlier }: StoredChat): void {
     this.#startFrom(rootId, messages);
     this.#storedBudget = budget;
-    this.#start = { kind: "resume", runId: last.id, more: NOTHING_MORE };
+    this.#start = { kind: "resume", runId: last.id, more: NOTHING_MORE, earlier };
   }
 
   /** The next message goes to a copy that ends with this run; what was said stays as it is. */
@@ -196,7 +196,8 @@ export class ChatConversation {
   addBudget({ tokens, costUsd }: MoreBudget): boolean {
     const { runId, more } = this;
     if (runId === undefined) return false;
-    this.#start = { kind: "resume", runId, more: { tokens: more.tokens + tokens, costUsd: more.costUsd + costUsd } };
+    const sum = { tokens: more.tokens + tokens, costUsd: more.costUsd + costUsd };
+    this.#start = { ...this.#start, kind: "resume", runId, more: sum };
     return true;
   }
 
@@ -222,7 +223,7 @@ export class ChatConversation {
     const common = { agent: this.agent, message, summarizes, onEvent: this.#onOwnEvent };
     switch (start.kind) {
       case "resume":
-        return runtime.resume(start.runId, { ...common, addBudget: start.more });
+        return runtime.resume(start.runId, { ...common, addBudget: start.more }, start.earlier?.());
       case "fork":
         return runtime.fork(start.runId, { ...common, budget: runOptions.budget, limits: runOptions.limits });
       case "follow-up":
@@ -236,9 +237,7 @@ export class ChatConversation {
 
   /** Makes `handle` the last run. Returns a function that undoes this, so that nothing that was said is lost. */
   #takes(handle: RunHandle): () => void {
-    const context = this.#context;
-    const last = this.#last;
-    const start = this.#start;
+    const [context, last, start] = [this.#context, this.#last, this.#start];
     this.#context = [];
     this.#last = handle;
     this.#start = { kind: "follow-up", last: handle };

@@ -5,13 +5,13 @@ import type { Key } from "./keys.ts";
 
 export type Editor = {
   readonly text: string;
-  /** In UTF-16 units, never inside a character. */
+  /** The position in UTF-16 units, never inside a character. */
   readonly cursor: number;
   /** The text that was cut last, for yank. */
   readonly killed: string;
   /** Earlier lines, the newest last. */
   readonly history: readonly string[];
-  /** Which of them is shown; `history.length` is the line that is being typed. */
+  /** The index of the line that is shown; `history.length` is the line that is being typed. */
   readonly historyIndex: number;
   /** The text that was typed before the history was opened. */
   readonly draft: string;

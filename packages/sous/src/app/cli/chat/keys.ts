@@ -1,6 +1,6 @@
-/** From the bytes of a terminal in raw mode to keys: text, pastes as a whole, and the keys that do something. */
+/** Turns the bytes of a terminal in raw mode into keys: text, pastes as a whole, and the keys that do something. */
 
-/** For the line, except those of the last row. */
+/** The keys of the line; those in the last row do something else. */
 export type KeyName =
   | ("left" | "right" | "up" | "down" | "home" | "end" | "word-left" | "word-right")
   | ("new-line" | "backspace" | "delete")
@@ -99,7 +99,7 @@ export class KeyDecoder {
       // biome-ignore lint/suspicious/noControlCharactersInRegex: how a terminal names its keys.
       const isUnfinished = /^\u001b(?:\[[0-?]*[ -/]*|O)$/.test(rest);
       if (isUnfinished && rest.length <= MAX_SEQUENCE) return false;
-      // Not a sequence at all: only the two bytes that look like the start of one go.
+      // This is no sequence: only the two bytes that look like the start of one go.
       this.#rest = rest.slice(2);
       return true;
     }

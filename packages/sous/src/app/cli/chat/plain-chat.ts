@@ -25,7 +25,7 @@ type PlainChatParts = {
   lines: AsyncIterable<string>;
   /** Continues an earlier conversation before the first line is read. */
   begin(chat: Chat): Promise<RunResult | undefined>;
-  /** When it has aborted, no further line is taken, also of those that were read before. */
+  /** Once it has aborted, no further line is taken, also of those that were read before. */
   stop: AbortSignal;
 };
 
@@ -86,12 +86,12 @@ type Line = { text: string; typedAt: number };
 export class LineAnswers implements AsyncIterable<string> {
   readonly #parts: LineAnswersParts;
   readonly #lines: AsyncIterator<string>;
-  /** When each line came that the iterator has not given yet. */
+  /** The arrival times of the lines that the iterator has not given yet. */
   readonly #times: number[] = [];
   /** Messages that were typed before a question and read behind it. */
   readonly #messages: string[] = [];
   #shown: ApprovalQuestion | undefined;
-  /** When the first of the questions that are being asked was shown; undefined while none is. */
+  /** The time at which the first of the open questions was shown; undefined while none is. */
   #askingSince: number | undefined;
 
   constructor(parts: LineAnswersParts) {

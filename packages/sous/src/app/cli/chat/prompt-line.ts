@@ -11,7 +11,7 @@ import { commonStart, inert, inertLine } from "../terminal/text.ts";
 import { cleared, type Editor, edit, emptyEditor, insert, MAX_HISTORY, submitted, withText } from "./editor.ts";
 import type { Key } from "./keys.ts";
 
-/** Whom a line is for, when it is not the root: a child, or the reason of a no. */
+/** The purpose of a line that is not for the root: a message to a child, or the reason of a no. */
 type Purpose = { kind: "steer"; path: string } | { kind: "reason" };
 
 export class PromptLine {
@@ -59,7 +59,7 @@ export class PromptLine {
     return { text, purpose };
   }
 
-  /** As if this had been typed. */
+  /** Replaces the line as if this had been typed. */
   write(text: string): void {
     this.#editor = withText(this.#editor, text);
   }
@@ -163,9 +163,9 @@ function fromLine(line: string): string[] {
 export type Completion = {
   /** The index at which the replaced word begins. */
   from: number;
-  /** As much as all candidates have in common; the word itself when that is nothing more. */
+  /** The text that all candidates have in common; the word itself when that is nothing more. */
   text: string;
-  /** To choose from; empty when there is at most one. */
+  /** The candidates to choose from; empty when there is at most one. */
   choices: string[];
 };
 

@@ -26,7 +26,7 @@ export class Questions {
   readonly #waiting: Waiting[] = [];
   readonly #describe: DescribeAction;
   readonly #changed: () => void;
-  /** When the first question came into sight; undefined while it is not. */
+  /** The time at which the first question was shown; undefined while it is not. */
   #shownAt: number | undefined;
 
   /** `changed` is called when another question becomes the first, or the last one is settled. */

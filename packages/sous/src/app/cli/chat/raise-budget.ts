@@ -9,10 +9,10 @@ import type { ChatConversation, MoreBudget } from "./conversation.ts";
 type Unit = "tokens" | "costUsd";
 
 const HOW = "/budget +$1 adds a dollar, /budget +20k adds 20000 tokens";
-/** From here on a number alone is not taken for dollars. */
+/** A number alone is not taken for dollars when it is this large. */
 const MAX_BARE_DOLLARS = 1000;
 
-/** Which limits of the whole tree can be raised. */
+/** Finds the limits of the whole tree that can be raised. */
 function raisableUnits(conversation: ChatConversation): ReadonlySet<Unit> {
   const limits = conversation.spending()?.limits.filter(({ of }) => of === "tree");
   const budget = conversation.budgetBefore;
@@ -81,7 +81,7 @@ export function moreWords({ tokens, costUsd }: MoreBudget): string {
   return words.filter((word) => word !== "").join(" and ");
 }
 
-/** After a message that needs more than is left: it would be refused again and again. */
+/** Says how to raise the budget after a message that needs more than is left: it would be refused again and again. */
 export function raiseHint({ runId, error }: RunResult, conversation: ChatConversation): string | undefined {
   if (error === undefined || runId !== conversation.runId) return undefined;
   const raisable = raisableUnits(conversation);

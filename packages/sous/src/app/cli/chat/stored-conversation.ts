@@ -24,7 +24,7 @@ export type ConversationMessage = { readonly runId: string; readonly text: strin
 /** A conversation that a chat can continue, in a list to choose from. */
 export type ListedChat = Pick<ListedConversation, "last" | "messages"> & {
   readonly rootId: string;
-  /** Its first message, also when it was copied since. */
+  /** The first message, also when it was copied since. */
   readonly title: string;
   /** The cost of the whole tree. */
   readonly costUsd: number | null;
@@ -58,11 +58,11 @@ export async function listChats(store: Store, cwd: string, agent = ROOT_NAME): P
   );
 }
 
-async function titleOf(store: Store, { rootId, id, task }: RunRecord, copies = 0): Promise<string> {
-  const origin = (await startOf(store, rootId, id))?.origin;
+async function titleOf(store: Store, record: RunRecord, copies = 0): Promise<string> {
+  const origin = (await storedStart(store, record))?.origin;
   const from = origin?.kind === "branch" && copies < MAX_COPIES ? await store.run(origin.runId) : undefined;
   const first = from && (await store.run(from.rootId));
-  return first === undefined ? task : titleOf(store, first, copies + 1);
+  return first === undefined ? record.task : titleOf(store, first, copies + 1);
 }
 
 /**
@@ -102,18 +102,24 @@ export async function readConversation(store: Store, { rootId }: RunRecord): Pro
   const start = events.findLast((event) => event.type === "run-start" && event.parentId === null);
   const budget = start?.type === "run-start" && start.budget !== undefined ? fromStored(start.budget) : undefined;
   const earlier = () => new EarlierTree(rootId, events);
-  return { rootId, last, events, budget, messages: await messagesOf(store, rootId), earlier };
+  const starts = new Map(events.flatMap((event) => (event.type === "run-start" ? [[event.runId, event]] : [])));
+  const messages = await messagesOf(store, records, async ({ id }) => starts.get(id));
+  return { rootId, last, events, budget, messages, earlier };
 }
 
-/** Those of the conversation it was copied from come first. */
-async function messagesOf(store: Store, rootId: string, copies = 0): Promise<ConversationMessage[]> {
-  const runs = (await store.tree(rootId)).filter(({ parentId }) => parentId === null);
+/** Puts the messages of the conversation it was copied from first. `records` are those of its tree. */
+async function messagesOf(
+  store: Store,
+  records: readonly RunRecord[],
+  startOf: (record: RunRecord) => Promise<EventOf<"run-start"> | undefined>,
+  copies = 0,
+): Promise<ConversationMessage[]> {
   const messages: ConversationMessage[] = [];
-  for (const { id, task } of runs) {
-    const start = await startOf(store, rootId, id);
+  for (const record of records.filter(({ parentId }) => parentId === null)) {
+    const start = await startOf(record);
     if (start?.origin?.kind === "branch" && copies < MAX_COPIES)
       messages.push(...(await messagesBefore(store, start.origin.runId, copies + 1)));
-    if (start?.summarizes !== true) messages.push({ runId: id, text: task });
+    if (start?.summarizes !== true) messages.push({ runId: record.id, text: record.task });
   }
   return messages;
 }
@@ -121,13 +127,14 @@ async function messagesOf(store: Store, rootId: string, copies = 0): Promise<Con
 async function messagesBefore(store: Store, runId: string, copies: number): Promise<ConversationMessage[]> {
   const record = await store.run(runId);
   if (record === undefined) return [];
-  const messages = await messagesOf(store, record.rootId, copies);
+  const records = await store.tree(record.rootId);
+  const messages = await messagesOf(store, records, (each) => storedStart(store, each), copies);
   const at = messages.findIndex((message) => message.runId === runId);
   return at < 0 ? messages : messages.slice(0, at + 1);
 }
 
-async function startOf(store: Store, rootId: string, runId: string): Promise<EventOf<"run-start"> | undefined> {
-  const [start] = await store.read(rootId, { runId, limit: 1 });
+async function storedStart(store: Store, { rootId, id }: RunRecord): Promise<EventOf<"run-start"> | undefined> {
+  const [start] = await store.read(rootId, { runId: id, limit: 1 });
   return start?.type === "run-start" ? start : undefined;
 }
 

@@ -11,10 +11,10 @@ import { type RunNode, RunTree } from "../view/run-tree.ts";
 import { MarkdownStream } from "./markdown.ts";
 
 const LOG_LINES = 6;
-/** With more of them each has one line. */
+/** A list of more than this has one line for each. */
 const MANY = 8;
 const OUTPUT_LINES = 10;
-/** For lines that are made and not shown. */
+/** The width for lines that are made and not shown. */
 const UNSEEN_COLUMNS = 80;
 const CUT_OFF = "(cut off; the answer begins again)";
 /** Printed for every run, not only for the root. */
@@ -51,7 +51,7 @@ export class Transcript {
     return root?.status === "running" ? root : undefined;
   }
 
-  /** Another conversation, of which this has happened before: shown in the tree, and not printed again. */
+  /** Shows another conversation, of which this has happened before: in the tree, and not printed again. */
   startOver(earlier: Iterable<StoredEvent>): void {
     this.tree = new RunTree(this.#style.glyphs.arrow);
     this.#printed.clear();

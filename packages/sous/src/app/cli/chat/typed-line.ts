@@ -85,7 +85,7 @@ async function readMentioned(root: string, { path, mustBeThere }: FileMention): 
   return fenced(relative(root, file) || path, bytes.toString("utf8").toWellFormed() + cut);
 }
 
-/** As a code block whose fence the text itself does not contain. */
+/** Makes a code block whose fence the text itself does not contain. */
 export function fenced(title: string, text: string): string {
   let longest = 2;
   for (const [ticks] of text.matchAll(/^`+/gm)) longest = Math.max(longest, ticks.length);

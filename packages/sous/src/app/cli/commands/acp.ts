@@ -50,7 +50,7 @@ function toListed({ server, program }: Found): ListedServer {
   };
 }
 
-/** Without its variables: they carry keys. */
+/** Leaves out the variables of the server: they carry keys. */
 function serverJson({ server, program }: Found): object {
   const { name, command, args, origin, defaultMode, model, timeoutMs, maxCostUsd } = server;
   return {

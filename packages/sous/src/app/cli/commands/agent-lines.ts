@@ -104,7 +104,7 @@ export type AgentSettings = {
   readonly configuration: Configuration | undefined;
   /** The budget of all children together. */
   readonly limits: readonly ConfiguredLimit[];
-  /** Why the limits are not known. */
+  /** The reason why the limits are not known. */
   readonly problem: string | undefined;
 };
 

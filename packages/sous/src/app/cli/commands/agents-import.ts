@@ -19,7 +19,7 @@ import { type AgentsRequest, agentLines } from "./agent-lines.ts";
 type Copy = {
   readonly from: string;
   readonly to: string;
-  /** As it is read there; undefined when it gives no agent. */
+  /** The agent as it is read there; undefined when the file gives none. */
   readonly agent: AgentFile | undefined;
   readonly text: string;
   readonly state: "new" | "same" | "other";

@@ -198,7 +198,7 @@ function report(
   { values, output }: AgentsRequest,
   otherwise = "The agent files have no mistakes.",
 ): number {
-  // Those of one file together, in the order in which files were read.
+  // Problems of one file come together, in the order in which files were read.
   const problems = [...Map.groupBy(found, ({ file }) => file).values()].flat();
   if (values.json) printJson({ schema: "sous.agents-check.v1", problems });
   else if (problems.length > 0) output.print(problemLines(problems, output));

@@ -47,7 +47,7 @@ function offering({ words = [] }: CommandEntry): { name: string; offers: Offer }
   return words.flatMap(({ name, offers }) => (offers === undefined ? [] : [{ name, offers }]));
 }
 
-/** In single quotes, for any of the three shells; what is quoted here has no backslash before a quote. */
+/** Puts the text in single quotes, for any of the three shells; no text that is quoted here has a backslash before a quote. */
 function quote(text: string, escaped = "'\\''"): string {
   return `'${text.replaceAll("'", escaped)}'`;
 }

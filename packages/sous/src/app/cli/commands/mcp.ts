@@ -62,7 +62,7 @@ function stateOf(tools: readonly KnownTool[] | undefined): string {
   return tools === undefined ? "tools not known yet" : `${plural(tools.length, "tool")}${statesOf(tools)}`;
 }
 
-/** Without its variables and headers: they carry keys. */
+/** Leaves out the variables and headers of the server: they carry keys. */
 function serverJson({ server, tools }: Found): object {
   const { name, transport, isDisabled, problem, scope, origin, agents, startTimeoutMs, callTimeoutMs } = server;
   return {

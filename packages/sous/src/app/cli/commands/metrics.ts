@@ -25,7 +25,7 @@ export async function metrics(parameters: readonly string[]): Promise<number> {
   await using store = await openRuns(file, "read");
   const registry = createRegistry();
   const stored = measureStore(store, registry);
-  // Before anything is answered: a first look at a large database takes longer than a reader waits.
+  // The first look comes before anything is answered: in a large database it takes longer than a reader waits.
   await stored.refresh();
   const refresh = warnedOnce(() => stored.refresh());
   const render = async (): Promise<string> => {

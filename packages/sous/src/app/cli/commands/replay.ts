@@ -11,7 +11,7 @@ const COMMAND = "sous replay";
 
 /** The argument of every part of `sous replay`. */
 export type ReplayRequest = {
-  /** As they were typed. */
+  /** The options as they were typed. */
   readonly values: OptionValues<typeof REPLAY>;
   /** The file of the database. */
   readonly file: string;

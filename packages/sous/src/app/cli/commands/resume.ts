@@ -120,10 +120,10 @@ export type Continuation = {
   at: number | undefined;
   moreTokens: number | undefined;
   moreUsd: number | undefined;
-  /** From now on, however long it took before. */
+  /** The time limit from now on, however long the run took before. */
   seconds: number | undefined;
   maxTurns: number | undefined;
-  /** To its open questions. */
+  /** The answers to its open questions. */
   answers?: ResumeOptions["answers"];
 };
 

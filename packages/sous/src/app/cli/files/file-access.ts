@@ -29,7 +29,7 @@ export async function readForeign(path: string): Promise<string> {
 
 const PRIVATE = 0o600;
 
-/** With the folders above it. */
+/** Makes the folder, and the folders above it. */
 export async function makePrivateFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
     throw new CommandError(`${inertLine(folder)} cannot be made: ${messageOf(error)}`);

@@ -67,7 +67,7 @@ function homeFolder({ HOME = "" }: Variables, variable = "XDG_DATA_HOME"): strin
   );
 }
 
-/** As stored runs name it: without links, and without the secrets that are also removed from events. */
+/** Names the folder as stored runs do: without links, and without the secrets that are also removed from events. */
 export function thisFolder(cwd: string = process.cwd()): string {
   return withoutSecrets(orUndefined(() => realpathSync(cwd)) ?? cwd);
 }

@@ -24,7 +24,7 @@ export function alsoHide(secrets: Readonly<Record<string, string>>): void {
   known.values = undefined;
 }
 
-/** For text that is about to be cut into lines: a secret that is cut is no longer found. */
+/** Hides secrets in text that is about to be cut into lines: a secret that is cut is no longer found. */
 export function withoutSecrets(text: string): string {
   return redactor().text(text);
 }
@@ -38,12 +38,12 @@ export function withoutValuesIn<T>(value: T): T {
   return valueRedactor().value(value);
 }
 
-/** For a value that is about to become JSON, so that it stays JSON. */
+/** Hides secrets in a value that is about to become JSON, so that it stays JSON. */
 export function withoutSecretsIn<T>(value: T): T {
   return redactor().value(value);
 }
 
-/** From now on nothing that is written to stdout or stderr has a secret in it. */
+/** Hides known values in everything that is written to stdout or stderr from now on. */
 export function guardStreams(): void {
   for (const stream of [process.stdout, process.stderr]) {
     const write = stream.write.bind(stream) as (...given: unknown[]) => boolean;

@@ -150,8 +150,8 @@ function activityLines(show: (line: string) => void): EventListener {
 const MAX_DESCRIPTION = 1000;
 
 /**
- * Those that are named, or all that agents may call and the root. They are what the files say now: a call reads the files
- * again. Throws a usage error for a name that no agent has.
+ * Offers the agents that are named, or the root and all that agents may call. They are what the files say now: a call reads the
+ * files again. Throws a usage error for a name that no agent has.
  */
 async function offeredAgents(
   flags: RunFlags,
@@ -163,7 +163,7 @@ async function offeredAgents(
   return [...new Set(names ?? all)].map((name) => (name === ROOT_NAME ? ROOT : toolOf(chooseAgent(files, name))));
 }
 
-/** As a run would read them; what is wrong with trust or the configuration ends the command. */
+/** Reads the agents as a run would; a problem with trust or the configuration ends the command. */
 async function readAgents(
   flags: RunFlags,
   context: ProcessContext,

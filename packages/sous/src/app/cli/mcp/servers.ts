@@ -15,7 +15,7 @@ import { alsoHide } from "../files/without-secrets.ts";
 import type { Output } from "../terminal/output.ts";
 import { breakLine, displayWidth, inertLine } from "../terminal/text.ts";
 
-/** By its name, or as it stands in names of tools. Throws a `UserError` that lists the known ones. */
+/** Finds a server by its name, or by its part of names of tools. Throws a `UserError` that lists the known ones. */
 export function findMcpServer(servers: Configuration["mcpServers"], wanted: string): McpServer {
   const known = Object.values(servers);
   const found =

@@ -242,7 +242,7 @@ function excerpt(text: string, from: number, sheet: Sheet): Cell[] {
   return kept.map((line) => ({ text: line }));
 }
 
-/** Below this the right stands under the left. */
+/** The width below which the right side is shown under the left. */
 const WIDE = 76;
 
 function sideWidth({ columns }: Sheet): number {

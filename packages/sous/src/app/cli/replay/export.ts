@@ -27,7 +27,7 @@ export async function replayExport({ values, file }: ReplayRequest): Promise<num
   return 0;
 }
 
-/** Not private: a cassette lies beside the tests that play it. */
+/** The file is not private: a cassette lies beside the tests that play it. */
 export async function replayCassette({ values, file }: ReplayRequest): Promise<number> {
   const target = values["save-cassette"] ?? "";
   const shown = inertLine(target);

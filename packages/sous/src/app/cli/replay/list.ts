@@ -113,5 +113,5 @@ function entryLines(entry: ListedConversation, { columns, style }: Sheet, here: 
   ];
 }
 
-/** Below this the task has a line of its own. */
+/** The width below which the task has a line of its own. */
 const WIDE = 76;

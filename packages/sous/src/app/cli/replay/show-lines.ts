@@ -87,7 +87,7 @@ function externalLines(events: readonly StoredEvent[], view: MessageView): strin
     const head = `${paint("cyan", `${glyphs.arrow} ${describeExternalCall(call)}`)}${paint("red", state)}`;
     return [head, ...indented(textLines(end?.output ?? "", view, 4), 2)];
   });
-  return ["", paint("bold", "Done outside"), ...indented(lines, 2)];
+  return ["", paint("bold", "Done by itself"), ...indented(lines, 2)];
 }
 
 /** The task stands above its messages. */
@@ -281,7 +281,7 @@ function inputText(input: unknown): string {
   return text === "{}" ? "" : text;
 }
 
-/** Beside the name of its tool when it is no longer than this. */
+/** Max columns of a text that stands beside the name of its tool. */
 const PIPE_COLUMNS = 100;
 
 export function indented(lines: readonly string[], columns: number): string[] {

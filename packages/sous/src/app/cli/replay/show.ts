@@ -159,7 +159,7 @@ export async function replayTree(replay: ReplayRequest): Promise<number> {
   return 0;
 }
 
-/** As it works when it is typed here. */
+/** The resume command as it works when it is typed here, with a `cd` where that is needed. */
 function resumeHere({ rootId, cwd }: RunRecord, flags: DatabaseFlags): string {
   const go = cwd === undefined || cwd === thisFolder() ? "" : `${changeTo(cwd)} && `;
   return go + resumeCommand(rootId, flags);

@@ -111,7 +111,7 @@ type Raise = {
   readonly added: string;
 };
 
-/** From the sentence of the limit, which also says how much was needed. Undefined when it is about something else. */
+/** Reads the raise from the sentence of the limit, which also says how much was needed. Undefined when it is about something else. */
 export function raiseOf(sentence: string): Raise | undefined {
   const [, unit, needed, limit] =
     /^(Token|Cost|Time) limit (?:exceeded|reached): \$?([\d.]{1,20})s?\/\$?([\d.]{1,20})/.exec(sentence) ?? [];

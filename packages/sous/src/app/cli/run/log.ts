@@ -38,7 +38,10 @@ export async function openRunLog(options: RunLogOptions): Promise<RunLog | undef
 /** Size limit of the log in the state folder; with its predecessor it takes at most twice as much. */
 const MAX_STATE_LOG_BYTES = 5 * 1024 * 1024;
 
-/** As `openRunLog`, where stderr cannot be used: without `--log-file` the log file in the state folder, which `say` names. */
+/**
+ * Works like `openRunLog` where stderr cannot be used: without `--log-file` it logs to a file in the state folder, which `say`
+ * names.
+ */
 export async function openScreenLog(
   { file, env, enabled }: Omit<RunLogOptions, "flags" | "warn">,
   flags: RunFlags,

@@ -81,7 +81,7 @@ export type RunOutlet = {
   write(text: string): Promise<void>;
   /** The reader is gone. */
   readonly isClosed: boolean;
-  /** Why something could not be written, unless the reader is gone. */
+  /** The error that made a write fail, unless the reader is gone. */
   readonly failure: Error | undefined;
 };
 
@@ -89,7 +89,7 @@ type OutletOptions = {
   stream: Pick<NodeJS.WriteStream, "write" | "on">;
   /** Called once. */
   onClosed: () => void;
-  /** When it aborts, no write is waited for. */
+  /** Once it aborts, no write is waited for. */
   patience: AbortSignal;
 };
 
@@ -107,7 +107,7 @@ export function openOutlet({ stream, onClosed, patience }: OutletOptions): RunOu
     releaseAll();
     onClosed();
   };
-  // For good: the error of the last write may come after everything else.
+  // The listener stays for good: the error of the last write may come after everything else.
   stream.on("error", fail);
   patience.addEventListener("abort", releaseAll, { once: true });
   return {

@@ -6,13 +6,13 @@ import { type DatabaseFlags, resumeCommand } from "../stored/database.ts";
 import { quoted } from "../table/options.ts";
 import { inertLine, plural } from "../terminal/text.ts";
 
-/** For `--park`. */
+/** Answers every question later, for `--park`. */
 export const answerLater: Approve = () => "later";
 
 /** `--approve` and `--deny` as they were typed. */
 type TypedAnswers = { readonly approve: readonly string[]; readonly deny: readonly string[] };
 
-/** By the id of the question. Throws a `CommandError` for one that is not open, or answered twice. */
+/** Returns the answers by the id of the question. Throws a `CommandError` for one that is not open, or answered twice. */
 export function answersOf({ approve, deny }: TypedAnswers, open: readonly OpenQuestion[]): Record<string, GivenAnswer> {
   const answers: Record<string, GivenAnswer> = {};
   const give = (id: string, option: string, answer: GivenAnswer): void => {

@@ -15,7 +15,7 @@ import type { RunLog } from "./log.ts";
 export type Renderer = Disposable & {
   readonly tree: RunTree;
   onEvent: EventListener;
-  /** From now on rows tell how the limits of this run stand, not how they stood. */
+  /** Makes rows show how the limits of this run stand, not how they stood. */
   follow(run: SpendingSource): void;
 };
 
@@ -58,7 +58,7 @@ function liveRenderer(screen: Screen, style: Style, clock: Clock, tree: RunTree)
     tree,
     onEvent(event) {
       tree.apply(event);
-      // In the region it would be drawn over before it is read.
+      // A warning inside the region would be drawn over before it is read.
       if (event.type === "budget-near") live.print(warningLines(event, tree, style, live.size.columns - 1));
       live.refresh();
     },
@@ -81,7 +81,7 @@ type WatchedRun = {
   wait?(handle: RunHandle, renderer: Renderer): Promise<RunResult>;
 };
 
-/** When this returns, the terminal is as it was. Throws what is thrown before the run begins, such as a missing key. */
+/** Leaves the terminal as it was. Throws what is thrown before the run begins, such as a missing key. */
 export async function watchRun(run: WatchedRun): Promise<{ result: RunResult; tree: RunTree }> {
   const { clock, style, earlier = [], start, wait = ({ result }) => result } = run;
   using renderer = startRenderer(process.stderr, style, clock);

@@ -14,7 +14,7 @@ import type { RunFlags } from "../table/run-flags.ts";
 import { catchInterrupts, patienceAfter } from "../terminal/interrupts.ts";
 import { tell } from "../terminal/output.ts";
 
-/** After the last word: telemetry may take most of it, and an idle connection would keep the process alive. */
+/** Max time after the last word: telemetry may take most of it, and an idle connection would keep the process alive. */
 const MAX_EXIT_MS = 950;
 
 /** The streams that a protocol reads and writes. */

@@ -116,7 +116,7 @@ function lastDays(groups: readonly Group[], maxRows: number): Row[] {
 
 const DAY_MS = 86_400_000;
 
-/** By cost; by tokens when no cost is known. */
+/** Measures the bars by cost, or by tokens when no cost is known. */
 function barsOf(rows: readonly Row[]): number[] {
   const costs = rows.map(({ sums }) => sums?.costUsd ?? 0);
   const values = costs.some((each) => each > 0) ? costs : rows.map(({ sums }) => sums?.usage.totalTokens ?? 0);

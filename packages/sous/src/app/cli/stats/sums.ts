@@ -10,7 +10,7 @@ import { GROUPINGS } from "../table/stored-entries.ts";
 export type Grouping = (typeof GROUPINGS)[number];
 
 export type Sums = {
-  /** Also those that have not ended. */
+  /** The number of runs, including those that have not ended. */
   runs: number;
   statuses: Record<RunRecord["status"], number>;
   /** Runs without a usable result, and refused children, by why. */

@@ -10,7 +10,7 @@ export type Cell = { readonly text: string; readonly colour?: Colour | undefined
 export type Column = {
   readonly head: string;
   readonly cells: readonly Cell[];
-  /** Left out before those with a lower number when the terminal is narrow. */
+  /** A column with a higher number is left out first when the terminal is narrow. */
   readonly rank: number;
 };
 
@@ -20,7 +20,7 @@ export type Table = {
   /** A name that does not fit. */
   cutName(name: string, columns: number): string;
   readonly columns: readonly Column[];
-  /** From 0 to 1, one for each name; drawn behind the last column. */
+  /** Values from 0 to 1, one for each name; drawn behind the last column. */
   readonly bars?: readonly number[] | undefined;
 };
 

@@ -74,7 +74,7 @@ async function newest(store: Runs, search: RunSearch, wanted: Wanted): Promise<R
   );
 }
 
-/** Those that were not stored to their end cannot be resumed, and are few. */
+/** Max roots to look at: runs that were not stored to their end cannot be resumed, and are few. */
 const NEWEST = 100;
 
 async function newestRoot(store: Runs, { isInterrupted }: Wanted, cwd?: string): Promise<RunRecord | undefined> {

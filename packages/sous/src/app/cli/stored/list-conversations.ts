@@ -15,7 +15,7 @@ export type ListedConversation = {
   readonly toolCount: number;
   readonly usage: Usage;
   readonly costUsd: number | null;
-  /** Its time at work; undefined while it works. */
+  /** The time at work; undefined while it works. */
   readonly durationMs: number | undefined;
   /** The number of its questions without an answer, where that was looked up. */
   readonly questions?: number | undefined;

@@ -146,7 +146,7 @@ function messageBody({ role, content }: Message): Record<string, unknown> {
   return { role, content: content.map(partJson) };
 }
 
-/** Too long for a line: a history is in its own run, and the definitions of tools are for a rerun. */
+/** The fields that are too long for a line: a history is in its own run, and the definitions of tools are for a rerun. */
 const LEFT_OUT = new Set(["history", "shown"]);
 
 /** Names of ours at any depth, such as those of limits, rights, budgets and usage. */

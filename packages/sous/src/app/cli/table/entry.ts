@@ -1,7 +1,7 @@
 /** The description of commands and options, and the options that several commands have. The parser, help and completion use it. */
 
 export type OptionEntry = {
-  /** Without its dashes. */
+  /** The name without its dashes. */
   readonly name: string;
   readonly short?: string;
   /** The name of its value, which also says how it is read; a switch has none. */
@@ -49,11 +49,11 @@ type WordEntry = { readonly name: string; readonly about: string; readonly offer
 
 export type CommandEntry = {
   readonly name: string;
-  /** Its purpose, in half a line. */
+  /** The purpose, in half a line. */
   readonly about: string;
   /** Paragraphs that a person should read before the options. */
   readonly text: readonly string[];
-  /** Without `sous` before them. */
+  /** The usage lines without `sous` before them. */
   readonly usage: readonly string[];
   readonly examples: readonly string[];
   readonly words?: readonly WordEntry[];

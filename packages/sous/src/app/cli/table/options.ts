@@ -51,7 +51,7 @@ export function readOptions<const Entry extends CommandEntry>(
   return { values: Object.fromEntries(read) as OptionValues<Entry>, positionals };
 }
 
-/** As `readOptions`, for a command that takes nothing but options. */
+/** Works like `readOptions`, for a command that takes nothing but options. */
 export function readOnlyOptions<const Entry extends CommandEntry>(
   entry: Entry,
   parameters: readonly string[],
@@ -100,7 +100,7 @@ export function refusePositionals(command: string, positionals: readonly string[
   if (first !== undefined) throw usageError(`${command} does not take ${quoted(first)}.${hint} See ${command} --help.`);
 }
 
-/** From the texts that were typed to the value they stand for. */
+/** Turns the texts that were typed into the value they stand for. */
 function readValue(option: OptionEntry | undefined, given: unknown, now: number): unknown {
   const { value, words } = option ?? {};
   if (option === undefined || value === undefined || words !== undefined) return given;

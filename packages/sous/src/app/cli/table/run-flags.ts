@@ -51,7 +51,7 @@ export function readRunFlags(values: Partial<OptionValues<typeof RUN>>) {
   };
 }
 
-/** By the names of options. Those of all commands that run agents are options of `sous run`, too. */
+/** Finds the settings by the names of options. Options of all commands that run agents are options of `sous run`, too. */
 export function flagSettings(values: Readonly<Record<string, unknown>>): FlagSetting[] {
   const groups: readonly OptionGroup[] = RUN.groups;
   return groups

@@ -17,7 +17,7 @@ const LISTED: Readonly<Record<RunRecord["status"], true>> = {
   running: true,
 };
 
-/** In the order of help and reference: frequent endings first, runs without an end last. */
+/** The statuses in the order of help and reference: frequent endings first, runs without an end last. */
 export const LISTED_STATUSES = Object.keys(LISTED) as readonly RunRecord["status"][];
 
 export const REPLAY = {

@@ -7,7 +7,7 @@ export type Interrupts = Disposable & {
   readonly signal: AbortSignal;
   /** Aborts when the work should say what it has and end; without `wrapsUp` never. */
   readonly wrapUp: AbortSignal;
-  /** By the signal that came. */
+  /** The exit code of the signal that came. */
   exitCode(): number;
   /** The signal that came, as people know it. */
   reason(): string | undefined;
@@ -53,7 +53,7 @@ export function catchInterrupts({ wrapsUp = false, earlier }: InterruptOptions =
     for (const [name, listener] of listeners) process.off(name, listener);
   };
   const stop = (): void => {
-    // From here on a signal has its usual effect.
+    // A later signal has its usual effect.
     removeListeners();
     stopping.abort();
   };
@@ -110,7 +110,7 @@ export type Patience = Disposable & {
   wait<T>(work: PromiseLike<T>): Promise<T | undefined>;
 };
 
-/** Its signal aborts some time after the given one. */
+/** Makes a patience whose signal aborts some time after the given one. */
 export function patienceAfter(stop: AbortSignal, milliseconds: number = MAX_STOP_MS): Patience {
   const over = new AbortController();
   const ended = Promise.withResolvers<undefined>();

@@ -18,7 +18,7 @@ export type Output = {
 /** The options of a command about its lines. */
 export type Display = { readonly color: "auto" | "always" | "never"; readonly ascii: boolean };
 
-/** For lines that are cut where there is no terminal to cut them to. */
+/** The width at which lines are cut where there is no terminal. */
 const PIPE_COLUMNS = 100;
 const MIN_COLUMNS = 20;
 

@@ -44,7 +44,7 @@ export function cost(dollars: number | null): string {
   return dollars < 0.005 ? "<$0.01" : `$${dollars.toFixed(2)}`;
 }
 
-/** In quotes where a shell would need them. */
+/** Puts the word in quotes where a shell would need them. */
 export function shellWord(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : JSON.stringify(word);
 }

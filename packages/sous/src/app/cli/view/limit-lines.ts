@@ -49,7 +49,7 @@ export function amountOf(unit: LimitState["unit"], value: number): string {
   return unit === "durationMs" ? duration(value) : String(Math.round(value));
 }
 
-/** For a row of the live region; less is said where it does not fit. */
+/** Says what a row of the live region waits for; shorter where it does not fit. */
 export function waitWords(limit: LimitState, columns: number = Number.POSITIVE_INFINITY): string {
   const { of, unit, spent, reserved, limit: max } = limit;
   const short = (value: number): string => (unit === "tokens" ? shortTokens(value) : amountOf(unit, value));
@@ -80,7 +80,7 @@ export function holdingLine({ path, inCall, kept, waitsFor }: HoldingState): str
   return words.length === 0 ? undefined : `${inertLine(path, 200)}: ${words.join(", ")}`;
 }
 
-/** For a list that shows the limit itself above. */
+/** Says only which limit it waits for, in a list that shows the limit itself above. */
 export function waitsForName(limit: LimitState): string {
   return `waits for ${limitName(limit)}`;
 }

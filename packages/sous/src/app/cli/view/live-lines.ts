@@ -88,7 +88,7 @@ function childLines(root: RunNode, view: LiveView, detail: Detail): string[] {
   });
 }
 
-/** Below this a child's name shares its line with the numbers, so that its activity has a whole one. */
+/** The width below which a child's name shares its line with the numbers, so that its activity has a whole one. */
 const NARROW = 60;
 
 function rowsBelow(node: RunNode, indent: string, view: LiveView, detail: Detail): Row[] {

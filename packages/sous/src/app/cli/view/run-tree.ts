@@ -19,12 +19,12 @@ export type RunNode = {
   /** The start of its time: later than it really started when it was interrupted, or its clock was set. */
   startedAt: number;
   endedAt: number | undefined;
-  /** When something last happened in it. */
+  /** The time of its last event. */
   heardAt: number;
   /** `queued` has not started: it waits for its budget. */
   status: RunStatus | UnendedStatus | "queued";
   stopReason: StopReason | undefined;
-  /** Its work at this moment; at its end what it said last, or what went wrong. */
+  /** The work at this moment; at its end what it said last, or what went wrong. */
   activity: string;
   /** The result of the activity, when it is known; shown behind the activity, which is cut first. */
   result: string;
@@ -88,7 +88,7 @@ export class RunTree {
       this.#add(event, { ...startNode(event, "", 0), status: "queued", waitsFor: event.limit });
   }
 
-  /** Below its parent; a child that waited to start keeps its position. */
+  /** Adds it below its parent; a child that waited to start keeps its position. */
   #add({ runId, parentId }: SousEvent, node: RunNode): void {
     const siblings = this.#siblings.get(parentId ?? "") ?? { list: this.roots, level: 0 };
     const waited = this.#nodes.get(runId);
@@ -154,7 +154,7 @@ export class RunTree {
         node.result = `: ${describeProgress(event)}`;
         break;
       case "outside-call":
-        // Not counted: a count that grows here and falls back at the end would be of other calls than that of the result.
+        // The call is not counted: a count that grows here and falls back at the end would be of other calls than that of the result.
         node.activity = describeExternalCall(event);
         if (event.phase === "start") {
           this.#calls.set(event.callId, node.activity);
@@ -208,7 +208,7 @@ export class RunTree {
         node.activity = inertLine(event.fault?.message ?? event.text);
         break;
       case "park":
-        // Its request stays in sight.
+        // The request stays in sight.
         dropWaiting(node);
         node.status = LACKS_APPROVAL.status;
         node.stopReason = LACKS_APPROVAL.stopReason;

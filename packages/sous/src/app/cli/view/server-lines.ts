@@ -6,10 +6,10 @@ import { breakLine, cutStart, cutToWidth, inertLine, joinToWidth } from "../term
 
 export type ListedServer = {
   readonly name: string;
-  /** As rules, agent files and models call it. */
+  /** The name in rules, agent files and models. */
   readonly shortName: string;
   readonly state: { readonly text: string; readonly colour?: Colour | undefined };
-  /** Why it cannot be used; shown whole. */
+  /** The reason why it cannot be used; shown whole. */
   readonly problem?: string | undefined;
   readonly reachedBy: string;
   /** The file and the line of its entry. */

@@ -6,7 +6,7 @@ import { sumOf } from "./live-lines.ts";
 import type { RunNode, RunTree } from "./run-tree.ts";
 
 type TreeLineOptions = {
-  /** For a look at one of the runs. */
+  /** Shows the ids, for a look at one of the runs. */
   withIds?: boolean;
   /** The times of a rerun say nothing. */
   withoutTimes?: boolean;
@@ -70,7 +70,7 @@ function refusalRow({ label, message }: RunNode["refusals"][number], before: str
   return { id: "", before, after: `${after}  `, name: label, glyph, status, colour, metrics: [] };
 }
 
-/** Below this a run takes several lines. */
+/** The width below which a run takes several lines. */
 const WIDE = 76;
 const MAX_NAME = 40;
 const MIN_NAME = 16;

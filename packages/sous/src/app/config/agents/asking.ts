@@ -57,7 +57,7 @@ function isMcpTool(word: string): boolean {
   return readMcpName(word)?.tool !== undefined && !word.includes("*");
 }
 
-/** At the end, when it is known which tools the agent has. */
+/** Runs at the end, when it is known which tools the agent has. */
 export function warnOfChoice(draft: AgentDraft): void {
   const choice = draft.settings.tool_choice;
   const word = isRecord(choice) ? choice.tool : choice;

@@ -105,7 +105,7 @@ function decide(draft: AgentDraft, tools: readonly string[], own: readonly Openc
   const isRefined = own.some((each) => !isWhole(each) && each.tool === denied?.tool);
   const baseIndex = own.findLastIndex(isWhole);
   const base = denied !== undefined && !isRefined ? denied : own[baseIndex];
-  // Behind the last statement about every call stand exceptions; of those before it only what restricts is kept.
+  // Exceptions stand behind the last statement about every call; of those before it only what restricts is kept.
   const exceptions = own.filter((each, index) => !isWhole(each) && (index > baseIndex || each.effect !== "allow"));
   for (const tool of tools) {
     if (base?.effect === "deny") openParts(draft, tool, base, exceptions);

@@ -94,7 +94,7 @@ const readPermissionMode: KeyReader = (draft, key) => {
     case "manual":
       return;
     case "plan":
-      // Which of them the agent would have had is known at the end.
+      // The tools that the agent would have had are known at the end only.
       denyAll(draft, key, CHANGING_TOOLS);
       return;
     case "dontAsk":
@@ -227,7 +227,7 @@ const GEMINI_KEYS: KeyReaders = {
   auth: refuseRemote,
 };
 
-/** As its documentation promises. */
+/** Sets the defaults that its documentation promises. */
 export function geminiDefaults(draft: AgentDraft): void {
   draft.setDefault("maxTurns", 30, "default of gemini-cli");
   draft.setDefault("timeoutMs", 600_000, "default of gemini-cli");
@@ -242,7 +242,7 @@ export const DIALECT_KEYS: Readonly<Record<AgentDialect, KeyReaders>> = {
 
 const ALL_KEYS: ReadonlySet<string> = new Set(Object.values(DIALECT_KEYS).flatMap((keys) => Object.keys(keys)));
 
-/** In one of the dialects. */
+/** True for a key of any dialect. */
 export function isKnownKey(key: string): boolean {
   return ALL_KEYS.has(key);
 }

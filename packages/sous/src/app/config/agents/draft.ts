@@ -87,7 +87,7 @@ export class AgentDraft {
     return this.#values.has(field);
   }
 
-  /** From now on the agent has exactly the tools it is granted. */
+  /** Gives the agent exactly the tools it is granted from now on. */
   limitTools(path: Path, text: string): void {
     this.#tools ??= new Map();
     this.#fields.set("tools", this.#origin(path, text));

@@ -177,7 +177,7 @@ function shown(key: string): string {
   return JSON.stringify(key.length > 60 ? `${key.slice(0, 60)}...` : key);
 }
 
-/** As of 2026-08. */
+/** The aliases as of 2026-08. */
 export const MODEL_ALIASES: Readonly<Record<string, string>> = {
   sonnet: "anthropic/claude-sonnet-5",
   opus: "anthropic/claude-opus-5",

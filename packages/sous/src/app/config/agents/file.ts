@@ -9,14 +9,14 @@ import type { AgentFileCode } from "../problem.ts";
 import type { YamlDocument } from "../yaml/document.ts";
 import { deniedNames, denies, grants } from "./mcp-entries.ts";
 
-/** Whose keys and tool names a file uses; decided by the folder it lies in, never by what it says. */
+/** The dialect of a file's keys and tool names; decided by the folder it lies in, never by what it says. */
 export type AgentDialect = "sous" | "claude" | "gemini" | "opencode";
 
 /** Project files may add agents and narrow rights; only the user's own may allow something. */
 export type AgentScope = "user" | "project";
 
 export type AgentSource = {
-  /** As it is named to people. */
+  /** The file as it is named to people. */
   readonly file: string;
   readonly text: string | Uint8Array;
   readonly dialect: AgentDialect;
@@ -44,7 +44,7 @@ export type AgentProblem = {
   readonly fix: string;
 };
 
-/** Which line of the file says so, in its own words; 0 for what no line says. */
+/** The line of the file that says so, in its own words; 0 for what no line says. */
 export type FieldOrigin = { readonly line: number; readonly text: string };
 type Origins = Readonly<Record<string, FieldOrigin>>;
 
@@ -88,7 +88,7 @@ export type AgentFile = AgentFields & {
   readonly tools: readonly string[] | undefined;
   /** Tools that neither the agent nor anything below it may use, in the same way. */
   readonly deny: readonly string[];
-  /** For the calls of this agent. Deny wins over ask, and ask over allow; together with other rules the stricter holds. */
+  /** The rules for the calls of this agent. Deny wins over ask, and ask over allow; together with other rules the stricter holds. */
   readonly rules: readonly PermissionRule[];
   /** A tool that is named here may only make calls that one of its patterns covers. */
   readonly only: readonly PermissionRule[];
@@ -113,7 +113,7 @@ export type FrontMatter = {
 
 /** The things that the file cannot know. */
 export type Passed = {
-  /** Those that a file may name. */
+  /** The tools that a file may name. */
   readonly tools: readonly Tool[];
   /** True when agents may have children at all. */
   readonly delegates: boolean;

@@ -14,7 +14,7 @@ export const PROJECT_FOLDERS: readonly string[] = [
 
 export type AgentFolder = { readonly path: string; readonly dialect: AgentDialect };
 
-/** Which dialect a folder's files are written in. */
+/** Tells the dialect of a folder's files. */
 export function dialectOf(folder: string): AgentDialect {
   const parent = basename(dirname(folder));
   const name = basename(folder);
@@ -24,14 +24,14 @@ export function dialectOf(folder: string): AgentDialect {
   return isOpencode && (name === "agent" || name === "agents") ? "opencode" : "sous";
 }
 
-/** As the setting `agents.also_read` names it: `~/.claude/agents`, `claude:/srv/agents`. */
+/** Reads a folder as the setting `agents.also_read` names it: `~/.claude/agents`, `claude:/srv/agents`. */
 export function folderNamed(text: string, home: string): AgentFolder {
   const [, named, given = ""] = /^(?:(sous|claude|gemini|opencode):)?(.*)$/s.exec(text) ?? [];
   const path = given.startsWith("~/") ? join(home, given.slice(2)) : resolve(given);
   return { path, dialect: (named as AgentDialect | undefined) ?? dialectOf(path) };
 }
 
-/** Below a folder of ours: what `sous agents import` has copied keeps the dialect it was written in. */
+/** The folders below ours: what `sous agents import` has copied keeps the dialect it was written in. */
 const IMPORTED: Readonly<Record<string, AgentDialect>> = {
   "from-claude": "claude",
   "from-gemini": "gemini",

@@ -12,7 +12,7 @@ import type { AgentFile, AgentProblem, AgentScope, AgentSource } from "./file.ts
 import { type AgentFolder, type AgentPlace, dialectOf, PROJECT_FOLDERS, placeIn } from "./folders.ts";
 
 type AgentFolders = Pick<AgentSource, "checkRule" | "servers" | "mcpServers" | "ignoreHooks"> & {
-  /** In the order in which they win. A path is a folder that need not be there, and whose name says its dialect. */
+  /** The folders of the user, in the order in which they win. A path is a folder that need not be there; its name says its dialect. */
   readonly userFolders: readonly (string | AgentFolder)[];
   /** The files of a trusted project, as they were compared: none of them is opened here. */
   readonly projectFiles: readonly ProjectFile[];
@@ -35,7 +35,7 @@ export async function loadAgentFiles(folders: AgentFolders): Promise<LoadedAgent
       about(file, `there are more than ${MAX_FILES} agent files: this one and those behind it are not read`),
     );
   if (found.length === 0) return { agents: [], problems };
-  // With it comes a reader of YAML, which takes long to load.
+  // The module brings a reader of YAML, which takes long to load.
   const { readAgentFile } = await import("./read.ts");
   const agents = new Map<string, AgentFile>();
   for (const source of found.slice(0, MAX_FILES)) {

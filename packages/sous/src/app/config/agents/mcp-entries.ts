@@ -27,7 +27,7 @@ export function mcpEntry(name: string, dialect: AgentDialect): string | undefine
   return /^[^_].*__/.test(name) ? joinedEntry(`${JOINED}${name}`) : undefined;
 }
 
-/** For names that options give: those of tools of ours stay as they are. */
+/** Translates a name that an option gives; the name of a tool of ours stays as it is. */
 export function givenEntry(name: string): string {
   return mcpEntry(name, "sous") ?? name;
 }

@@ -12,7 +12,7 @@ import { looksLikeRestriction } from "./known-keys.ts";
 
 type Place = { readonly line: number; readonly column: number; readonly message: string; readonly fix: string };
 
-/** As many lines as were given: what is found later has the line that people see. */
+/** The quoted text has as many lines as were given: what is found later has the line that people see. */
 type Quoted = { readonly lines: readonly string[]; readonly note: Place } | { readonly problem: Place };
 
 type Entry = {
@@ -74,7 +74,7 @@ function beginningOf(line: string, above: Entry | undefined): { key: string; hea
 /** Texts that people write over several lines. */
 const PROSE: ReadonlySet<string> = new Set(["description", "initialPrompt", "prompt", "whenToUse", "when_to_use"]);
 
-/** Who speaks in an example. */
+/** The speakers in an example. */
 const DIALOGUE: ReadonlySet<string> = new Set(["assistant", "user"]);
 
 /** True when an unknown word with a colon belongs to the text above: "Context: the tests fail". */
@@ -85,7 +85,7 @@ function isSentenceIn(above: Entry, word: string): boolean {
   return /^[A-Z]/.test(word);
 }
 
-/** By itself it is one key with a value. */
+/** True when the entry by itself is one key with a value. */
 function isYaml({ head, value }: Entry): boolean {
   const [first = "", ...rest] = value;
   const { problems, value: found } = readYaml(`${[head + first, ...rest].join("\n")}\n`, {
@@ -95,7 +95,7 @@ function isYaml({ head, value }: Entry): boolean {
   return problems.length === 0 && typeof found === "object" && found !== null && Object.keys(found).length === 1;
 }
 
-/** Why an entry cannot be read as a text. */
+/** Says why an entry cannot be read as a text. */
 function whyNotText(entry: Entry, firstLine: number): Place | undefined {
   const { key, value, index } = entry;
   const line = index + firstLine;
@@ -107,7 +107,7 @@ function whyNotText(entry: Entry, firstLine: number): Place | undefined {
 /** Characters that end a line for some editors, and not for YAML. */
 const LINE_ENDS = /[\v\f\u0085\u2028\u2029]/;
 
-/** On one line, and not a list, a map, an anchor or a tag. */
+/** True for a value on one line that is not a list, a map, an anchor or a tag. */
 function isOneText({ key, value: [first = "", ...rest] }: Entry): boolean {
   if (rest.some((line) => line.trim() !== "" && !line.trimStart().startsWith("#"))) return false;
   const text = first.trim();
@@ -158,7 +158,7 @@ function whyNotYaml({ key, head, value }: Entry, line: number): Place {
   return { line: problem.line, column: problem.column, message: `${key}: ${problem.message}`, fix: problem.fix };
 }
 
-/** Without the marks of a block, and without quotes around it that are not those of YAML. */
+/** Returns the text without the marks of a block, and without quotes around it that are not those of YAML. */
 function textOf({ key, value }: Entry): string {
   const [first = "", ...rest] = value.map((line) => line.trim());
   if (canRestrict(key))

@@ -73,7 +73,7 @@ const MAX_FRONT_MATTER_BYTES = 64 * 1024;
 const MAX_BODY_BYTES = 64 * 1024;
 const FENCE = /^---[ \t]*$/;
 
-/** Why a file is not one, and where. */
+/** The reason why a file is not an agent, and where. */
 type FrontMatterProblem = Omit<AgentProblem, "file" | "code">;
 
 /** `note` is for a file that can be read and should still be changed. */
@@ -109,7 +109,7 @@ function readFrontMatter({ file, text: given }: AgentSource): ReadFrontMatter {
 
 type ReadSettings = { document: YamlDocument; note: FrontMatterProblem | undefined } | { problem: FrontMatterProblem };
 
-/** As YAML; people often write something else between the dashes, so when that fails, once more with texts in quotes. */
+/** Reads YAML; people often write something else between the dashes, so when that fails, once more with texts in quotes. */
 function readSettings(lines: readonly string[], where: { file: string; firstLine: number }): ReadSettings {
   const hidden = findHiddenLine(lines, where.firstLine);
   if (hidden !== undefined) return { problem: { severity: "error", ...hidden } };

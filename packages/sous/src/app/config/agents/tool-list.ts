@@ -69,7 +69,7 @@ export function readDenyList(draft: AgentDraft, key: string): void {
       const tool = "mcp" in meaning ? denyingEntry(meaning.mcp) : meaning.tool;
       denyTool(draft, tool, { path, said, name, specifier });
     } else if (meaning === "children") draft.children(false, path, said);
-    // As people write it: `mcp_github_create_issue`, `MCP__GitHub`.
+    // People write it in several ways: `mcp_github_create_issue`, `MCP__GitHub`.
     else if (/^mcp_/i.test(name)) draft.deny(denyingEntry(name), path, said);
     else if (meaning === "unknown" && !/^mcp/i.test(name))
       draft.refuse("SOUS-A006", path, `there is no tool ${said} that could be denied`, suggestion(draft, name));
@@ -100,11 +100,11 @@ function readEntries(draft: AgentDraft, key: string): Entry[] | undefined {
   });
 }
 
-/** At commas that are not inside parentheses; a line without commas at its spaces. */
+/** Splits at commas that are not inside parentheses; a line without commas at its spaces. */
 function splitNames(text: string): string[] {
   const parts: string[] = [];
   let end = text.length;
-  // From the end, so that a comma knows whether the next parenthesis behind it closes.
+  // The loop starts at the end, so that a comma knows whether the next parenthesis behind it closes.
   let isInside = false;
   for (let at = text.length - 1; at >= 0; at--) {
     const character = text[at];

@@ -33,7 +33,7 @@ export type FileHash = { readonly path: string; readonly sha256: string };
 
 export type ProjectSnapshot = { readonly sha256: string; readonly files: readonly ProjectFile[] };
 
-/** Which of these paths exist. Opens nothing. */
+/** Lists the files and folders of the project that are there. Opens nothing. */
 export async function presentPaths(root: string): Promise<string[]> {
   const paths = await pathsIn(root);
   const found = await Promise.all(paths.map((path) => isThere(join(root, path))));

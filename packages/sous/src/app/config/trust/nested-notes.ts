@@ -15,9 +15,9 @@ export const MAX_NESTED = 200;
 export type NestedNote = { readonly path: string; readonly text: string };
 
 export type NestedNotes = {
-  /** By their folder, relative to the root of the project. */
+  /** The notes by their folder, relative to the root of the project. */
   readonly byFolder: ReadonlyMap<string, NestedNote>;
-  /** Those that are not as they were when they were trusted. */
+  /** The notes that changed since they were trusted. */
   readonly changed: readonly string[];
 };
 

@@ -31,7 +31,7 @@ type NamedServer = {
 
 const MAX_YAML = 1024 * 1024;
 
-/** From the snapshot and nothing else: what is shown is what is trusted. */
+/** Reviews the snapshot and nothing else: what is shown is what is trusted. */
 export function reviewProject({ files }: ProjectSnapshot): ProjectReview {
   return { agents: files.flatMap(readAgent), servers: files.flatMap(serversOf) };
 }
@@ -65,7 +65,7 @@ function named(file: string, value: unknown, keys: readonly string[]): ProjectRe
   });
 }
 
-/** Without values of variables and headers, which may be keys. */
+/** Leaves out the values of variables and headers, which may be keys. */
 function runsOf(server: unknown): string {
   if (!isRecord(server)) return NOTHING;
   const { command, args, url } = normalFields(server);

@@ -27,9 +27,9 @@ export type ProjectTrust = {
   readonly state: "trusted" | "unknown" | "changed";
   /** The files that would be read; found by looking only. When it is empty, no notice is needed. */
   readonly present: readonly string[];
-  /** Why it is not trusted, when that is not a matter of asking. */
+  /** The reason why it is not trusted, when that is not a matter of asking. */
   readonly problem: string | undefined;
-  /** As they were when they were compared; empty unless it is trusted. Reading them again may give others. */
+  /** The files as they were when they were compared; empty unless it is trusted. Reading them again may give others. */
   readonly files: readonly ProjectFile[];
   /** Changes since it was trusted: `changed AGENTS.md`, `added .mcp.json`, `removed .sous/config.yaml`. */
   readonly changes: readonly string[];

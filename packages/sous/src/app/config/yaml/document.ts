@@ -11,12 +11,12 @@ export type YamlDocument = {
   readonly value: unknown;
   /** The place where the value at a path begins, or its key; for one that is missing, the place of its nearest parent. */
   at(path: Path, part?: "key" | "value"): Position;
-  /** In the order of the file. When there is one, `value` is not to be used. */
+  /** The problems in the order of the file. When there is one, `value` is not to be used. */
   readonly problems: readonly YamlProblem[];
 };
 
 type YamlOptions = {
-  /** As it is named to people. */
+  /** The file as it is named to people. */
   readonly file: string;
   readonly maxBytes: number;
   /** The number of the first line, when the text is a part of a file. */
@@ -44,7 +44,7 @@ export function readYaml(given: string | Uint8Array, { file, maxBytes, firstLine
     Document.Parsed,
     ...Document.Parsed[],
   ];
-  // Behind a line `...` another one may begin without dashes.
+  // A second document may begin without dashes behind a line `...`.
   if (second !== undefined) return refused([{ offset: second.range[0], ...SECOND }]);
   if (document.errors.length > 0) return refused(document.errors.map((error) => explain(error, text)));
   const { value, positions, problems } = toValue(document.contents);
@@ -165,7 +165,7 @@ const CORE_TAGS = new Set(["!!str", "!!int", "!!float", "!!bool", "!!null", "!!m
 
 const SECOND = { message: "there is more than one document", fix: "remove the line --- or ... above this one" };
 
-/** From text to the syntax of YAML, in bounded time: what is too deep, too much or not the core language ends the reading at once. */
+/** Parses text to the syntax of YAML, in bounded time: what is too deep, too much or not the core language ends it at once. */
 function readTokens(text: string): { tokens: CST.Token[] } | { problem: Found } {
   const parser = new Parser();
   const tokens: CST.Token[] = [];
@@ -196,7 +196,7 @@ function readTokens(text: string): { tokens: CST.Token[] } | { problem: Found } 
   return { tokens };
 }
 
-/** Before it is parsed: a tag may make anything of a value, and a directive may make anything of a tag. */
+/** Refuses a part before it is parsed: a tag may make anything of a value, and a directive may make anything of a tag. */
 function refuse(part: string): Omit<Found, "offset"> | undefined {
   const type = CST.tokenType(part);
   if (type === "tag" && !CORE_TAGS.has(part)) {

@@ -1,4 +1,4 @@
-/** From the nodes of a YAML document to plain values: no prototype, no key twice, no alias that explodes. */
+/** Turns the nodes of a YAML document into plain values: no prototype, no key twice, no alias that explodes. */
 
 import { type Alias, isAlias, isMap, isScalar, isSeq, type ParsedNode, type YAMLMap, type YAMLSeq } from "yaml";
 
@@ -13,7 +13,7 @@ export type Found = { readonly offset: number; readonly message: string; readonl
 type Node = ParsedNode | null | undefined;
 
 const MAX_DEPTH = 32;
-/** With every alias followed: what makes a bomb of a small file. */
+/** Max values with every alias followed: aliases make a bomb of a small file. */
 const MAX_VALUES = 20_000;
 /** Names that JavaScript would take for something else than a key. */
 const FORBIDDEN_KEYS = new Set(["__proto__", "constructor", "prototype"]);

@@ -90,7 +90,7 @@ export class EarlierRuns {
     if (tokens > 0) this.#account(runId).charge({ tokens, costUsd: restUsd });
   }
 
-  /** Before any run continues: charges what an unanswered call could have cost, also while its run waits for a slot. */
+  /** Charges what an unanswered call could have cost, before any run continues, also while its run waits for a slot. */
   #chargeUnheard({ state, runId, children }: EarlierRun, root: RunProfile): void {
     const { unsettled, start, end } = state;
     if (end === undefined && unsettled !== undefined) {
@@ -248,7 +248,7 @@ export function asStarted(profile: RunProfile, { rights, instructions, notes }: 
   return isSame || isRedacted({ instructions, notes }) ? within : { ...within, instructions, notes };
 }
 
-/** Its share as it was, or what is left, if that is less. */
+/** Opens the recorded share, capped by what is left. */
 function openWithin(above: Account, budget: Budget | undefined, path: string): Account {
   if (budget === undefined) return above;
   const child = { path, above: undefined };

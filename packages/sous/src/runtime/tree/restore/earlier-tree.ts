@@ -18,7 +18,7 @@ export class EarlierRun {
   readonly state: RunState;
   readonly events: StoredEvent[] = [];
   readonly children: EarlierRun[] = [];
-  /** When it was at work: each restart begins a new span. */
+  /** The times when it was at work: each restart begins a new span. */
   readonly spans: [from: number, to: number][] = [];
   /** It was asked for again: it continues, or its report was delivered. */
   isTaken = false;
@@ -49,12 +49,12 @@ type MadeByCall = { readonly runs: EarlierRun[]; next: number };
 /** The events from which the ledger and the book of agents are restored. */
 type CountedEvent = EventOf<"run-start" | "message-end" | "retry" | "outside-session" | "spawn-refused" | "run-end">;
 
-/** To be resumed from once: what continues is marked in it. */
+/** A stored tree, to be resumed from once: what continues is marked in it. */
 export class EarlierTree {
   readonly rootId: string;
   /** All of them, in order. */
   events: readonly StoredEvent[] = [];
-  /** Those that count, in order. */
+  /** The events that count, in order. */
   readonly counted: CountedEvent[] = [];
   readonly questions = new AskedQuestions();
   /** Calls of the latest run of the root, and below it, that needed a person when there was none. */
@@ -93,7 +93,7 @@ export class EarlierTree {
     return this.#root;
   }
 
-  /** In the order they began. */
+  /** The runs in the order they began. */
   get runs(): Iterable<EarlierRun> {
     return this.#runs.values();
   }
@@ -215,7 +215,7 @@ export class EarlierTree {
     return children.filter(({ state, isTaken }) => state.end === undefined && !isTaken);
   }
 
-  /** Its runs as they were. With a `store`, one that had not ended is read from there: it may have continued since. */
+  /** Reads its runs as they were. With a `store`, one that had not ended is read from there: it may have continued since. */
   reader(store?: Pick<Store, "read">): Pick<Store, "read"> {
     return {
       read: async (rootId, { runId = "" } = {}) => {

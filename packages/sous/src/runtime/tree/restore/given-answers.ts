@@ -24,7 +24,7 @@ export class GivenAnswers {
     }
   }
 
-  /** Found once, and only for the input and the definition of the tool that the person was asked about. */
+  /** Finds an answer once, and only for the input and the definition of the tool that the person was asked about. */
   take(request: ApprovalRequest): LateAnswer | undefined {
     const given = this.#byCall.get(keyOf(request));
     if (given === undefined) return undefined;

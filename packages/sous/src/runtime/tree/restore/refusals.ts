@@ -1,4 +1,7 @@
-/** Why a stored run is not resumed: one sentence each, for the library and the command line. `command` is what a person can type instead. */
+/**
+ * Sentences about stored runs that are not resumed, for the library and the command line. `command` is what a person can type
+ * instead.
+ */
 
 import { UserError } from "../../../core/errors.ts";
 import type { RunRecord, Store } from "../../../core/store.ts";

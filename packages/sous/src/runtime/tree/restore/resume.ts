@@ -131,7 +131,7 @@ async function branchedRun(
   });
 }
 
-/** Which tree is resumed. */
+/** The tree that is resumed. */
 type Resuming = {
   readonly rootId: string;
   /** The tree, if the caller has read it. */

@@ -130,7 +130,7 @@ function entryItem(entry: ViewEntry, startedAt: number, anchors: Anchors): strin
   if (entry.kind === "remark")
     return `<li class="remark${entry.isBad ? " bad" : ""}">${visible(entry.text)} ${time}</li>`;
   if (entry.kind === "activity")
-    return `<li class="message outside"><div class="by">Outside ${time}</div>\n${callBlock(entry.call, anchors)}</li>`;
+    return `<li class="message outside"><div class="by">By itself ${time}</div>\n${callBlock(entry.call, anchors)}</li>`;
   const { number, from, parts, calls } = entry;
   return `<li class="message ${from}"><div class="by"><span class="number">${number}</span> ${SPEAKERS[from]} ${time}</div>
 ${parts.map(partBlock).join("\n")}${calls.map((call) => callBlock(call, anchors)).join("\n")}</li>`;

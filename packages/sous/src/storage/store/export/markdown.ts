@@ -52,7 +52,7 @@ function runSection(view: RunView): string {
 function entrySection(entry: ViewEntry, startedAt: number): string {
   const time = `+${timeInWords(entry.time - startedAt)}`;
   if (entry.kind === "remark") return `> ${entry.isBad ? "**!** " : ""}${inline(entry.text)} (${time})`;
-  if (entry.kind === "activity") return `**Outside** (${time})\n\n${callSection(entry.call)}`;
+  if (entry.kind === "activity") return `**By itself** (${time})\n\n${callSection(entry.call)}`;
   const { number, from, parts, calls } = entry;
   const title = `**${number}. ${SPEAKERS[from]}** (${time})`;
   return [title, ...parts.flatMap(partSection), ...calls.map(callSection)].join("\n\n");
@@ -117,7 +117,7 @@ function inline(text: string): string {
   return line === "" ? "(nothing)" : `${ticks} ${line} ${ticks}`.replace(/^` (?!`)(.*)(?<!`) `$/, "`$1`");
 }
 
-/** In a table a bar ends the cell, also inside of code. */
+/** Escapes bars: in a table a bar ends the cell, also inside of code. */
 function cell(text: string): string {
   return inline(text).replaceAll("|", "\\|");
 }

@@ -39,7 +39,7 @@ export const TREE_FORMAT = "sous-tree";
 export type TreeFile = {
   format: typeof TREE_FORMAT;
   version: number;
-  /** Why not everything that happened in the tree was kept. */
+  /** The reason why not everything that happened in the tree was kept. */
   lost?: string | undefined;
   events: readonly StoredEvent[];
 };

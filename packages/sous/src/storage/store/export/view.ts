@@ -148,7 +148,7 @@ function viewRun(
   return view;
 }
 
-/** As a tool call is shown, named by what the agent says of it; approval and result are added when they come. */
+/** Shows it like a tool call, named by what the agent says of it; approval and result are added when they come. */
 function externalCall(event: EventOf<"outside-call">, calls: Map<string, CallView>): CallView {
   const { callId, name, title, input } = event;
   const toolName = title === name ? name : `${name}: ${title}`;
@@ -221,7 +221,7 @@ export function lastWords({ end, entries }: RunView): string {
   return end === undefined || end.text === said ? "" : end.text;
 }
 
-/** Whose message it is, for people. */
+/** The speakers of messages, for people. */
 export const SPEAKERS: Readonly<Record<MessageEntry["from"], string>> = {
   earlier: "Said before",
   task: "Task",

@@ -87,7 +87,7 @@ function parseEvent(value: unknown, version: number): StoredEvent {
   }
 }
 
-/** In units of UTF-16. A larger tree belongs into a database. */
+/** Max length in units of UTF-16. A larger tree belongs into a database. */
 const MAX_LENGTH = 128_000_000;
 /** The file, its list, and the 110 levels an event may have. */
 const MAX_LEVELS = 112;

@@ -169,7 +169,7 @@ function statements(schema: string) {
   };
 }
 
-/** Its owner works on a tree until the root has ended, and again when the root continues with a follow-up. */
+/** True until the root has ended, and again when it continues with a follow-up: the owner works on the tree then. */
 function isOpenAfter(events: readonly StoredEvent[]): boolean {
   const last = events.findLast(
     ({ parentId, type }) => parentId === null && (type === "run-start" || type === "run-end"),

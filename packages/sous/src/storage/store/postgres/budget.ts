@@ -139,7 +139,7 @@ export function createSharedBudgets({
     /** Amounts that calls still hold count as spent. */
     async [Symbol.asyncDispose]() {
       await news[Symbol.asyncDispose]();
-      // After the step that is on its way: that one would write the row again.
+      // The process leaves after the step that is on its way: that one would write the row again.
       const leaving = [...names].map(async (name) => {
         await last.get(name)?.catch(() => undefined);
         await changeBooks(name, leave).catch(() => undefined);
@@ -211,7 +211,7 @@ function createNews(connection: Connection, schema: string): PostgresNews {
     for (const { name, onNews } of [...listeners]) if (name === about) onNews(from);
   }
 
-  /** Something may have been missed. */
+  /** Notifies all listeners, when something may have been missed. */
   function tellAll(): void {
     for (const { onNews } of [...listeners]) onNews(undefined);
   }

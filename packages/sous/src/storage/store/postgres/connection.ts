@@ -58,7 +58,7 @@ export type Connection = AsyncDisposable & {
 };
 
 type ChannelListener = {
-  /** From now on every message is heard. */
+  /** Called when every later message will be heard. */
   onListening(): void;
   onMessage(payload: string): void;
 };

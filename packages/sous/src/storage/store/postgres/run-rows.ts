@@ -66,14 +66,14 @@ const USAGE = Object.entries(USAGE_COLUMNS) as [keyof Usage, string][];
 
 const SEQ: Column = { name: "seq", type: "integer", value: ({ seq }) => seq };
 
-/** Written at the start of a run. */
+/** The columns that are written at the start of a run. */
 const FIXED: readonly Column[] = [
   SEQ,
   ...textColumn("parent_id", ({ record }) => record.parentId),
   ...columnsFrom("run-start"),
 ];
 
-/** Written while it runs and at its end. */
+/** The columns that are written while it runs and at its end. */
 const CHANGING: readonly Column[] = [
   { name: "end_seq", type: "integer", value: ({ endSeq }) => endSeq },
   ...columnsFrom("run-end"),
@@ -91,7 +91,7 @@ export const RECORD_COLUMNS: string = [
   "t.questions is not null as is_asked",
 ].join(", ");
 
-/** Whose event a row is, from `runs r`. */
+/** The columns with the identity of the run of an event, from `runs r`. */
 export const IDENTITY_COLUMNS = "r.id, r.agent_id, r.parent_id, r.path, r.depth";
 
 /** The columns that counting continues from; the rest is left out, because a task can be long. */

@@ -70,7 +70,7 @@ async function currentVersion(query: Query, name: string): Promise<number | unde
   return Number(row?.version ?? 0);
 }
 
-/** From the catalogue itself: what answers faster, like `to_regclass`, may not have heard yet what others have made. */
+/** Reads the catalogue itself: what answers faster, like `to_regclass`, may not have heard yet what others have made. */
 async function tablesOf(query: Query, name: string): Promise<string[]> {
   const rows = await query(
     statement(
@@ -97,7 +97,7 @@ async function begin(query: Query, name: string, address: string): Promise<numbe
   if ((await tablesOf(query, name)).some((table) => OUR_TABLES.has(table))) {
     throw new UserError(`The schema ${schema} of ${address} holds tables of another program: choose another schema`);
   }
-  // Asked for only when it is missing: an administrator may have made it for a user who may not.
+  // The schema is made only when it is missing: an administrator may have made it for a user who may not.
   if (row.found !== true) await query(plannedStatement(`create schema ${schema}`));
   await query(plannedStatement(`create table ${schema}.${VERSION_TABLE} (version integer not null)`));
   await query(plannedStatement(`insert into ${schema}.${VERSION_TABLE} values (0)`));
@@ -264,12 +264,12 @@ const VERSIONS: readonly (readonly string[])[] = [
 
 const MIGRATIONS = withAddedColumns("postgres", VERSIONS, addColumn);
 
-/** As JSON writes it. Not read as JSON, which cannot hold every text that an event has. */
+/** The id as JSON writes it. Not read as JSON, which cannot hold every text that an event has. */
 function callIdOf(event: string): string {
   return `substring(${event}.json from '"callId":"((?:[^"\\\\]|\\\\.)*)"')`;
 }
 
-/** As a line of the totals can hold it, which stays for ever. */
+/** The amount as a line of the totals can hold it, which stays for ever. */
 function amount(column: string, most: number = Number.MAX_SAFE_INTEGER): string {
   return `case when ${column} > 0 and ${column} < 'infinity' then least(${column}, ${most}) else 0 end`;
 }

@@ -35,7 +35,7 @@ export type PostgresStoreOptions = {
    * run is not resumed. `sous/lost` in the user's folder for state when unset.
    */
   lostFolder?: string | undefined;
-  /** When it says that it is still alive. The system's, without keeping the process alive, when unset. */
+  /** The timer by which it says that it is still alive. The system's, without keeping the process alive, when unset. */
   clock?: Pick<Clock, "timer"> | undefined;
 };
 
@@ -131,7 +131,7 @@ async function connect({ connectionString, pool, maxConnections = 4 }: PostgresS
     const address = addressOf(new Client(config));
     return openConnection({ pool: new Pool(config), address, isOurs: true });
   } catch {
-    // Without the cause, which quotes the string and the password in it.
+    // The error has no cause, which would quote the string and the password in it.
     throw new UserError("The connection string must look like postgres://user:password@host:5432/database");
   }
 }

@@ -45,7 +45,7 @@ export function addTalliesStatement(schema: string): Statement {
   );
 }
 
-/** As a line can hold it: a model of a user may have told anything. A cost that is none is not known. */
+/** Bounds the value of a column: a model of a user may have told anything. A cost out of bounds becomes null, which is unknown. */
 function usable(name: (typeof RUN_COLUMNS)[number]): string {
   const most = Number.MAX_SAFE_INTEGER;
   if (name === "cost_usd") return `(case when r.cost_usd between 0 and ${most} then r.cost_usd end)`;
@@ -129,7 +129,7 @@ export function talliesQuery(
   }
   if (last !== undefined)
     conditions.push(`(xid, position) > (${parameter(last.xid)}::xid8, ${parameter(last.position)}::bigint)`);
-  // Not called `xid`: it would be sorted as a text.
+  // The column is not called `xid`: it would be sorted as a text.
   const text = `select xid::text as transaction, position, ${[...TALLY_NUMBERS, ...TALLY_TEXTS].join(", ")}
     from ${schema}.tallies where ${conditions.join(" and ")} order by xid, position limit ${parameter(limit)}`;
   return { text, values };
@@ -138,9 +138,9 @@ export function talliesQuery(
 type TalliesMark = {
   /** The snapshot of the last complete answer: what was visible in it has been read. */
   readonly from?: string | undefined;
-  /** While an answer is read in pages: the snapshot of its first page, */
+  /** The snapshot of the first page of an answer that is read in pages. */
   readonly upTo?: string | undefined;
-  /** and the last line of its last page. */
+  /** The last line of its last page. */
   readonly last?: { readonly xid: string; readonly position: string } | undefined;
 };
 
@@ -158,7 +158,10 @@ export function parseMark(mark: string, now: string): TalliesMark | undefined {
   return { from: from === "" ? undefined : from, upTo, last: { xid, position } };
 }
 
-/** As Postgres writes one: the first transaction that may run, the first that has not begun, and those between them that run. */
+/**
+ * True for a snapshot as Postgres writes one: the first transaction that may run, the first that has not begun, and those
+ * between them that run.
+ */
 function isSnapshot(text: string, now: string): boolean {
   const [first = "", end = "", running, ...rest] = text.split(":");
   if (running === undefined || rest.length > 0) return false;

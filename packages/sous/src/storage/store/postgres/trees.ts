@@ -8,12 +8,12 @@ import { atWork, isGone } from "../owner.ts";
 import { type Connection, type Query, type Row, statement } from "./connection.ts";
 
 export type PostgresTreeRow = {
-  /** Its number: the keys of its events begin with it. */
+  /** The number of the tree: the keys of its events begin with it. */
   readonly tree: number;
   readonly fence: number;
   readonly lastSeq: number;
   readonly owner: string | undefined;
-  /** When its owner counts as dead unless it renews its lease, in milliseconds since 1970. */
+  /** The time when its owner counts as dead unless it renews its lease, in milliseconds since 1970. */
   readonly leasedUntil: number;
   /** False when no process works on it, as far as can be known from here. */
   readonly isOwned: boolean;
@@ -76,12 +76,12 @@ export async function goneOwners(query: Query, schema: string): Promise<string[]
   return (await query(owners)).map(({ owner }) => String(owner)).filter(isGone);
 }
 
-/** Who may write which tree: claims are taken and given back, and renewed while this process lives. */
+/** The claims to write trees: they are taken and given back, and renewed while this process lives. */
 type Claims = AsyncDisposable & {
   claim(rootId: string): Promise<Claim>;
   release(rootId: string, fence: number): Promise<void>;
   isHeld(rootId: string): boolean;
-  /** From now on the lease is renewed. */
+  /** Renews the lease from now on. */
   hold(rootId: string, fence: number): void;
   /** The claim with this number is over; a later one of this store stays. */
   drop(rootId: string, fence: number): void;

@@ -1,4 +1,4 @@
-/** Who may write a tree in a database: claims with a number that only grows, and leases that end unless they are renewed. */
+/** The claims to write trees in a database: with a number that only grows, and leases that end unless they are renewed. */
 
 import type { SQLOutputValue } from "node:sqlite";
 import type { Clock } from "../../../core/clock.ts";
@@ -44,7 +44,7 @@ export class SqliteClaims {
     return owned.filter((tree) => this.isAtWork(tree)).map(({ number }) => number);
   }
 
-  /** As `isAtWork`, by number. */
+  /** Works like `isAtWork`, by number. */
   isTreeAtWork(number: number): boolean {
     const row = this.#connection.prepare(FIND_NUMBER).get(number);
     return row !== undefined && this.isAtWork(toTreeRow(row));
@@ -95,7 +95,7 @@ export class SqliteClaims {
     this.#connection.prepare(FREE).run(number);
   }
 
-  /** From now on the lease is renewed. */
+  /** Renews the lease from now on. */
   hold(number: number): void {
     this.#held.add(number);
     this.#renewal ??= this.#clock.timer(RENEWAL_MS, this.#renew);

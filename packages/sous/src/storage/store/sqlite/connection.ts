@@ -176,7 +176,7 @@ export class SqliteConnection implements Disposable {
 
   #open(): DatabaseSync {
     for (;;) {
-      // With nothing beside it no one is writing: then it needs no locks, and leaves no files behind.
+      // A file with nothing beside it is not being written: then it needs no locks, and leaves no files behind.
       const isStill = this.isReadOnly && BESIDE.every((end) => sizeOf(this.file + end) === 0);
       const image = isStill ? this.#imageOfFile() : undefined;
       this.#stillImage = image;

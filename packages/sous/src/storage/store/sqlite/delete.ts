@@ -36,7 +36,7 @@ export function pruneTrees(deletion: SqliteDeletion, before: number): number {
   let pruned = 0;
   for (const { number } of old) {
     connection.write(() => {
-      // Asked again behind the lock: another process may have deleted it, and another tree may have its number.
+      // The row is read again behind the lock: another process may have deleted it, and another tree may have its number.
       const isThere = connection.prepare(IS_OLD).get(number ?? null, before) !== undefined;
       if (!isThere || claims.isTreeAtWork(Number(number))) return;
       deleteRows(deletion, Number(number));

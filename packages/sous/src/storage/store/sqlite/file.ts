@@ -58,7 +58,7 @@ export function makeFolders(folder: string): void {
   }
 }
 
-/** Which file is there now; undefined when there is none. */
+/** Identifies the file that is there now; undefined when there is none. */
 export function identityOf(file: string): string | undefined {
   const found = lstatSync(file, { throwIfNoEntry: false });
   return found === undefined ? undefined : `${found.dev}/${found.ino}`;

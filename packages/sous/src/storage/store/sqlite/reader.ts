@@ -142,7 +142,7 @@ type EventRange = {
   readonly isForRecords?: boolean;
 };
 
-/** In the order of their numbers; part of a transaction that is open. */
+/** Reads events in the order of their numbers; part of a transaction that is open. */
 function* eventsIn(connection: SqliteConnection, range: EventRange): Generator<StoredEvent> {
   const { tree, from, to, runs } = range;
   if (!(from <= to && to <= LAST_SEQ)) return;
@@ -195,10 +195,10 @@ const FIND_LAST_SEQ =
 
 /** The questions about the runs of a database, in SQL. Each is answered by an index, however many runs there are. */
 export const SELECT_RUN: string = `${SELECT_RUNS} WHERE r.id = ?`;
-/** In the order in which they started. */
+/** The children in the order in which they started. */
 export const SELECT_CHILDREN: string = `${SELECT_RUNS}
 WHERE r.root = (SELECT root FROM runs WHERE id = ?1) AND r.parent = (SELECT number FROM runs WHERE id = ?1) ORDER BY r.number`;
-/** In no order: a caller that sorts them by number need not hold them twice. */
+/** The runs in no order: a caller that sorts them by number need not hold them twice. */
 export const SELECT_TREE: string = `${SELECT_RUNS}
 WHERE r.root = (SELECT number FROM runs WHERE id = ? AND root = number)`;
 

@@ -15,7 +15,7 @@ export type SqliteRunRow = {
   /** The number of its root, which is the number of its tree. */
   readonly tree: number;
   readonly firstSeq: number;
-  /** As it stood when the run began, or after its end; what lies between is in its events. */
+  /** The record as it stood when the run began, or after its end; what lies between is in its events. */
   readonly record: RunRecord;
   /** A question of its tree has no answer. */
   readonly isAsked: boolean;
@@ -92,7 +92,7 @@ export function parseIdentity(row: SqliteRow): RunIdentity {
   };
 }
 
-/** Whatever the row holds, this returns a run or throws a `StoreError`. */
+/** Returns a run or throws a `StoreError`, whatever the row holds. */
 export function parseRunRow(row: SqliteRow, blob: ReadBlob): SqliteRunRow {
   const fields = emptyFields();
   fields.parentId = parentOf(row);

@@ -87,7 +87,7 @@ const BLOBS: Part = {
 )`,
 };
 
-/** In the row of a root. */
+/** The column with open questions, in the row of a root. */
 const QUESTIONS = "questions TEXT";
 
 /**
@@ -161,7 +161,7 @@ export function prepareSchema(connection: SqliteConnection): void {
   if (version < SCHEMA_VERSION) {
     if (connection.isReadOnly)
       throw new UserError(`${connection.file} was written by an older version of sous: open it once for writing`);
-    // Asked again behind the lock, because another process may have been faster.
+    // The version is read again behind the lock, because another process may have been faster.
     connection.write(() => migrate(connection, versionOf(connection)));
   }
   connection.read(() => checkParts(connection, SCHEMA_VERSION));

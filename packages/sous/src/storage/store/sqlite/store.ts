@@ -22,7 +22,7 @@ import { SqliteWriter } from "./writer.ts";
 
 /** Options for opening a SQLite file. */
 export type SqliteStoreOptions = {
-  /** For looking at what is there: nothing is written and nothing is created. */
+  /** True to look at what is there: nothing is written and nothing is created. */
   readOnly?: boolean | undefined;
   /**
    * Stored events survive the death of the process at any point. With `full` they also survive that of the machine, and a

@@ -48,7 +48,7 @@ export function tallyRefusal(connection: SqliteConnection, number: number, refus
   connection.prepare(ADD_REFUSAL).run(refused.time, refused.errorType, number);
 }
 
-/** In the order of `TALLY_SUMS`. */
+/** The sums in the order of `TALLY_SUMS`. */
 function sumsOf(given: TallySums): SQLInputValue[] {
   const { durationMs, turns, usage, costUsd } = usableSums(given);
   const used = Object.keys(USAGE_COLUMNS).map((part) => Number(usage[part as keyof Usage]));

@@ -65,7 +65,7 @@ export class SqliteWriter {
     }
   }
 
-  /** From now on this store does not own the tree. */
+  /** Gives up the tree: this store does not own it from now on. */
   release(rootId: string): void {
     this.#live.delete(rootId);
   }
@@ -248,7 +248,10 @@ function encodeRow(event: StoredEvent): EncodedEvent {
 /** More events in one statement save nothing that can be measured. */
 const MAX_AT_ONCE = 16;
 const FIND_OURS = "SELECT 1 FROM runs WHERE number = ? AND fence = ? AND owner = ?";
-/** By how many events they add. Parameters have no numbers here, because each number would be looked up for every value. */
+/**
+ * Statements by the number of events they add. Parameters have no numbers here, because each number would be looked up for
+ * every value.
+ */
 const ADD: readonly string[] = Array.from({ length: MAX_AT_ONCE + 1 }, (_, count) => {
   const rows = new Array(count).fill("(?, ?, ?, ?)").join();
   return `INSERT INTO events (key, run, type, json)

@@ -1,4 +1,4 @@
-/** What a killed process leaves, made from runs that have ended: the events up to a moment, and no owner. */
+/** The remains of a killed process, made from runs that have ended: the events up to a moment, and no owner. */
 
 import { rm } from "node:fs/promises";
 import type { StoredEvent } from "../../../../src/core/event.ts";

@@ -1,4 +1,4 @@
-/** Requests and stream parts for the tests of `model/`, with everything filled in that a test does not care about. */
+/** Requests and stream parts for the tests of `runtime/model/`, with everything filled in that a test does not care about. */
 
 import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import { type UserInput, userMessage } from "../../../../src/core/message.ts";

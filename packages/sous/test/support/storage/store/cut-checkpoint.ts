@@ -1,4 +1,4 @@
-/** What a crash leaves of a database, made by hand: each state comes up at a known place, and not by chance. */
+/** Databases as a crash leaves them, made by hand: each state comes up at a known place, and not by chance. */
 
 import { readFileSync, writeFileSync } from "node:fs";
 

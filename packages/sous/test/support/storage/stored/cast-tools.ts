@@ -1,4 +1,4 @@
-/** What the agents of `cast.ts` have besides a model: tools that note what they did, and an external agent. */
+/** The parts of the agents of `cast.ts` besides a model: tools that note what they did, and an external agent. */
 
 import type { ExternalAgent } from "../../../../src/embed.ts";
 import { type Tool, type ToolContext, type ToolEffect, type ToolTier, tool } from "../../../../src/index.ts";

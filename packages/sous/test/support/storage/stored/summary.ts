@@ -1,4 +1,4 @@
-/** What a store says of its trees, without the time of day: `golden/` has what it said then, and the tests ask again. */
+/** Summarizes the trees of a store, without the time of day: `golden/` has the summary of then, and the tests ask again. */
 
 import type { Store, StoredEvent } from "../../../../src/index.ts";
 import { rerun } from "../../../../src/replay.ts";

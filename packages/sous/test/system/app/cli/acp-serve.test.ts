@@ -1,4 +1,4 @@
-/** What ends `sous acp serve`, and what the next process knows of its sessions. */
+/** Tests the ends of `sous acp serve`, and what the next process knows of its sessions. */
 
 import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";

@@ -177,7 +177,7 @@ suite("sous chat without a screen", () => {
     assert.match(keyless.stderr, /^error: .*ANTHROPIC_API_KEY.*\n$/);
   });
 
-  test("what a message cannot do is said on stderr, how to allow more, too, and the next line is read", async () => {
+  test("a message that cannot be sent is a sentence on stderr that says how to allow more, and the next line is read", async () => {
     await using place = await folder({
       sous: [{ text: "One.", usage: { input: 7000, output: 10 } }, { text: "Two." }],
     });

@@ -108,7 +108,7 @@ test("a database of an older version that cannot be brought up to date is said t
   );
 });
 
-suite("together", { concurrency: true }, () => {
+suite("a database that cannot be used", { concurrency: true }, () => {
   suite("a database that is not one", () => {
     for (const { name, make, sentence } of TROUBLES) {
       test(`${name} is refused as a database`, async () => {

@@ -93,30 +93,12 @@ suite("subagent_delegate of the root", () => {
 });
 
 suite("an agent file whose model is an external agent", () => {
-  const LOOK = { agent: "toy", label: "look", task_prompt: "Look at it." };
   const named = { ...FILES, [ON_TOY]: agentFile("toy", "model: external/Toy Agent") };
-  for (const [tool, input] of [
-    ["subagent_toy", { task: "Look at it." }],
-    ["subagent", LOOK],
-    ["parallel_subagent", { tasks: [LOOK] }],
-  ] as const) {
-    test(`an agent with model: external/NAME asks as subagent_delegate(NAME), called by ${tool}`, async () => {
-      await using here = await agentStage(named);
-      const script = { sous: [calls(tool, input), ...DONE] };
-      const refused = await here.run(script);
-      assert.deepEqual([refused.starts.length, refused.result.stopReason], [1, "consent"]);
-      assert.equal(refused.result.denied[0]?.toolName, "subagent_delegate");
-      const { starts, results } = await here.run(script, "--allow", "subagent_delegate(toy-agent)");
-      assert.deepEqual([starts[1]?.agent, starts[1]?.model], ["toy", "external/toy-agent"], results[0]?.output);
-    });
-  }
-
-  test("a call cannot name an external agent as a model, whatever is allowed", async () => {
-    await using here = await agentStage(FILES);
-    const input = { label: "look", task_prompt: "Look at it.", model: "external/toy-agent" };
-    const { starts, results } = await here.run({ sous: [calls("subagent", input), ...DONE] }, "--yes");
-    assert.equal(starts.length, 1);
-    assert.match(results[0]?.output ?? "", /external\/toy-agent is an agent of others, and no call may name it/);
+  test("a rule for subagent_delegate(NAME) allows the agent whose file has model: external/NAME", async () => {
+    await using here = await agentStage(named);
+    const script = { sous: [calls("subagent_toy", { task: "Look at it." }), ...DONE] };
+    const { starts, results } = await here.run(script, "--allow", "subagent_delegate(toy-agent)");
+    assert.deepEqual([starts[1]?.agent, starts[1]?.model], ["toy", "external/toy-agent"], results[0]?.output);
   });
 
   test("a server that is not configured is told with its line and the known names, and the agent is not there", async () => {

@@ -26,7 +26,7 @@ async function killedInShop(): Promise<FolderStage & { id: string }> {
   return { ...stage, id: run.id };
 }
 
-suite("together", () => {
+suite("two projects and one database", () => {
   test("G5: a run that was killed in one project is not continued in another, by no way of naming it", async () => {
     using stage = await killedInShop();
     const { id, type } = stage;

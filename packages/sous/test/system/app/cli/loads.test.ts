@@ -1,4 +1,4 @@
-/** What a command loads: start-up is imports, so each loads what it needs and nothing else. */
+/** Checks what each command loads: start-up is imports, so each loads what it needs and nothing else. */
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";

@@ -84,7 +84,7 @@ test("a folder that is gone is said to be so, by every command that needs one", 
   }
 });
 
-test("what this build does not have is a mistake of usage, said in one line", async () => {
+test("a command or option that there is not is a mistake of usage, said in one line", async () => {
   const complaints: [parameters: string[], stderr: string][] = [
     [[], "error: Without a terminal sous needs a command. Try sous run, or sous --help.\n"],
     [["repaly"], 'error: Unknown command "repaly". Try sous replay, or sous --help.\n'],

@@ -1,4 +1,4 @@
-/** What ends `sous mcp serve`, what it leaves behind, and which trace its runs belong to. */
+/** Tests the ends of `sous mcp serve`, what it leaves behind, and which trace its runs belong to. */
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";

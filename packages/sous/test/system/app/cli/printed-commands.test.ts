@@ -1,4 +1,4 @@
-/** What a command tells a person to type next works when it is typed exactly so. */
+/** Commands that a person is told to type next work when they are typed exactly so. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";

@@ -1,4 +1,4 @@
-/** What the user's configuration says about a provider reaches it, and only it. */
+/** Settings of a provider in the user's configuration reach it, and only it. */
 
 import assert from "node:assert/strict";
 import { once } from "node:events";

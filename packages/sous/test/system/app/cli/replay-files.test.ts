@@ -35,7 +35,7 @@ async function idsIn(file: string): Promise<string[]> {
   return (await store.list()).map(({ id }) => id);
 }
 
-suite("together", () => {
+suite("the files of sous replay", () => {
   suite("G6: a tree goes out and comes in", () => {
     test("an exported tree is the same text on stdout and in a file that only its owner may read", async () => {
       const file = join(folder.path, "tree.json");

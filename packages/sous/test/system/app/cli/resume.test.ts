@@ -81,7 +81,7 @@ async function openStage(): Promise<Stage> {
   };
 }
 
-suite("together", () => {
+suite("sous resume on a real database", () => {
   suite("G5: after kill -9 sous resume finishes the tree without doing anything twice", { concurrency: true }, () => {
     for (const moment of ["lead  starts", "lead/definitions/closest  starts", "lead/definitions  ✓ completed"]) {
       test(`sous resume finishes a tree that died at "${moment}" without doing anything twice`, async () => {

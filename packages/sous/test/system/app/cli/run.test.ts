@@ -182,7 +182,7 @@ suite("J1: stdout", { concurrency: true }, () => {
     assert.deepEqual([outlet.isClosed, outlet.failure?.message], [false, "no space left"]);
   });
 
-  test("R8: what was told to stop is not waited for after a while", async () => {
+  test("R8: a run that was told to stop is not waited for after a while", async () => {
     const stop = new AbortController();
     using patience = patienceAfter(stop.signal, 5);
     const never = new Promise<string>(() => {});
@@ -235,7 +235,7 @@ test("R8: a command that is stopped while something is opened does not wait for 
   assert.equal(await openUnlessStopped(Promise.resolve(sooner), new AbortController().signal), sooner);
 });
 
-suite("J1: what is typed", { concurrency: true }, () => {
+suite("J1: the words and options of sous run", { concurrency: true }, () => {
   test("J1: one sentence says what is missing without a prompt, or what is wrong with a word", async () => {
     const sentences: [parameters: string[], sentence: RegExp][] = [
       [[], /^sous run needs a prompt: sous run "…", or sous run - to read it from standard input$/],
@@ -363,7 +363,7 @@ suite("J1: sous run as a process", { concurrency: 4 }, () => {
     return { cwd, ended: await runProcess({ cwd, parameters: [...parameters, "--ephemeral"], ...more }) };
   };
 
-  test("J1: what is piped in follows the prompt as a text of its own", async () => {
+  test("J1: piped text follows the prompt as a text of its own", async () => {
     const parameters = ["-p", "Sum up.", "--model", "script/answers.json", "--output-format", "stream-json"];
     const { ended } = await at(parameters, { input: "line one\nline two\n" });
     const start = linesOf(ended.stdout).find(({ type }) => type === "run-start");

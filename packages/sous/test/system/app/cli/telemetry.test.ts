@@ -1,4 +1,4 @@
-/** What `sous run`, `chat`, `resume` and `acp serve` send to a collector and serve to Prometheus, as real processes. */
+/** Traces and metrics of `sous run`, `chat`, `resume` and `acp serve`, sent to a collector and served to Prometheus by real processes. */
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";

@@ -17,7 +17,7 @@ test("B8.1: a file that is replaced is private, and no draft of it is left", asy
   assert.equal((await stat(file)).mode & 0o777, 0o600);
 });
 
-test("what cannot be replaced stays as it is, and no draft is left beside it", async () => {
+test("a folder in the place of the file stays as it is, and no draft is left beside it", async () => {
   await using tree = await temporaryTree({ "folder/kept.md": "kept" });
   const folder = join(tree.path, "folder");
   await assert.rejects(writePrivate(folder, "new", true), {

@@ -1,4 +1,4 @@
-/** What a repository makes git start, with the real git: each row leaves a marker when git is started without our settings. */
+/** Programs that a repository makes git start, with the real git: each row leaves a marker when git starts without our settings. */
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";

@@ -1,4 +1,4 @@
-/** Where programs come from. Every folder of PATH here holds a program that leaves a marker when it is started. */
+/** Tests where programs come from. Every folder of PATH here holds a program that leaves a marker when it is started. */
 
 import assert from "node:assert/strict";
 import {
@@ -450,7 +450,7 @@ suite("Programs of a trusted project, for command lines", () => {
     assert.equal(output.head, "made\n");
   });
 
-  test("what is left out is told once, at the first command line, and never for folders that are not there", async () => {
+  test("a folder that is left out is told once, at the first command line, and one that is not there never", async () => {
     await using lab = await Lab.open();
     lab.plant("repository/bin", ["planted"]);
     const told: string[][] = [];

@@ -187,7 +187,7 @@ suite("Programs: what they are given", () => {
     assert.equal(output.head.includes("evil"), false);
   });
 
-  test("B5.4: what a loader variable would start is not started", async () => {
+  test("B5.4: a program that a loader variable names is not started", async () => {
     const marker = join(folder, "loaded");
     const script = join(folder, "startup");
     writeFileSync(script, `touch ${marker}\n`);
@@ -263,7 +263,7 @@ suite("Programs: how they end", () => {
     assert.deepEqual([stopped, endedBy], ["timeout", "SIGTERM"]);
   });
 
-  test("what a program leaves behind in its group ends with it, and does not hold its output back", async () => {
+  test("a process that a program leaves behind in its group ends with it, and does not hold its output back", async () => {
     const { judge, programs } = judged();
     const { output, durationMs } = await programs.run(
       shell("sleep 300 & (sleep 300 &) ; nohup sleep 300 >/dev/null 2>&1 & echo done"),
@@ -274,7 +274,7 @@ suite("Programs: how they end", () => {
     await programs[Symbol.asyncDispose]();
   });
 
-  test("what left the group on purpose lives until everything is closed, and holds nothing back", async () => {
+  test("a process that left the group on purpose lives until everything is closed, and holds nothing back", async () => {
     const { judge, programs } = judged();
     const { output } = await programs.run(
       shell("setsid bash -c 'touch away; exec sleep 300' & while [ ! -e away ]; do sleep 0.01; done; echo done"),

@@ -219,7 +219,7 @@ suite("terminal: where it runs and with what", () => {
     assert.equal(existsSync(join(home.path, "read")), false);
   });
 
-  test("what is not a command of its own is refused in words", async () => {
+  test("an input that is not one command is refused in words", async () => {
     await using bench = await Bench.open(process.env, 5_000);
     const heard = await bench.ask(
       {},

@@ -1,4 +1,4 @@
-/** What the reference says about the results of the built-in tools is what real calls return. */
+/** Real calls return what the reference says about the results of the built-in tools. */
 
 import assert from "node:assert/strict";
 import { linkSync, mkdirSync, symlinkSync } from "node:fs";

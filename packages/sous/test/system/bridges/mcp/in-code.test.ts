@@ -106,7 +106,7 @@ test("an entry of .mcp.json with its type is taken as it is, and the start has a
   await assert.rejects(mcpTools({ silent }), /it did not answer within 0\.2 seconds/);
 });
 
-test("what was approved is kept in the file, so that the server is not started to know its tools", async () => {
+test("an approved tool is stored in the file, so that the server is not started to know its tools", async () => {
   const { tree, command } = await serverIn();
   await using _tree = tree;
   const options = { pinFile: join(tree.path, "pins.json") };

@@ -1,4 +1,4 @@
-/** What a client writes to `sous mcp serve` by hand: bad lines, wrong types, too much; and everything it may wait for. */
+/** Lines that a client writes to `sous mcp serve` by hand: bad lines, wrong types, too much; and everything it may wait for. */
 
 import assert from "node:assert/strict";
 import { after, before, suite, test } from "node:test";

@@ -135,7 +135,7 @@ suite("sous mcp serve", () => {
     );
   });
 
-  test("what no rule allows is refused, and the text says how to allow it", async () => {
+  test("an action that no rule allows is refused, and the text says how to allow it", async () => {
     const { text, data, isError } = await ask(client, "toucher");
     assert.equal(isError, true);
     assert.match(text, /^Tried\.\n\nerror: 1 action needed consent .*terminal touch made .*--allow/);
@@ -166,7 +166,7 @@ suite("sous mcp serve", () => {
 });
 
 suite("the options of sous mcp serve", () => {
-  test("what is allowed and limited on the command line holds for each call by itself", async () => {
+  test("a rule and a limit of the command line hold for each call by itself", async () => {
     const answer = { text: "Done.", usage: { input: 4000, output: 1000 } };
     await using stage = await serveStage({ ...SCRIPT, scout: [answer] }, AGENTS);
     const limits = ["--max-turns", "2", "--max-tokens-total", "12000"];

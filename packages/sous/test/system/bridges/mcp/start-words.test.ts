@@ -1,4 +1,4 @@
-/** What is said of a server that ends before it has answered: how it ended, and the line in which it says why. */
+/** The words about a server that ends before it has answered: how it ended, and the line in which it says why. */
 
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";

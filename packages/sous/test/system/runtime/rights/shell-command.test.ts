@@ -34,7 +34,8 @@ suite("B5.3: the grammar of commands", () => {
     ["a &\\\n& b", [["a"], ["b"]]],
     ["[ -f x ] && ls", [["[", "-f", "x", "]"], ["ls"]]],
   ];
-  for (const [text, words] of understood) test(JSON.stringify(text), () => assert.deepEqual(wordsOf(text), words));
+  for (const [text, words] of understood)
+    test(`${JSON.stringify(text)} is read as its commands`, () => assert.deepEqual(wordsOf(text), words));
 
   test("a home folder that is not known, or that the shell would split, leaves its words open", () => {
     for (const home of [undefined, "/home/m e", "me"]) {

@@ -1,4 +1,4 @@
-/** What becomes of the Postgres store when the connection, the server or the way to it fails. */
+/** Tests the Postgres store when the connection, the server or the way to it fails. */
 
 import assert from "node:assert/strict";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** Who may write a tree in a SQLite store: leases that are renewed or end, owners that die, and what the refused are told. */
+/** Claims to write a tree in a SQLite store: leases that are renewed or end, owners that die, and what the refused are told. */
 
 import assert from "node:assert/strict";
 import { once } from "node:events";

@@ -72,7 +72,7 @@ suite("a new SQLite store", () => {
   });
 });
 
-suite("G3, B8.1: what a SQLite store refuses", () => {
+suite("G3, B8.1: the files that a SQLite store refuses", () => {
   test("a SQLite store refuses a value that is not a path", async () => {
     for (const file of ["", ":memory:", "a\0b"])
       await assert.rejects(

@@ -57,7 +57,7 @@ suite("A3: agents that are called without a question", () => {
     assert.deepEqual([result.status, starts.map(({ path }) => path)], ["completed", ["sous", "sous/scout"]]);
   });
 
-  test("A3: what a called agent does asks for itself", async () => {
+  test("A3: the action of a called agent asks for itself", async () => {
     await using here = await agentStage({ "config/sous/agents/scout.md": agentFile("scout", "tools: [terminal]") });
     const { result } = await here.run({
       sous: [calls("subagent_scout", { task: "Look." }), ...DONE],
@@ -210,7 +210,7 @@ suite("B1: agent in a call names an agent of a file", () => {
 
 const NOTES = "Use tabs.";
 
-suite("what every agent of a tree is told", () => {
+suite("the notes that every agent of a tree is told", () => {
   const script = {
     sous: [
       calls("subagent", { label: "plain", task_prompt: "Do." }),

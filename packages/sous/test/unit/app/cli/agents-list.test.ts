@@ -1,4 +1,4 @@
-/** What `sous agents` prints: lists, rights and problems, for people and as JSON. */
+/** The output of `sous agents`: lists, rights and problems, for people and as JSON. */
 
 import assert from "node:assert/strict";
 import { join } from "node:path";

@@ -167,7 +167,7 @@ test("new writes a private file that loads as it is, and replaces nothing", asyn
 
 suite("words that sous agents does not take are usage", () => {
   for (const parameters of [[], ["lst"], ["show"], ["show", "a", "b"], ["list", "x"], ["new"], ["list", "--user"]]) {
-    test(JSON.stringify(parameters), async () => {
+    test(`sous ${["agents", ...parameters].join(" ")} is a mistake of usage`, async () => {
       await assert.rejects(agentsCommand(parameters), { name: "CommandError", exitCode: 2 });
     });
   }

@@ -1,4 +1,4 @@
-/** What scripts see of limits: the two live events in `stream-json`, with their keys in snake_case. */
+/** Events about limits for scripts: the two live events in `stream-json`, with their keys in snake_case. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";

@@ -16,7 +16,7 @@ const QUOTAS = { executions: 5, tokens: 10_000, durationMs: 60_000 };
 const linesOf = ({ application, chat }: Stage): string[] =>
   budgetLines({ application, conversation: chat.chat.conversation, transcript: chat.chat.transcript, columns: 200 });
 
-suite("what /budget adds", () => {
+suite("the amount of /budget", () => {
   const both = new Set(["tokens", "costUsd"] as const);
   const money = new Set(["costUsd"] as const);
   const tokens = new Set(["tokens"] as const);
@@ -61,8 +61,8 @@ suite("what /budget adds", () => {
   });
 });
 
-suite("what was added", () => {
-  test("what was added is said in tokens, in dollars or in both, however little it is", () => {
+suite("an added budget", () => {
+  test("an added budget is said in tokens, in dollars or in both, however little it is", () => {
     const said: [tokens: number, costUsd: number, words: string][] = [
       [0, 0, ""],
       [1, 0, "1 tokens"],

@@ -1,4 +1,4 @@
-/** What lines of a chat do beside messages: other models, exports, agents, shell lines, attached files. */
+/** Lines of a chat that are not messages: other models, exports, agents, shell lines, attached files. */
 
 import assert from "node:assert/strict";
 import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";

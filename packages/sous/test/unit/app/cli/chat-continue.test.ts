@@ -116,6 +116,30 @@ suite("a chat that continues after a crash", () => {
     await screen.until("Here again.");
   });
 
+  test("a chat reads the events of a conversation that it continues once, whether that was interrupted or had ended", async () => {
+    const store = await crashed();
+    const read = store.read.bind(store);
+    let wholeReads = 0;
+    store.read = (rootId, which) => {
+      if (which === undefined) wholeReads += 1;
+      return read(rootId, which);
+    };
+    for (const [message, answer] of [
+      ["", "Both are done."],
+      ["more\r", "Here again."],
+    ] as const) {
+      await using stage = openStage(afterwards([[says("Slowly done.")]]), { store, price: PRICE });
+      stage.type("/resume 1\r");
+      await stage.screen.until("Both are done.");
+      await stage.chat.chat.settled();
+      stage.type(message);
+      await stage.screen.until(answer);
+      await stage.chat.chat.settled();
+      assert.equal(wholeReads, 1, answer);
+      wholeReads = 0;
+    }
+  });
+
   test("a chat that continues takes a message that is typed at once, before the run is there", async () => {
     const store = await crashed();
     await using stage = await continued(afterwards([[says("Slowly done.")]]), store);

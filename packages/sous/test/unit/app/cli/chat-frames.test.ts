@@ -1,4 +1,4 @@
-/** What a chat draws and what it leaves in the scrollback, for terminals of several sizes: pictures to compare with. */
+/** The frames of a chat and the lines it leaves in the scrollback, for terminals of several sizes: pictures to compare with. */
 
 import { suite, test } from "node:test";
 import { type ChatScene, chatFrame, isLongQuestion } from "../../../../src/app/cli/chat/chat-view.ts";
@@ -107,7 +107,7 @@ function eventful(listener: ConstructorParameters<typeof Story>[0]): Story {
   return story;
 }
 
-suite("what is left in the scrollback", () => {
+suite("the scrollback", () => {
   for (const [name, tell] of Object.entries({ everyEnding, threeChildren, sixOfTenThousand, eventful })) {
     for (const isExpanded of [false, true]) {
       test(`the scrollback of ${name} is as it was${isExpanded ? ", expanded" : ""}`, () => {

@@ -248,7 +248,7 @@ suite("F1: a log file with a limit", () => {
   });
 });
 
-test("F1: what is no file is refused as a log, and is not left open", () => {
+test("F1: a device is refused as a log, and is not left open", () => {
   const nextDescriptor = () => {
     const descriptor = openSync("/dev/null", "r");
     closeSync(descriptor);

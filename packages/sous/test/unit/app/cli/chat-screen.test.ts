@@ -304,7 +304,7 @@ suite("Markdown as it arrives", () => {
   });
 });
 
-suite("what is typed", () => {
+suite("typed text", () => {
   const read = (line: string) => readTypedLine(line, new Set(["scout"]));
 
   test("a command, a shell line, an agent, a message and files are told apart", () => {

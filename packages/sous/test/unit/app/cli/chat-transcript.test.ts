@@ -1,4 +1,4 @@
-/** What stays above the line: which lines an event leaves there. */
+/** The lines that an event leaves above the line of a chat. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";

@@ -55,7 +55,7 @@ suite("C1: the root is the agent that was chosen", () => {
     assert.deepEqual(await shown("reviewer", "--deny-tools", "grep", "--max-turns", "3"), [["read_file"], false, 3]);
   });
 
-  test("C1: what the file of the root denies is denied to its children, and it calls other agents", async () => {
+  test("C1: a tool that the file of the root denies is denied to its children, and the root calls other agents", async () => {
     await using here = await agentStage(FILES);
     const { starts, results } = await here.run(
       {

@@ -1,4 +1,4 @@
-/** What an external agent does is shown as the activity of its run: in the tree, as lines, in a stored run and in exports. */
+/** Acts of an external agent are shown as the activity of its run: in the tree, as lines, in a stored run and in exports. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
@@ -14,7 +14,7 @@ import { externalTree } from "../../../support/external-tree.ts";
 
 const style = chooseStyle({ color: "never", isAscii: false, isTerminal: false, env: {} });
 
-suite("D5: what an external agent does", () => {
+suite("D5: the calls of an external agent", () => {
   test("a call of an external agent is the activity of its run, with its result, and no tool call of ours", () => {
     const tree = new RunTree("→");
     const seen: string[] = [];
@@ -62,8 +62,8 @@ suite("D5: what an external agent does", () => {
     const shown = readRun(record, await store.read("lead", { runId: "claude" }), 0);
     const lines = showLines(shown, { style, columns: 100, isFull: false });
     assert.ok(lines.includes("  session  Claude Code · session-1"));
-    assert.deepEqual(lines.slice(lines.indexOf("Done outside")), [
-      "Done outside",
+    assert.deepEqual(lines.slice(lines.indexOf("Done by itself")), [
+      "Done by itself",
       "  → Bash  npm test failed",
       "    3 failed",
       "  → edit  src/a.ts",

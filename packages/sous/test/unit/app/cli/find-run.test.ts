@@ -1,4 +1,4 @@
-/** Which run is meant, when the runs of several folders lie in one database. */
+/** Finds the run that is meant, when the runs of several folders lie in one database. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";

@@ -15,7 +15,7 @@ const CLI = join(sourceFolder, "app/cli");
 
 suite("--help is as it was promised; UPDATE_SNAPSHOTS=1 writes the snapshot again", () => {
   for (const name of [undefined, ...COMMAND_TABLE.map((entry) => entry.name)]) {
-    test(name ?? "for all commands", () => {
+    test(`${name === undefined ? "sous" : `sous ${name}`} --help is as promised`, () => {
       const snapshot = name === undefined ? "help.txt" : `help-${name}.txt`;
       const lines = helpOn(name).trimEnd().split("\n");
       assert.deepEqual(

@@ -1,4 +1,4 @@
-/** What the command line says of a run that is not stored to its end, and of one during which the clock was set. */
+/** The words of the command line about a run that is not stored to its end, and about one during which the clock was set. */
 
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";

@@ -173,7 +173,7 @@ suite("C1: notes of sub-folders", () => {
   });
 });
 
-suite("C1: what sous trust finds of them", () => {
+suite("C1: the notes that sous trust finds", () => {
   test("C1: sous trust finds no notes in hidden, ignored or installed folders, and follows no links", async () => {
     await using tree = await temporaryTree({
       ".gitignore": "dist/\n",

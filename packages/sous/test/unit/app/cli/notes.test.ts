@@ -1,4 +1,4 @@
-/** What agents read of a project and of their user besides their instructions. */
+/** Texts of a project and of a user that agents read besides their instructions. */
 
 import assert from "node:assert/strict";
 import { mkdir, symlink, writeFile } from "node:fs/promises";

@@ -1,4 +1,4 @@
-/** How commands read what was typed, and what they say when it makes no sense. */
+/** Commands read what was typed, and say what makes no sense in it. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";

@@ -1,4 +1,4 @@
-/** What reading standard input leaves behind: nothing; and what signals do. */
+/** Reading standard input leaves nothing behind; signals stop commands. */
 
 import assert from "node:assert/strict";
 import { getEventListeners } from "node:events";

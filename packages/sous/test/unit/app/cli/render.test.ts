@@ -331,19 +331,6 @@ suite("the renderer", () => {
     assert.ok(terminal.frames <= 15, String(terminal.frames));
   });
 
-  test("a terminal that becomes narrower or wider is drawn again", () => {
-    const terminal = new ToyTerminal(100, 30);
-    const clock = new VirtualClock(START + 72_000);
-    terminal.write("before\n");
-    using renderer = startRenderer(terminal, LIVE, clock);
-    threeChildren(renderer.onEvent);
-    clock.fireNext(() => 0);
-    terminal.columns = 130;
-    clock.fireNext(() => 0);
-    const expected = liveLines(renderer.tree, { now: clock.now(), columns: 129, maxLines: 24, frame: 1, style: LIVE });
-    assert.equal(terminal.screen(), ["before", ...expected].join("\n"));
-  });
-
   test("hostile labels and tasks do nothing to the terminal", () => {
     const terminal = new ToyTerminal(80, 24);
     const clock = new VirtualClock(START);

@@ -50,7 +50,7 @@ function replay(...parameters: string[]): Promise<Ended> {
   return inProcess(["replay", ...parameters], { cwd: work.path, env: folder.env });
 }
 
-suite("together", () => {
+suite("G4: a stored run played again", () => {
   test("G4: --rerun plays a run from its recorded answers and results, and says that it came out the same", async () => {
     const { code, stdout, stderr } = await replay("--rerun", "--id", ids.first);
     assert.deepEqual([code, stderr], [0, ""]);

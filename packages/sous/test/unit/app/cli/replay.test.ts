@@ -30,7 +30,7 @@ function assertPrinted(name: string, { code, stdout, stderr }: Ended): void {
   assertGolden(name, stdout.trimEnd().split("\n"));
 }
 
-suite("together", () => {
+suite("sous replay", () => {
   suite("G4: sous replay --list", () => {
     test("--list shows all runs, newest first, with the roots marked", async () => {
       assertPrinted("replay-list.txt", await replay("--list"));
@@ -171,7 +171,7 @@ suite("together", () => {
     });
   });
 
-  suite("what was typed wrong is told before anything is looked at", () => {
+  suite("a typing mistake is told before anything is read", () => {
     const table: [parameters: string[], message: string | RegExp][] = [
       [[], /^sous replay needs --list, or --id ID\.\n\nusage: sous replay --list /],
       [
@@ -203,7 +203,7 @@ suite("together", () => {
     }
   });
 
-  suite("G4: what cannot be done is one sentence on stderr and a code", () => {
+  suite("G4: a request that cannot be carried out is one sentence on stderr and a code", () => {
     const list = "sous replay --list shows all.";
     const table: [parameters: string[], code: number, stderr: string | RegExp][] = [
       [["--tree"], 2, /^error: sous replay needs --list, or --id ID\.\n\nusage: /],
@@ -220,7 +220,7 @@ suite("together", () => {
       });
     }
 
-    test("with --json what cannot be done is an object for scripts", async () => {
+    test("with --json a request that cannot be carried out is an object for scripts", async () => {
       const { code, stdout, stderr } = await replay("--id", "01K2F8ZZZZ", "--json");
       assert.equal(code, 1);
       const message = `Unknown run 01K2F8ZZZZ. ${list}`;

@@ -8,7 +8,7 @@ import { assertGolden } from "../../../support/app/cli/golden.ts";
 
 const NOON = new Date(2026, 10, 16, 12).getTime();
 
-test("what the agents of the command line are told is as it was promised; UPDATE_SNAPSHOTS=1 writes the snapshot again", () => {
+test("the prompts of the agents of the command line are as promised; UPDATE_SNAPSHOTS=1 writes the snapshot again", () => {
   const facts = folderFacts({ cwd: "/srv/shop", now: NOON, platform: "linux", shell: "bash" });
   const texts = {
     "the root": rootPrompt(["subagent", "parallel_subagent", "subagent_scout"]),

@@ -55,7 +55,7 @@ test("a stored run that reached a limit is continued by a whole command, with an
   assert.equal(ended("Execution limit reached: 2/2", {}), "");
 });
 
-test("what is added rounds up and is never nothing", () => {
+test("the budget that a line offers to add is rounded up and is never nothing", () => {
   const added = (limit: "tokens" | "costUsd" | "durationMs", used: number, allowed: number): string | undefined =>
     raiseOf(new BudgetExceeded(limit, used, allowed).message)?.added;
   assert.deepEqual(

@@ -55,7 +55,7 @@ suite("C1: the rights of a file hold on every way", () => {
   for (const count of [1, 20])
     for (const agent of count === 1 ? ["held", "git"] : ["held"])
       for (const [way, begin] of Object.entries(WAYS))
-        test(`C1: ${agent} by ${way}, with ${count} others`, async () => {
+        test(`C1: ${agent} has the rights of its file when called by ${way}, beside ${count} others`, async () => {
           await using here = await agentStage(files(count));
           await here.trust();
           const { results } = await here.run({ sous: [...begin(agent), ...DONE], "**": [...CALLS, ...DONE] }, "--yes");
@@ -65,7 +65,7 @@ suite("C1: the rights of a file hold on every way", () => {
         });
 
   for (const agent of ["held", "git"])
-    test(`C1: ${agent} as the root, and its children`, async () => {
+    test(`C1: ${agent} has the rights of its file as the root, and so have its children`, async () => {
       await using here = await agentStage(files(20));
       await here.trust();
       const { results } = await here.run(

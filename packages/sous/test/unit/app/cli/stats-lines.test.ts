@@ -1,4 +1,4 @@
-/** What `sous stats` prints: pictures at many widths, and what hostile names become. */
+/** The output of `sous stats`: pictures at many widths, and hostile names. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";

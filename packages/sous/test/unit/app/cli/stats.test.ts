@@ -213,7 +213,7 @@ suite("with nothing to count", () => {
   });
 });
 
-test("what is typed wrong ends with 2, and a file that is no database with 1", async () => {
+test("a mistake in the options ends sous stats with 2, and a file that is no database with 1", async () => {
   const wrong = await stats("--by", "agents");
   assert.deepEqual([wrong.code, wrong.stdout], [2, ""]);
   assert.match(wrong.stderr, /--by is one of agent, model, project, day; found "agents"; did you mean agent\?/);

@@ -1,4 +1,4 @@
-/** What a whole tree may spend, as a default in the configuration: flags go before it, and a limit of money needs a price. */
+/** Limits of a whole tree, as defaults in the configuration: flags go before them, and a limit of money needs a price. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";

@@ -1,4 +1,4 @@
-/** What `sous replay` shows, as text: the list, one run, and its tree, at any width. */
+/** The output of `sous replay`, as text: the list, one run, and its tree, at any width. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
@@ -53,9 +53,8 @@ suite("the list", () => {
     ["list-colour.txt", 79, COLOURFUL],
   ];
   for (const [name, columns, style] of views) {
-    test(name, async () =>
-      assertGolden(name, listLines((await store.list()).map(alone), { columns, style }, undefined)),
-    );
+    test(`the list is as promised in ${name}`, async () =>
+      assertGolden(name, listLines((await store.list()).map(alone), { columns, style }, undefined)));
   }
 
   test("the list is never wider than it may be, and has no escape byte of its own", async () => {
@@ -112,7 +111,8 @@ suite("a stored tree", () => {
     ["kept-tree-39.txt", 39, PLAIN],
   ];
   for (const [name, columns, style] of views) {
-    test(name, async () => assertGolden(name, treeLines(await treeOf(IDS.lead), columns, style, { withIds: true })));
+    test(`a stored tree is as promised in ${name}`, async () =>
+      assertGolden(name, treeLines(await treeOf(IDS.lead), columns, style, { withIds: true })));
   }
 
   test("a run whose process died is interrupted, and its time ends with what was last heard of it", async () => {

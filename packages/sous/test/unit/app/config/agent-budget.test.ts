@@ -41,7 +41,7 @@ test("a limit so small that nothing helps but a larger one is told so", () => {
   );
 });
 
-test("what the engine reserves for an answer where tokens are limited is what the check counts with", async () => {
+test("the check counts with what the engine reserves for an answer where tokens are limited", async () => {
   const events: SousEvent[] = [];
   const scout = agent({ name: "scout", model: scriptedModel(says("Done.")) });
   await run(scout, "Go.", { budget: { tokens: 100_000 }, onEvent: (event) => events.push(event) });

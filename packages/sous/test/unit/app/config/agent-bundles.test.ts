@@ -38,7 +38,7 @@ function inShort({ agent, problems }: ReadAgent): string {
 suite("C1: every file of the bundles has the rights that it says", () => {
   for (const file of FILES) {
     const { dialect, shape, path, expected, more } = file;
-    test(`${dialect}: ${shape}: ${path}`, () => {
+    test(`${path} of ${dialect} (${shape}) gives the rights that it says`, () => {
       const found = read(file);
       const said = found.problems.map(({ line, message }) => `${line}: ${message}`).join("\n");
       assert.equal(inShort(found), expected === "rlgswetf" ? "all" : expected, said);
@@ -55,7 +55,7 @@ suite("C1: every file of the bundles has the rights that it says", () => {
 
 suite("C1: no file gives more than its text allows, computed without the reader", () => {
   for (const file of FILES) {
-    test(`${file.dialect}: ${file.path}`, () => {
+    test(`${file.path} of ${file.dialect} gives no more than its text allows`, () => {
       const { agent, place } = read(file);
       if (agent === undefined || place === undefined) return;
       const most = mostTools(place.dialect, file.text);
@@ -70,7 +70,7 @@ suite("C1: no file gives more than its text allows, computed without the reader"
 
 suite("C1: a refused file has one error that names a line and what to do", () => {
   for (const file of FILES.filter(({ expected }) => expected === "refused")) {
-    test(`${file.dialect}: ${file.path}`, () => {
+    test(`${file.path} of ${file.dialect} is refused with a line and what to do`, () => {
       const errors = read(file).problems.filter(({ severity }) => severity === "error");
       assert.equal(new Set(errors.map(({ line }) => line)).size <= 2, true);
       assert.ok(errors.every(({ line, fix }) => line >= 1 && fix !== ""));
@@ -103,7 +103,7 @@ test("C1: a description that is not YAML changes no right", () => {
   assert.ok(compared > 300, String(compared));
 });
 
-test("the corpus has at least 200 files in bundles, every shape of the findings and every dialect", () => {
+test("the corpus has at least 200 files in bundles, every shape of agent file that people write and every dialect", () => {
   assert.ok(FILES.length >= 200, String(FILES.length));
   assert.deepEqual([...new Set(FILES.map(({ dialect }) => dialect))].sort(), [
     "claude",

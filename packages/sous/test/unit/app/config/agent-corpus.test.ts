@@ -51,7 +51,7 @@ suite("C1: an agent file gives exactly these rights; UPDATE_SNAPSHOTS=1 writes t
   for (const dialect of DIALECTS) {
     for (const file of readdirSync(join(folder, dialect)).filter((each) => each.endsWith(".md"))) {
       const name = file.slice(0, -3);
-      test(`${dialect}: ${name}`, () => {
+      test(`${name}.md of ${dialect} gives exactly these rights`, () => {
         const expected = join(folder, dialect, `${name}.json`);
         const found = JSON.parse(JSON.stringify(inShort(dialect, name, "project")));
         if (process.env.UPDATE_SNAPSHOTS === "1") writeFileSync(expected, `${JSON.stringify(found, undefined, 2)}\n`);
@@ -73,7 +73,7 @@ test("the corpus has at least 40 files, at least 8 of each dialect", () => {
 suite("K1: the agent files that the docs show load without a problem", () => {
   for (const { path, text } of pages().filter((page) => page.path.startsWith("docs/how-to/"))) {
     for (const [, shown = ""] of text.matchAll(/```markdown\n(---\n.*?)```/gs)) {
-      test(`${path}: ${/name: (\S+)/.exec(shown)?.[1]}`, () => {
+      test(`the agent ${/name: (\S+)/.exec(shown)?.[1]} of ${path} loads without a problem`, () => {
         const source = { file: path, text: shown, dialect: "sous", scope: "project", checkRule: checkPattern } as const;
         const { agent, problems } = readAgentFile(source);
         assert.deepEqual(problems, []);

@@ -1,4 +1,4 @@
-/** Which agent files are found, which of two wins, and what is not read at all. */
+/** Agent files that are found, the one of two that wins, and files that are not read at all. */
 
 import assert from "node:assert/strict";
 import { symlink } from "node:fs/promises";

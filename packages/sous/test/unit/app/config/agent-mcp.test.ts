@@ -84,7 +84,8 @@ suite("C1: of the tools of servers an agent has what its file names", () => {
     ["opencode", "permission: { bash: deny }", ["read_file", GET, CREATE, READ, QUERY]],
   ];
   for (const [dialect, front, expected] of rows)
-    test(`${dialect}: ${front.replaceAll("\n", " · ")}`, () => assert.deepEqual(has(load(dialect, front)), expected));
+    test(`a file of ${dialect} with ${front.replaceAll("\n", " · ")} has exactly these tools`, () =>
+      assert.deepEqual(has(load(dialect, front)), expected));
 });
 
 suite("C1: a server that is not configured", () => {

@@ -150,7 +150,7 @@ suite("other keys that are not understood are told, and the agent is loaded", ()
   });
 });
 
-suite("B4.3: what a project allows is not heard", () => {
+suite("B4.3: a permission that a project gives itself is ignored", () => {
   const LINES: readonly [AgentDialect, string][] = [
     ["sous", 'permissions: [{ allow: "terminal(rm*)" }]'],
     ["claude", "permissionMode: bypassPermissions"],
@@ -162,7 +162,7 @@ suite("B4.3: what a project allows is not heard", () => {
     ["opencode", "tools: { bash: true }"],
   ];
   for (const [dialect, line] of LINES) {
-    test(`a project is not heard in a file of ${dialect}: ${line}`, () => {
+    test(`a project allows nothing in a file of ${dialect}: ${line}`, () => {
       const { agent } = read(dialect, line);
       assert.ok(agent !== undefined);
       assert.deepEqual(
@@ -194,7 +194,7 @@ suite("B4.6: the front matter of strangers", () => {
     "half a list": "tools: [read_file",
   };
   for (const [what, front] of Object.entries(HOSTILE)) {
-    test(`front matter with ${what} is refused quickly and with its line`, () => {
+    test(`front matter with ${what} is refused in bounded time and with its line`, () => {
       const started = process.cpuUsage();
       const { agent, problems } = read("sous", front);
       assert.equal(agent, undefined);
@@ -266,7 +266,7 @@ suite("of what is not understood a message repeats the beginning", () => {
     ],
   ];
   for (const [dialect, front, expected] of ROWS) {
-    test(`${dialect}: ${front.slice(0, 40)}`, () => {
+    test(`a file of ${dialect} with ${JSON.stringify(front.slice(0, 40))} is told the mistake in words`, () => {
       const said = messages(dialect, front);
       assert.ok(
         said.some((message) => expected.test(message)),

@@ -1,4 +1,4 @@
-/** What single values of agent files do: which are refused and with which words, and what a restriction takes away. */
+/** Single values of agent files: which are refused and with which words, and what a restriction takes away. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";

@@ -1,4 +1,4 @@
-/** What people see of mistakes and of settings, word for word. */
+/** The words that people see about mistakes and settings, letter by letter. */
 
 import assert from "node:assert/strict";
 import { join } from "node:path";

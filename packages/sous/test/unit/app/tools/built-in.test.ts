@@ -29,7 +29,7 @@ test("H6: the built-in tools have a fixed order, and each says whether it asks a
   );
 });
 
-test("what models read about the tools that act is as it was promised; UPDATE_SNAPSHOTS=1 updates it", async () => {
+test("the descriptions of the tools that act are as promised; UPDATE_SNAPSHOTS=1 updates it", async () => {
   const sections = await Promise.all(
     builtInTools({ programs })
       .slice(4)

@@ -1,4 +1,4 @@
-/** What happens between the looks of a write: a folder that is swapped, a file that goes. */
+/** Changes between the looks of a write: a folder that is swapped, a file that goes. */
 
 import assert from "node:assert/strict";
 import { renameSync, symlinkSync } from "node:fs";
@@ -155,7 +155,7 @@ test("B4: a place that cannot be looked at counts as one where something lies", 
   assert.equal(reason(plain, join(place.work, "a/config")), undefined);
 });
 
-suite("H6: what goes while a file is written", () => {
+suite("H6: a file or folder that changes while a file is written", () => {
   test("H6: a file that is gone before it is read or replaced is said to be gone", async () => {
     await using place = await besideCanary();
     await using target = await openAs(place, "a/b/old.txt");

@@ -1,4 +1,4 @@
-/** What the tools make of many texts, patterns and edits, word for word. */
+/** The results of the tools for many texts, patterns and edits, word for word. */
 
 import { join } from "node:path";
 import { test } from "node:test";

@@ -4,7 +4,7 @@ import { readOnlyTools } from "../../../../src/app/tools/read-only.ts";
 import { compileSchema } from "../../../../src/runtime/schema/compile.ts";
 import { assertGolden } from "../../../support/app/cli/golden.ts";
 
-test("what models read about the tools that look is as it was promised; UPDATE_SNAPSHOTS=1 updates it", async () => {
+test("the descriptions of the tools that look are as promised; UPDATE_SNAPSHOTS=1 updates it", async () => {
   const sections = await Promise.all(
     readOnlyTools().map(async ({ name, description, inputSchema }) => {
       const { jsonSchema } = await compileSchema(inputSchema);

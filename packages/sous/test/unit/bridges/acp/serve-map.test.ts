@@ -66,7 +66,7 @@ suite("events as updates of a session", () => {
     );
   });
 
-  test("what an external agent does is shown below the path of its child", () => {
+  test("a call of an external agent is shown below the path of its child", () => {
     const story = new Story();
     story.tell("sous/claude", 1, { ...externalCall, phase: "start", title: "ls -la" });
     story.tell("sous/claude", 2, { ...externalCall, phase: "end", title: "ls -la", output: "pay.ts", isError: true });

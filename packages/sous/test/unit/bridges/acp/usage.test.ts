@@ -1,4 +1,4 @@
-/** What agents say about their usage, and what is believed. */
+/** Usage that agents report, and how much of it is believed. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
@@ -34,7 +34,7 @@ suite("D5: tokens of a prompt", () => {
     for (const lie of [0, -1, 1e15]) assert.equal(usageOfContext(lie), undefined);
   });
 
-  test("D5: what was read from a cache is part of the input, whether it is counted beside or within it", () => {
+  test("D5: the number of tokens read from a cache is part of the input, whether it is counted beside or within it", () => {
     const beside = { inputTokens: 1000, cachedReadTokens: 11_000, outputTokens: 345, totalTokens: 12_345 };
     assert.deepEqual(tokensOf({ usage: beside }), [12_000, 345, 12_345]);
     const within = { inputTokens: 12_000, cachedReadTokens: 11_000, outputTokens: 345, totalTokens: 12_345 };

@@ -1,4 +1,4 @@
-/** What people read when a server on the network does not speak MCP, or fails. */
+/** The words about a server on the network that does not speak MCP, or fails. */
 
 import assert from "node:assert/strict";
 import { createServer } from "node:http";

@@ -1,4 +1,4 @@
-/** How often progress is sent: against a clock that a test moves. */
+/** The rate of progress messages, against a clock that a test moves. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";

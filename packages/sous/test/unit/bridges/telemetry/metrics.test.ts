@@ -189,8 +189,8 @@ suite("F3: a call of a model", () => {
   });
 });
 
-suite("F3: what is left of a budget", () => {
-  test("F3: what is left of a budget is that of the live tree with the least, and is gone with the last of them", () => {
+suite("F3: the rest of a budget", () => {
+  test("F3: the rest of a budget is that of the live tree with the least, and is gone with the last of them", () => {
     const registry = createRegistry();
     const onEvent = measureRuns(registry);
     const left = () => samplesOf(registry.render(), "budgetRemaining");

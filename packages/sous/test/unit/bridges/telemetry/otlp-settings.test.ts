@@ -1,4 +1,4 @@
-/** Which variables of OpenTelemetry are read, and what becomes of each of their values. */
+/** Variables of OpenTelemetry that are read, and what becomes of each of their values. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
@@ -118,7 +118,7 @@ suite("F2: a value that sous cannot use is named once, and the run continues", (
     [{ ...AT, OTEL_BSP_MAX_QUEUE_SIZE: "many" }, [/^OTEL_BSP_MAX_QUEUE_SIZE is not a whole number .* so 2048 is/]],
   ];
   for (const [variables, expected] of cases) {
-    test(Object.entries(variables).at(-1)?.join("=") ?? "", () => {
+    test(`${Object.entries(variables).at(-1)?.join("=")} is named in a warning`, () => {
       const { warnings } = read(variables);
       assert.equal(warnings.length, expected.length, warnings.join("\n"));
       for (const [index, pattern] of expected.entries()) assert.match(warnings[index] ?? "", pattern);

@@ -1,4 +1,4 @@
-/** Why the ledger waits and keeps last words. */
+/** Measures eight siblings with a ledger that waits and keeps last words, and with one that does not. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

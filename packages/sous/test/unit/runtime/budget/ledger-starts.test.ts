@@ -45,7 +45,7 @@ suite("a child", () => {
     assert.deepEqual(account.left(), { tokens: 2_900 });
   });
 
-  test("a child that waits for budget holds no slot", async () => {
+  test("H1: a child that waits for budget holds no slot", async () => {
     const root = open({}, 1);
     const limited = root.open({ tokens: 2_000 }, { path: "limited", above: undefined });
     using _ = lend(limited.enter("busy"), need(900));
@@ -75,7 +75,7 @@ suite("a child", () => {
     assert.equal((await two).first?.outputCap, 600);
   });
 
-  test("a child that could never be paid is refused at once, with no slot free and others before it", () => {
+  test("H1: a child that could never be paid is refused at once in words, with no slot free and others before it", () => {
     const account = open({ tokens: 3_000 }, 1);
     begin(account, "one", need(900));
     void waitToStart(account, "two", need(900));
@@ -85,7 +85,7 @@ suite("a child", () => {
     };
     assert.throws(
       () => start(account, "three", need(2_901), { onRefused }),
-      exceeds("4901/3000", "it was not started"),
+      exceeds("4901/3000 \\(spent 0, reserved 1900, asked 3001: it was not started\\)"),
     );
     assert.equal(isTold, true);
   });

@@ -71,7 +71,7 @@ suite("a tree that draws on a shared budget", () => {
     assert.deepEqual([tree.left(), await here.shared.left()], [{ executions: 2 }, { executions: 1 }]);
   });
 
-  test("what a tree had spent before a restart counts for itself alone: the books know of it", async () => {
+  test("tokens that a tree had spent before a restart count for the tree alone: the books know of them", async () => {
     const { here } = await openProcesses({ tokens: 1000, executions: 3 });
     const tree = here.tree({ tokens: 600, executions: 2 });
     tree.charge(spent(100));
@@ -148,7 +148,7 @@ suite("waiting for a shared budget", () => {
     assert.equal(clock.liveTimers, 1);
   });
 
-  test("what another process gives back is found by asking again, less and less often, where there are no notifications", async () => {
+  test("budget that another process gives back is found by asking again, less and less often, where there are no notifications", async () => {
     const { here, clock, another } = await openProcesses({ tokens: 1000 });
     const there = await another();
     here.behaviour.tells = false;
@@ -199,7 +199,7 @@ suite("waiting for a shared budget", () => {
     assert.equal(clock.monotonic(), 0);
   });
 
-  test("a child starts when its place and its first call can be had, and asks for no more than there are places", async () => {
+  test("a child starts when its slot and its first call can be had, and asks for no more than there are slots", async () => {
     const { here, another } = await openProcesses({ tokens: 1000 });
     const there = await another();
     const tree = here.tree({}, 1);

@@ -1,4 +1,4 @@
-/** Whatever the store does and in whatever order things happen: numbers without gaps, shown once, in order, kept first. */
+/** Numbers without gaps, shown once, in order, kept first: whatever the store does and in whatever order things happen. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-/** Of every kind of event: nothing that somebody wrote keeps a secret, and nothing is copied when there is none. */
+/** No field of any event keeps a secret that a person or a program wrote, and nothing is copied when there is none. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";

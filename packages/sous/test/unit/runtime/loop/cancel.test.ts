@@ -285,7 +285,7 @@ suite("the end of a cancelled run", () => {
     assert.deepEqual([result.status, stage.model.requestCount], ["cancelled", 0]);
   });
 
-  test("a cancelled run ends at once though its model does not heed the signal", async () => {
+  test("a cancelled run ends at once though its model ignores the signal", async () => {
     const stage = openStage({});
     const deaf = { id: "test/deaf", answer: forEver };
     const handle = stage.start(stage.lead({ model: deaf }));

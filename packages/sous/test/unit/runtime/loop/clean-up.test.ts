@@ -1,4 +1,4 @@
-/** What a tool leaves to be done when its run has ended. */
+/** Work that a tool leaves for the end of its run. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-/** What is kept together: a commit takes longer than a turn, and none is made that nobody needs. */
+/** Events that are kept together: a commit takes longer than a turn, and no commit is made without need. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";

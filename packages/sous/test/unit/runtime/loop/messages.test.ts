@@ -1,4 +1,4 @@
-/** What a conversation carries besides text: pictures and files in, thoughts kept from turn to turn, AI SDK tools as they are. */
+/** Parts of a conversation besides text: pictures and files in, thoughts kept from turn to turn, AI SDK tools as they are. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";

@@ -144,7 +144,7 @@ suite("progress of a call", () => {
     assert.deepEqual(textsOf(stage), ["first"]);
   });
 
-  test("progress of two calls side by side belongs to each of them", async () => {
+  test("progress of two calls side by side is recorded with its own call", async () => {
     const stage: Stage = openStage({ lead: [[calls("work", { n: 1 }), calls("work", { n: 2 })], says("Done.")] });
     const work = simpleTool("work", (input, { progress }) => progress(JSON.stringify(input)));
     await stage.run(stage.lead({ tools: [work] }));

@@ -1,4 +1,4 @@
-/** What a question costs that the end of a process left open. */
+/** The cost of a question that the end of a process left open. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -6,7 +6,7 @@ import { notYetCharged, unheardAnswer } from "../../../../src/runtime/loop/resum
 
 const ASKED = { promptTokens: 1_000, reserved: 3_000 };
 
-test("G5, H1: what the books have counted since the restart is not counted again, and an unknown price stays unknown", () => {
+test("G5, H1: tokens that the books have counted since the restart are not counted again, and an unknown price stays unknown", () => {
   const heard = unheardAnswer(ASKED, { input: 1, output: 2 });
   assert.deepEqual([heard.spent.totalTokens, heard.costUsd], [3_000, 0.005]);
   assert.deepEqual(notYetCharged(ASKED, heard), { tokens: 3_000, costUsd: 0.005 });

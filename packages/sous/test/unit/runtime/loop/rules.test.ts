@@ -28,7 +28,7 @@ suite("H4: rules", () => {
     ["confirm", { effect: "ask" }, false, false, "completed"],
   ];
   for (const [tier, rule, person, ran, status] of cases) {
-    test(`${tier} tool, rule ${rule?.effect ?? "none"}, person ${person ?? "nobody"}: ${ran ? "runs" : "does not run"}`, async () => {
+    test(`a tool of tier ${tier} ${ran ? "runs" : "does not run"} with the rule ${rule?.effect ?? "none"} and the answer ${person ?? "none"}`, async () => {
       const asked: ApprovalRequest[] = [];
       let touched = 0;
       const touch = tool({

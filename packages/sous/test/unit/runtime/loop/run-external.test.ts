@@ -63,7 +63,7 @@ test("D5: the session is recorded before the first prompt, and closed at the end
   assert.equal(result.agents[1]?.toolCount, 0);
 });
 
-suite("D5: what it may do", () => {
+suite("D5: the rights of an external agent", () => {
   const writes = { callId: "w", toolName: "write_file", input: { path: "a.ts", content: "x" } };
 
   async function answersOf(
@@ -82,7 +82,7 @@ suite("D5: what it may do", () => {
     return { answers, ...(await trial) };
   }
 
-  test("what an external agent may do is decided by the rules of the user, and denied by a rule even where a person would allow it", async () => {
+  test("an external agent's own action is decided by the rules of the user, and denied by a rule even where a person would allow it", async () => {
     const rules: RuntimeOptions = {
       approve: {
         decide: ({ toolName }) =>
@@ -94,7 +94,7 @@ suite("D5: what it may do", () => {
     assert.deepEqual(answers, [false, true]);
   });
 
-  test("what an external agent may do is never outside of the working folder", async () => {
+  test("an external agent's own action is never allowed outside of the working folder", async () => {
     const paths = ["../b.ts", "/etc/passwd", "a/../../b.ts", "a\0b", 7];
     const runtime = { ...ALLOW, host: { cwd: "/place" } };
     const { answers } = await answersOf(
@@ -104,7 +104,7 @@ suite("D5: what it may do", () => {
     assert.deepEqual(answers, [false, false, false, false, false]);
   });
 
-  test("what an external agent may do is nothing that its parent could not pass on", async () => {
+  test("an external agent's own action is never one that its parent could not pass on", async () => {
     const client = fakeClient(async (_prompt, { host }) => {
       const allowed = [
         await host.approve(writes),
@@ -121,7 +121,7 @@ suite("D5: what it may do", () => {
     assert.match(readBy(stage, "subagent_delegate")[0] ?? "", /^\[false,false,true\]/);
   });
 
-  test("what an external agent may do is not allowed when no one can be asked, and the run says so", async () => {
+  test("an external agent's own action is not allowed when no one can be asked, and the run says so", async () => {
     const rules: RuntimeOptions = {
       approve: { decide: ({ toolName }) => ({ effect: toolName === "write_file" ? "ask" : "allow" }) },
     };
@@ -130,7 +130,7 @@ suite("D5: what it may do", () => {
     assert.deepEqual(result.agents[1]?.status, "incomplete");
   });
 
-  test("what an external agent asks us to do goes through the tools of the run", async () => {
+  test("an external agent's request to sous goes through the tools of the run", async () => {
     const outputs: string[] = [];
     const { ran, trial } = delegation(async (_prompt, { host }) => {
       outputs.push((await host.callTool({ ...writes, toolName: "read_file", input: { path: "a.ts" } })).output);
@@ -152,6 +152,7 @@ suite("D5: an agent file whose model is an external agent", () => {
         [
           calls("subagent_helper", { task: "One." }),
           calls("subagent", { label: "two", task_prompt: "Two.", agent: "helper" }),
+          calls("parallel_subagent", { tasks: [{ label: "three", task_prompt: "Three.", agent: "helper" }] }),
         ],
         says("Seen."),
       ],
@@ -171,14 +172,14 @@ suite("D5: an agent file whose model is an external agent", () => {
       },
     };
     const { stage, result } = await runTree(plan(client, { approve }));
-    assert.deepEqual(asked, [
-      ["subagent_delegate", "Second Server"],
-      ["subagent_delegate", "Second Server"],
-    ]);
+    assert.deepEqual(asked, Array(3).fill(["subagent_delegate", "Second Server"]));
     assert.equal(client.prompts.length, 1);
     assert.match(readBy(stage, "subagent_helper")[0] ?? "", /^Done by Second Server\./);
-    assert.match(readBy(stage, "subagent")[0] ?? "", /The user did not allow subagent_delegate: one is enough/);
+    for (const tool of ["subagent", "parallel_subagent"])
+      assert.match(readBy(stage, tool)[0] ?? "", /The user did not allow subagent_delegate: one is enough/);
     assert.equal(result.agents.length, 2);
+    const { agent: name, model } = stage.eventsOf("run-start")[1] ?? {};
+    assert.deepEqual([name, model], ["helper", "external/second-server"]);
   });
 
   test("an agent file whose model is an external agent cannot be named by a call, only by a definition", async () => {
@@ -196,8 +197,8 @@ suite("D5: an agent file whose model is an external agent", () => {
       runtime: { ...ALLOW, models: { external: client } },
     });
     assert.equal(client.prompts.length, 0);
-    assert.match(readBy(stage, "subagent")[0] ?? "", /external\/local/);
-    assert.match(readBy(stage, "parallel_subagent")[0] ?? "", /external\/local/);
+    for (const tool of ["subagent", "parallel_subagent"])
+      assert.match(readBy(stage, tool)[0] ?? "", /external\/local is an external agent, and no call may name it/);
   });
 
   test("an agent file whose model is an external agent is unknown without its server", async () => {
@@ -227,10 +228,10 @@ test("D5: an external agent is told its level, and what is left of every limit",
   assert.ok(tokens > 45_000 && tokens < 50_000, `${tokens}`);
 });
 
-suite("D5: its bill", () => {
+suite("D5: the bill of an external agent", () => {
   const limited = (tokens: number): Partial<TreePlan> => ({ run: { budget: { tokens } } });
 
-  test("what an external agent reports while it runs is covered or stops it, with what it has said", async () => {
+  test("usage that an external agent reports while it runs is covered or stops it, and its words stay", async () => {
     const { trial } = delegation(
       (_prompt, { host, signal }) => {
         host.onText("Half.");
@@ -300,7 +301,7 @@ suite("D5: its bill", () => {
     assert.deepEqual(stage.eventsOf("notice", CHILD), []);
   });
 
-  test("what an external agent does not report is not free: it is what was reserved", async () => {
+  test("usage that an external agent does not report is not free: the reservation is charged", async () => {
     const { trial } = delegation(async () => "Fixed.", {}, limited(20_000));
     const { stage } = await trial;
     const [start] = stage.eventsOf("turn-start", CHILD);
@@ -348,7 +349,7 @@ suite("D5: its bill", () => {
   });
 });
 
-suite("D5: its end", () => {
+suite("D5: the end of an external agent", () => {
   const untilStopped: FakeWork = (_prompt, { signal, host }) => {
     host.onText("Half.");
     return new Promise((resolve) => signal.addEventListener("abort", () => resolve({ stop: "cancelled" })));

@@ -1,4 +1,4 @@
-/** What a run has used, as its events tell it. */
+/** The usage of a run, as its events tell it. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

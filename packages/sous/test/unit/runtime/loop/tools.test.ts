@@ -18,7 +18,7 @@ async function resultOf(execute: (input: unknown, context: ToolContext) => unkno
   return { output: read.output, isError: read.isError, stage };
 }
 
-suite("what a tool returns", () => {
+suite("the value that a tool returns", () => {
   const shown: [string, unknown, { output: string; isError: boolean }][] = [
     ["a text is read as it is", "three lines", { output: "three lines", isError: false }],
     ["nothing is read as done", undefined, { output: "done", isError: false }],

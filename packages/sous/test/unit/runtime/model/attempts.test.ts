@@ -1,4 +1,4 @@
-/** What an attempt leaves behind must not reach the next one. */
+/** Remains of an attempt must not reach the next one. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -53,7 +53,7 @@ test("F5: each attempt is charged for its own words, where the provider gives no
   assert.equal(usage.outputTokens, Math.ceil("Half of".length / 3) + Math.ceil("All of it.".length / 3));
 });
 
-test("H1: what a failed attempt has spent may leave too little for the next one, and that is no fault of the model", async () => {
+test("H1: the tokens of a failed attempt may leave too little for the next one, and that is no fault of the model", async () => {
   const model: Model = {
     id: "fake/wordy",
     async answer(_request, onDelta) {

@@ -178,7 +178,7 @@ test("a broken connection is network before the stream and an interruption withi
   }
 });
 
-test("what cannot be read is an interruption, and its bytes are not repeated", () => {
+test("an answer that cannot be read is an interruption, and its bytes are not repeated", () => {
   const unreadable = [
     new JSONParseError({ text: "{a spending limit of the context window", cause: new Error("x") }),
     new InvalidResponseDataError({ data: { a: 1 }, message: "Response stream ended without a finish reason." }),
@@ -238,7 +238,7 @@ test("a message is one line of bounded length", () => {
   assert.ok(message.length < 400);
 });
 
-test("what the AI SDK cannot say in the provider's words is an invalid request", () => {
+test("a request that the AI SDK cannot write for the provider is an invalid request", () => {
   const error = new UnsupportedFunctionalityError({ functionality: "file part media type video/mp4" });
   assert.equal(classify(error).kind, "invalid_request");
 });

@@ -1,4 +1,4 @@
-/** Which schemas are sent to which model, and in which form. */
+/** Schemas that are sent to each model, and the form in which they are sent. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
@@ -135,7 +135,7 @@ suite("other schemas", () => {
     ],
   ];
   for (const [name, schema, anthropic, openai, google] of SCHEMAS) {
-    test(`${name}: ${anthropic} at Anthropic, ${openai} at OpenAI, ${google} at Google`, async () => {
+    test(`a schema with ${name} is sent ${anthropic} to Anthropic, ${openai} to OpenAI and ${google} to Google`, async () => {
       const ids = ["anthropic/claude-sonnet-4-5", "openai/gpt-5.5", "google/gemini-3-pro-preview"];
       const bodies = await Promise.all(ids.map((id) => bodyOf(id, schema, true)));
       assert.deepEqual(bodies.map(formOf), [anthropic, openai, google]);

@@ -1,4 +1,4 @@
-/** What is made of a refused request: the schema of the output, an option of the agent, or neither. */
+/** Refused requests: the schema of the output is dropped, an option of the agent is named, or neither. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";

@@ -146,7 +146,7 @@ for (const [id, sentSchema] of PROVIDERS) {
         { match: {}, response: says('{"hits":["a.t', "length") },
       ]).catch((error: unknown) => error as { result: RunResult });
       assert.deepEqual([result.status, result.error?.type], ["failed", "model"]);
-      assert.match(result.error?.message ?? "", /^The answer was cut at the output limit/);
+      assert.match(result.error?.message ?? "", /^The answer was cut at the output limit before its JSON was complete/);
     });
 
     test("a provider that refuses the schema is asked again without it, and not with it again", async () => {

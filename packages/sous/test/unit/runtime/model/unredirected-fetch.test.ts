@@ -1,4 +1,4 @@
-/** How a redirect that is not followed is told. */
+/** The report of a redirect that is not followed. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -64,7 +64,7 @@ function stream(response: ServerResponse, type = "text/event-stream"): ServerRes
 
 const PROVIDERS = ["openai-compatible", "openai", "openai-chat", "anthropic", "google"];
 
-suite("C6: what is no answer of a model is named as what it is, and not asked for again", () => {
+suite("C6: a response that is no answer of a model is named as what it is, and not asked for again", () => {
   const page = "<!doctype html><title>Sign in</title>";
   for (const provider of PROVIDERS)
     for (const type of ["text/html", "text/event-stream"])
@@ -321,7 +321,7 @@ suite("C5: one answer has a size", () => {
   });
 });
 
-suite("A4: what a failed call costs", () => {
+suite("A4: the cost of a failed call", () => {
   const begins = (_: unknown, response: ServerResponse) => stream(response).flushHeaders();
   const isCut: RequestListener = (_, response) => {
     stream(response).flushHeaders();

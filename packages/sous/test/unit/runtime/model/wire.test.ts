@@ -1,4 +1,4 @@
-/** What the real provider packages put on the wire for our messages, and what they make of usage with a cache. */
+/** Requests that the real provider packages put on the wire for our messages, and what they make of usage with a cache. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

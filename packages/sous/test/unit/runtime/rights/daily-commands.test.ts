@@ -1,4 +1,4 @@
-/** Of the commands that models write in a day's work most are understood: else the rule would be a nuisance. */
+/** Most commands that models write in a day's work are understood: else the rule would be a nuisance. */
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

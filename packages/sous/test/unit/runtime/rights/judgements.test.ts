@@ -1,4 +1,4 @@
-/** What many rules say about many calls, how a person is asked about them, and what is wrong with a rule. */
+/** Judgements of many rules about many calls, the text a person is asked with, and what is wrong with a rule. */
 
 import { test } from "node:test";
 import { describeAction } from "../../../../src/runtime/rights/action-text.ts";

@@ -38,7 +38,7 @@ suite("H4: a word of a rule with several stars", () => {
   });
 });
 
-test("H4: what one starter of packages hands to another is not allowed by the name of the package", () => {
+test("H4: a package that one starter of packages hands to another is not allowed by its name", () => {
   assert.equal(run("allow terminal(npx vitest*)", "npx vitest"), "allow");
   assert.equal(run("allow terminal(npx vitest*)", "npx npx vitest"), undefined);
   assert.equal(run("allow terminal(npx npx vitest)", "npx npx vitest"), "allow");

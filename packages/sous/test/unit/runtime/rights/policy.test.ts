@@ -1,4 +1,4 @@
-/** What the rules of the user say about a call, tool by tool. */
+/** The rules of the user about a call, tool by tool. */
 
 import assert from "node:assert/strict";
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -13,7 +13,7 @@ type Case = [rules: string | string[], input: unknown, expected: Effect];
 
 function judge(toolName: string, cases: readonly Case[]): void {
   for (const [rules, input, expected] of cases) {
-    test(`${[rules].flat().join(", ")} | ${JSON.stringify(input)} | ${expected ?? "the tier decides"}`, () => {
+    test(`${expected ?? "the tier"} decides on ${JSON.stringify(input)} under ${[rules].flat().join(", ")}`, () => {
       assert.equal(decideOn([rules].flat(), toolName, input), expected);
     });
   }
@@ -202,7 +202,7 @@ suite("B5.3: a rule that denies looks at every part and through programs that st
     `${" ".repeat(20_000)}true`,
   ];
   for (const text of denied) {
-    test(JSON.stringify(text.slice(0, 60)), () => {
+    test(`a rule against git push holds for ${JSON.stringify(text.slice(0, 60))}`, () => {
       const rules = ["allow terminal", "deny terminal(git push*)"];
       // Denied where the push is seen, and asked about where the command is not understood.
       assert.match(decideOn(rules, "terminal", command(text)) ?? "", /^(?:deny|ask)$/);
@@ -269,7 +269,7 @@ suite("B5.3: a denied program is denied under every path", () => {
   ];
   for (const [rule, commands] of rows) {
     for (const text of commands) {
-      test(`${rule} | ${text}`, () => {
+      test(`deny terminal(${rule}) denies ${text}`, () => {
         assert.equal(decideOn([`deny terminal(${rule})`], "terminal", command(text), { allowsAll: true }), "deny");
       });
     }
@@ -386,7 +386,7 @@ suite("H4: rules for agents and for other tools", () => {
     ['allow github__get(={"id":1,"owner":"a"})', "github__get", { owner: "a", id: 1, more: true }, undefined],
   ];
   for (const [rule, toolName, input, expected] of cases) {
-    test(`${rule} | ${toolName} ${JSON.stringify(input)} | ${expected ?? "the tier decides"}`, () => {
+    test(`${expected ?? "the tier"} decides on ${toolName} ${JSON.stringify(input)} under ${rule}`, () => {
       assert.equal(decideOn([rule], toolName, input), expected);
     });
   }
@@ -420,7 +420,7 @@ suite("H4: a rule that cannot be understood is said to be so", () => {
     ["github__get(acme)", /name fields/],
   ];
   for (const [pattern, says] of wrong) {
-    test(JSON.stringify(pattern), () => {
+    test(`the rule ${JSON.stringify(pattern)} is refused in words`, () => {
       assert.match(checkPattern(pattern) ?? "", says);
       assert.throws(() => createPolicy({ rules: rulesFrom(`deny ${pattern}`) }), { name: "UserError", message: says });
     });

@@ -1,4 +1,4 @@
-/** How each of many commands is read: its programs and words as rules see them, its files, or why it is not understood. */
+/** The reading of each of many commands: its programs and words as rules see them, its files, or why it is not understood. */
 
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";

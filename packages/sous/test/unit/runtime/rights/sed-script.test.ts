@@ -1,4 +1,4 @@
-/** Which calls of sed are understood by their words. */
+/** Calls of sed that are understood by their words. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

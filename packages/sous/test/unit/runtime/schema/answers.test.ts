@@ -1,4 +1,4 @@
-/** What is said about many values by many schemas, word for word: a model repairs its answer by it. */
+/** The words about many values by many schemas, letter by letter: a model repairs its answer by them. */
 
 import { test } from "node:test";
 import { UserError } from "../../../../src/core/errors.ts";

@@ -1,4 +1,4 @@
-/** What is a secret and what is not: the values of variables, the shapes of keys, and everything that looks like neither. */
+/** Tests which texts are secrets: the values of variables, the shapes of keys, and everything that looks like neither. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";

@@ -1,4 +1,4 @@
-/** What looks like a secret without being known, and what does not. */
+/** Texts that look like a secret without being known, and texts that do not. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
@@ -162,7 +162,7 @@ const ORDINARY: readonly string[] = [
   randomText("a picture", 20_000, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"),
 ];
 
-test("B3.3: what is not a secret stays as it is, and the same", () => {
+test("B3.3: a text without a secret stays as it is, and is the same object", () => {
   for (const text of ORDINARY) assert.equal(shown(text), text);
   assert.ok(ORDINARY.length >= 30);
 });
@@ -203,7 +203,7 @@ const TIRING: readonly string[] = [
 ];
 
 for (const piece of TIRING) {
-  test(`B3.3: half a megabyte of ${JSON.stringify(piece)} are looked at once`, () => {
+  test(`B3.3: half a megabyte of ${JSON.stringify(piece)} are searched in one pass`, () => {
     const text = piece.repeat(500_000 / piece.length);
     const before = process.cpuUsage();
     assert.equal(shown(text).length, text.length);

@@ -1,4 +1,4 @@
-/** Which variables hold a secret, and which only sound as if they did. */
+/** Variables that hold a secret, and variables that only sound as if they did. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";

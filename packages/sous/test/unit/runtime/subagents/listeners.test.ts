@@ -1,4 +1,4 @@
-/** What callbacks and stores of a child are given, event by event. */
+/** Calls of the callbacks and stores of a child, event by event. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";

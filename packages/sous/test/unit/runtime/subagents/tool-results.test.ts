@@ -1,4 +1,4 @@
-/** What the tools for children return has exactly the fields that the table behind the reference page says. */
+/** The results of the tools for children have exactly the fields that the table behind the reference page says. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";

@@ -148,7 +148,7 @@ function isStartOrEnd(event: string): boolean {
   return /run-(?:start|end)$/.test(event);
 }
 
-test("what is not a function is refused as a listener before anything starts", () => {
+test("a listener that is not a function is refused before anything starts", () => {
   const [wrong, list] = ["log" as never, [() => {}, 5] as never];
   const refusal = (where: string, found: string) => ({
     name: "UserError",

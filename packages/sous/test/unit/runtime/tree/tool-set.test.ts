@@ -37,7 +37,7 @@ suite("the tools of a run", () => {
     assert.notEqual(shown.describe(await setOf({ ...look, tier: "confirm" })).hash, first.hash);
   });
 
-  test("what is recorded about a tool stays when its schema is changed later", async () => {
+  test("the record of a tool stays when its schema is changed later", async () => {
     const inputSchema = { type: "object", properties: {} as Record<string, object> };
     const { shown } = new ShownTools().describe(await setOf({ ...look, inputSchema }));
     inputSchema.properties.more = { type: "string" };

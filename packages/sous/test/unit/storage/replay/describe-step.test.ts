@@ -1,4 +1,4 @@
-/** What events are called where a person reads about a difference. */
+/** Names of events where a person reads about a difference. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

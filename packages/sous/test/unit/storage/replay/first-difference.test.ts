@@ -1,4 +1,4 @@
-/** Where two plain values part. */
+/** The place where two plain values differ first. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

@@ -1,4 +1,4 @@
-/** What comes out of a database or a file is an event, or it is refused in one sentence. */
+/** A row of a database or a file is an event, or it is refused in one sentence. */
 
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";

@@ -1,4 +1,4 @@
-/** What is exported shows a tree to people, and nothing in it does anything but be read. */
+/** An export shows a tree to people, and nothing in it does anything but be read. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";

@@ -1,4 +1,4 @@
-/** What a database says is wrong, in words for the person who must act. */
+/** The words about a fault of a database, for the person who must act. */
 
 import assert from "node:assert/strict";
 import { readFileSync, statSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** What the journal remembers of a run that began with the history of another. */
+/** The journal of a run that began with the history of another. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -6,7 +6,7 @@ import { readHistory } from "../../../../src/core/read-history.ts";
 import { openMemoryStore } from "../../../../src/storage/store/memory.ts";
 import { sampleTree } from "../../../../src/testing/sample-tree.ts";
 
-test("a fork that waited for its place begins with what its parent had said when it was called, pruned since or not", async () => {
+test("a fork that waited for its slot begins with what its parent had said when it was called, pruned since or not", async () => {
   const tree = sampleTree("lead");
   tree.start("lead");
   tree.turn("lead", "First.");

@@ -40,7 +40,7 @@ for (const seed of [1, 2, 3]) {
   });
 }
 
-suite("G3: what the SQLite store has kept", () => {
+suite("G3: the events of the SQLite store", () => {
   for (const synchronous of ["normal", "full"] as const) {
     test(`a kept event is there when the file is opened again, also for others while it is open, with ${synchronous} synchronisation`, async () => {
       await using place = sqlitePlace();

@@ -1,4 +1,4 @@
-/** What a store keeps of a run: its record and its messages. */
+/** The record and the messages that a store keeps of a run. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

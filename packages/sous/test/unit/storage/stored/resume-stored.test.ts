@@ -1,4 +1,4 @@
-/** What earlier commits have begun is continued by this one: after a kill, after an answer, with a message, as a fork. */
+/** Trees that earlier commits began are continued by this one: after a kill, after an answer, with a message, as a fork. */
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";

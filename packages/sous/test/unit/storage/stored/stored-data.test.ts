@@ -1,4 +1,4 @@
-/** What earlier commits have stored is listed, shown, run again, imported and played by this one. */
+/** Trees that earlier commits stored are listed, shown, run again, imported and played by this one. */
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** What every shared budget promises, as tests. Give it a way to register a test and a way to open two views of one empty store. */
+/** The promises of every shared budget, as tests. Give it a way to register a test and a way to open two views of one empty store. */
 
 import assert from "node:assert/strict";
 import { NO_AMOUNT } from "../../../../../src/core/amount.ts";

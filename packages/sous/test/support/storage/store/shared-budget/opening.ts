@@ -1,4 +1,4 @@
-/** What every store promises about opening a shared budget: making it, joining it, and refusing what makes no sense. */
+/** The promises of every store about opening a shared budget: making it, joining it, and refusing what makes no sense. */
 
 import assert from "node:assert/strict";
 import { UserError } from "../../../../../src/core/errors.ts";

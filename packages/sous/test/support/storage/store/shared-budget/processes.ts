@@ -1,4 +1,4 @@
-/** What every shared budget promises about processes: steps that are repeated, processes that leave, die, or come back. */
+/** The promises of every shared budget about processes: steps that are repeated, processes that leave, die, or come back. */
 
 import assert from "node:assert/strict";
 import { NO_AMOUNT } from "../../../../../src/core/amount.ts";

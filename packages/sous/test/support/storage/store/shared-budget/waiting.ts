@@ -1,4 +1,4 @@
-/** What every shared budget promises about waiting: who is served first, who gets less, and who has to refuse. */
+/** The promises of every shared budget about waiting: who is served first, who gets less, and who has to refuse. */
 
 import assert from "node:assert/strict";
 import { NO_AMOUNT } from "../../../../../src/core/amount.ts";

@@ -1,4 +1,4 @@
-/** What is known of a tree from its journal alone. */
+/** Facts about a tree that its journal alone tells. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";

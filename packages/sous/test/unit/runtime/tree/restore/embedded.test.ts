@@ -1,4 +1,4 @@
-/** What a program that embeds subagents hears of a tree that was cut anywhere and resumed in another process. */
+/** Callbacks of a program that embeds subagents, for a tree that was cut anywhere and resumed in another process. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";

@@ -1,4 +1,4 @@
-/** What a resumed tree keeps, what it refuses, and what it says. */
+/** A resumed tree: what it keeps, what it refuses, and what it says. */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
@@ -248,7 +248,7 @@ suite("resume", () => {
     );
   });
 
-  test("H1: what was spent before a resume stays spent, and more can be given", async () => {
+  test("H1: tokens that were spent before a resume stay spent, and more can be given", async () => {
     const spend = { input: 3_000, output: 100 };
     const stage = openStage({
       lead: (request) =>
@@ -614,8 +614,8 @@ suite("H1, G5: a call of a child whose answer was lost", () => {
   });
 });
 
-suite("H1, G5: what a run keeps for its last words", () => {
-  test("what a run keeps for its last words is kept after a restart too", async () => {
+suite("H1, G5: the reserve for the last words of a run", () => {
+  test("the reserve for the last words of a run holds after a restart too", async () => {
     const task = { label: "a", task_prompt: "p".repeat(3_000), allowed_tools: [] };
     const scenario: Scenario = {
       script: {

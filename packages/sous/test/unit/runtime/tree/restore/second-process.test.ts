@@ -1,4 +1,4 @@
-/** What a process that goes on must not get wrong: found by trees that were killed at random (`test/figures/r1-crashes.ts`). */
+/** Mistakes of a process that continues a tree: found by trees that were killed at random (`test/figures/r1-crashes.ts`). */
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
@@ -41,7 +41,7 @@ async function lastWord(stage: Stage, kept: readonly StoredEvent[], options: Pic
 }
 
 suite("G5: a process that continues", () => {
-  test("H1: a process that continues counts children that had started before anybody new can take their place", async () => {
+  test("H1: a process that continues counts children that had started before a new child can take their slots", async () => {
     const script = {
       lead: (request: ModelRequest) =>
         resultsOf(request, "parallel_subagent").length === 0
@@ -151,7 +151,7 @@ suite("G5: a process that continues", () => {
     );
   });
 
-  test("B8: a process that continues ends a child in the background that is stopped before it gets its place again", async () => {
+  test("B8: a process that continues ends a child in the background that is stopped before it gets its slot again", async () => {
     const script = {
       lead: (request: ModelRequest) =>
         resultsOf(request, "subagent").length === 0

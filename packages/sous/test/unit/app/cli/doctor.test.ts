@@ -1,7 +1,6 @@
 /** `sous doctor`: what it finds, what it says about it, and that it only looks. */
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import {
   chmodSync,
@@ -33,7 +32,6 @@ import { userFolder } from "../../../../src/app/cli/files/paths.ts";
 import { chooseStyle } from "../../../../src/app/cli/terminal/style.ts";
 import { readProject } from "../../../../src/app/config/trust/files.ts";
 import { trust as giveTrust } from "../../../../src/app/config/trust/trust.ts";
-import { bootOf } from "../../../../src/app/process/process-table.ts";
 import { PRICES_AS_OF } from "../../../../src/runtime/budget/prices.ts";
 import { openSqliteStore } from "../../../../src/storage/store/sqlite/store.ts";
 import { inProcess } from "../../../support/app/cli/in-process.ts";
@@ -395,27 +393,6 @@ suite("the database", () => {
       /^problem: .* not a database/,
     );
   });
-});
-
-test("processes that an earlier run left are counted and left alone", async () => {
-  const { env, state } = home();
-  const mark = `${"a1".repeat(16)}-`;
-  const left = spawn("sleep", ["300"], {
-    detached: true,
-    stdio: "ignore",
-    env: { PATH: process.env.PATH, MARK: mark },
-  });
-  try {
-    await once(left, "spawn");
-    mkdirSync(join(state, "programs"), { recursive: true, mode: 0o700 });
-    const owner = { boot: bootOf(), pid: 2 ** 22 + 1, start: "1", mark };
-    writeFileSync(join(state, "programs", `${mark}groups`), `${JSON.stringify(owner)}\n+ ${left.pid} 1\n`);
-    assert.match(stateIn(await examined({ env }), "processes"), /^warning: 1 left by runs/);
-    assert.equal(left.exitCode, null);
-    assert.equal(process.kill(left.pid ?? 0, 0), true);
-  } finally {
-    left.kill("SIGKILL");
-  }
 });
 
 test("a terminal without Unicode, or a very narrow one, is told what helps", () => {

@@ -2,18 +2,18 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { NO_AMOUNT } from "../../../src/core/amount.ts";
-import type { StoredBody, StoredEvent } from "../../../src/core/event.ts";
-import type { ExternalAgent, ExternalHost, SessionRequest } from "../../../src/core/external-agent.ts";
-import { SessionLost } from "../../../src/core/external-agent.ts";
-import type { RunOutcome } from "../../../src/core/outcome.ts";
-import { Scope } from "../../../src/core/scope.ts";
-import { toCassette } from "../../../src/storage/replay/cassette.ts";
-import { recordedExternalAgent, recordedExternalModel } from "../../../src/storage/replay/recorded-external.ts";
-import { recordedLedger } from "../../../src/storage/replay/recorded-ledger.ts";
-import { RecordedOrder } from "../../../src/storage/replay/recorded-order.ts";
-import { foldRecording, type Recording, type RunRecording } from "../../../src/storage/replay/recording.ts";
-import { sampleTree } from "../../../src/testing/sample-tree.ts";
+import { NO_AMOUNT } from "../../../../src/core/amount.ts";
+import type { StoredBody, StoredEvent } from "../../../../src/core/event.ts";
+import type { ExternalAgent, ExternalHost, SessionRequest } from "../../../../src/core/external-agent.ts";
+import { SessionLost } from "../../../../src/core/external-agent.ts";
+import type { RunOutcome } from "../../../../src/core/outcome.ts";
+import { Scope } from "../../../../src/core/scope.ts";
+import { toCassette } from "../../../../src/storage/replay/cassette.ts";
+import { recordedExternalAgent, recordedExternalModel } from "../../../../src/storage/replay/recorded-external.ts";
+import { recordedLedger } from "../../../../src/storage/replay/recorded-ledger.ts";
+import { RecordedOrder } from "../../../../src/storage/replay/recorded-order.ts";
+import { foldRecording, type Recording, type RunRecording } from "../../../../src/storage/replay/recording.ts";
+import { sampleTree } from "../../../../src/testing/sample-tree.ts";
 import {
   ANSWER,
   APPROVAL,
@@ -27,8 +27,8 @@ import {
   TEST_START,
   TURN,
   WORK,
-} from "../../support/external-tree.ts";
-import { compareRuns } from "../../support/rerun/compare-runs.ts";
+} from "../../../support/external-tree.ts";
+import { compareRuns } from "../../../support/rerun/compare-runs.ts";
 
 function recorded(work: readonly StoredBody[], end: Partial<RunOutcome> = {}): { run: RunRecording; all: Recording } {
   const tree = sampleTree("claude");
