@@ -8,6 +8,7 @@ import { measureCommands } from "./lib/commands.mjs";
 import { measureInstalledSizes } from "./lib/installed-size.mjs";
 import { readOptions } from "./lib/options.mjs";
 import { COLUMNS, JOBS } from "./lib/plan.mjs";
+import { publish } from "./lib/publish.mjs";
 import { measureReplay } from "./lib/replay.mjs";
 import { runRounds } from "./lib/rounds.mjs";
 import { summarise } from "./lib/statistics.mjs";
@@ -19,7 +20,7 @@ import { findFailures } from "./lib/verdict.mjs";
 const folder = import.meta.dirname;
 const started = performance.now();
 const startedAt = new Date();
-const { mode, columns, workloads, settings, mayFail } = readOptions(process.argv.slice(2));
+const { mode, columns, workloads, settings, mayFail, isPublished } = readOptions(process.argv.slice(2));
 const names = columns.map((column) => column.name);
 const results = join(folder, "results", `${startedAt.toISOString().replaceAll(":", "-").slice(0, 19)}-${mode}`);
 mkdirSync(dirname(results), { recursive: true });
@@ -55,6 +56,7 @@ if (mode !== "smoke") {
   console.log(`\n${table}\n`);
   writeFileSync(`${results}.md`, `${table}\n\n${machine}. ${versions}.\n`);
   problems.push(...findFailures(summaries));
+  if (isPublished) publish(join(folder, ".."), { startedAt, mode, machine, versions, rounds: settings.rounds, summaries });
 }
 console.log(
   `${machine}${versions && `\n${versions}`}\n${secondsSoFar()} s in all; results in ${relative(dirname(folder), results)}.*`,

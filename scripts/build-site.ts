@@ -9,6 +9,8 @@ import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { picturePaths } from "./repository-files.ts";
+import { addressOf } from "./site/address.ts";
 import { deadTargets } from "./site/built-site.ts";
 import { fullText, siteLlms } from "./site/llms.ts";
 import { sitePages } from "./site/site-pages.ts";
@@ -43,6 +45,7 @@ function stage(): void {
   for (const each of [staged, built]) rmSync(each, { recursive: true, force: true });
   const pages = sitePages(root);
   for (const { address, text } of pages) write(address, text);
+  for (const path of picturePaths(root)) write(addressOf(path), readFileSync(join(root, path), "utf8"));
   write("llms.txt", siteLlms(root));
   write("llms-full.txt", fullText(root, pages));
 }

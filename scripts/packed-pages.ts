@@ -2,7 +2,7 @@
 
 import { copyFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
-import { EXAMPLE, exampleFiles, pagePaths } from "./repository-files.ts";
+import { EXAMPLE, exampleFiles, pagePaths, picturePaths } from "./repository-files.ts";
 import { builtAddressOf, LLMS_FILE } from "./site/address.ts";
 
 const PAGES = ["README.md", "SECURITY.md", "CHANGELOG.md", "examples/README.md"];
@@ -20,7 +20,7 @@ export function isForUsers(path: string): boolean {
 
 /** Whether the package has a file of the repository, besides code. */
 export function isPacked(path: string): boolean {
-  return isForUsers(path) || ALSO_PACKED.includes(path);
+  return isForUsers(path) || ALSO_PACKED.includes(path) || (path.startsWith("docs/") && path.endsWith(".svg"));
 }
 
 /**
@@ -30,7 +30,7 @@ export function isPacked(path: string): boolean {
 export function copyPages(root: string, target: string): void {
   const { homepage } = JSON.parse(readFileSync(join(root, "packages/sous/package.json"), "utf8"));
   for (const folder of ["docs", "examples"]) rmSync(join(target, folder), { recursive: true, force: true });
-  for (const file of exampleFiles(root)) {
+  for (const file of [...exampleFiles(root), ...picturePaths(root)]) {
     mkdirSync(dirname(join(target, file)), { recursive: true });
     copyFileSync(join(root, file), join(target, file));
   }

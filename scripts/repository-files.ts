@@ -29,6 +29,11 @@ export function pagePaths(root: string): string[] {
   return [...here, ...docs, "examples/README.md", "ops/README.md", "site/index.md"].sort();
 }
 
+/** The pictures on pages of `docs/`. */
+export function picturePaths(root: string): string[] {
+  return filesBelow(root, "docs").filter((path) => path.endsWith(".svg"));
+}
+
 function filesBelow(root: string, folder: string): string[] {
   return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())

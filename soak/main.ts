@@ -27,9 +27,11 @@ import { measureMemory } from "../packages/sous/test/figures/r12-memory.ts";
 import { type ReplayFigure, runReplays } from "../packages/sous/test/figures/r13-replay.ts";
 import { runReruns } from "../packages/sous/test/figures/r13-reruns.ts";
 import { measureFanOuts, runMixes, runWithEnough } from "../packages/sous/test/figures/r15-fan-outs.ts";
+import { measureCpuRatios } from "../packages/sous/test/figures/speed/cpu-ratios.ts";
 import { traceSyncs } from "../packages/sous/test/figures/sync-trace.ts";
 import { runTelemetryTrees } from "../packages/sous/test/figures/telemetry.ts";
 import { tryCommands } from "../packages/sous/test/support/runtime/rights/shell-trial.ts";
+import { CPU_RATIOS } from "../packages/sous/test/support/speed-table.ts";
 import { MANY_AGENT_FILES } from "./agent-files.ts";
 import { PLANTED } from "./planted.ts";
 import { ORPHANS } from "./r3.ts";
@@ -252,6 +254,14 @@ const FIGURES: readonly Figure[] = [
     async measure(seed) {
       const figure = await runTelemetryTrees({ seed, count: 500 });
       return { figure, isReached: figure.broken.length === 0 && Math.min(...Object.values(figure.seen)) > 0 };
+    },
+  },
+  {
+    name: "speed CPU time of a turn, a piece of text, a delegation and a root, at most 15 % above the table",
+    async measure() {
+      const figure = await measureCpuRatios();
+      const isKept = (name: keyof typeof CPU_RATIOS): boolean => figure[name] <= CPU_RATIOS[name] * 1.15;
+      return { figure, isReached: (Object.keys(CPU_RATIOS) as (keyof typeof CPU_RATIOS)[]).every(isKept) };
     },
   },
   {

@@ -5,12 +5,13 @@ import { COLUMNS, MODES, WORKLOADS } from "./plan.mjs";
 
 export const USAGE = `npm run bench -- [options]
 
-  --quick          about six minutes: fewer runtimes, three short rounds
+  --quick          about ten minutes: fewer runtimes, three short rounds
   --smoke          seconds: every runtime once with tiny settings, only to see that it does its work; no figures
   --peers a,b      only these runtimes (raw is always measured, and raw-v4 with sous, raw-durable with sous-durable)
   --only W1,W3     only these workloads: ${WORKLOADS.join(", ")}
   --rounds N       how many rounds; 5, and 3 with --quick
   --report-only    never fail
+  --publish        write the figures into docs/explanation/performance.md, as tables and a chart
   --no-build       measure the build that is there
   --help`;
 
@@ -21,6 +22,7 @@ export const USAGE = `npm run bench -- [options]
  * @property {string[]} workloads
  * @property {typeof MODES.full} settings
  * @property {boolean} mayFail
+ * @property {boolean} isPublished
  */
 
 /** @returns {Options} Throws with a readable message when a word is not known. */
@@ -34,6 +36,7 @@ export function readOptions(parameters) {
       only: { type: "string" },
       rounds: { type: "string" },
       "report-only": { type: "boolean", default: false },
+      publish: { type: "boolean", default: false },
       "no-build": { type: "boolean", default: false },
     },
   });
@@ -44,6 +47,7 @@ export function readOptions(parameters) {
     workloads: values.only === undefined ? WORKLOADS : readList("--only", values.only, WORKLOADS),
     settings: { ...MODES[mode], ...readRounds(values.rounds) },
     mayFail: !values["report-only"],
+    isPublished: values.publish,
   };
 }
 

@@ -12,11 +12,12 @@ import { describeGoal, describePair } from "./verdict.mjs";
  *
  * @param {string[]} columns
  * @param {import("./rows.mjs").Summaries} summaries
+ * @param {string[]} subjects The columns whose goals are shown.
  */
-export function renderTable(columns, summaries) {
+export function renderTable(columns, summaries, subjects = SUBJECTS) {
   const shown = ROWS.filter((row) => columns.some((column) => summaries[column]?.[row.figure] !== undefined));
   if (shown.length === 0) return "";
-  const judged = SUBJECTS.filter((column) => columns.includes(column));
+  const judged = subjects.filter((column) => columns.includes(column));
   const head = ["workload", ...columns, ...judged.flatMap((column) => [`goal of ${column}`, "verdict"])];
   const body = shown.map((row) => [
     labelOf(row, summaries),
@@ -83,7 +84,7 @@ function withUnit(row, value) {
 }
 
 /** Three digits or so: 0.21, 4.37, 17.2, 865. */
-function readable(value) {
+export function readable(value) {
   const size = Math.abs(value);
   return value.toFixed(size >= 100 ? 0 : size >= 10 ? 1 : 2).replace(/\.0+$/, "");
 }

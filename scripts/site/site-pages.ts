@@ -3,7 +3,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, extname, join, relative } from "node:path";
 import { forPackage, rewriteLinks, targetOf } from "../packed-pages.ts";
-import { EXAMPLE, exampleFolders, pagePaths } from "../repository-files.ts";
+import { EXAMPLE, exampleFolders, pagePaths, picturePaths } from "../repository-files.ts";
 import { addressOf, LLMS_FILE } from "./address.ts";
 import { slugOf } from "./slug.ts";
 
@@ -18,7 +18,7 @@ export type SitePage = {
 /** Every page, in the order of their sources. */
 export function sitePages(root: string): SitePage[] {
   const sources = [...pagePaths(root), ...exampleFolders(root).map((folder) => `${folder}/main.ts`)];
-  const addresses = new Set(sources.map(addressOf));
+  const addresses = new Set([...sources, ...picturePaths(root)].map(addressOf));
   return sources.map((source) => {
     const text = EXAMPLE.test(source)
       ? exampleText(root, dirname(source))

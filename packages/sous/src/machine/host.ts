@@ -66,7 +66,8 @@ let nextNumber = numbers.length;
 /** Ids must be unique across processes and restarts, so they are drawn from the system's own source, many at a time. */
 const secureRandom: Random = () => {
   if (nextNumber === numbers.length) {
-    crypto.getRandomValues(numbers);
+    // Loaded with the first id. The global `crypto` would load all of Web Crypto, which takes some milliseconds.
+    process.getBuiltinModule("node:crypto").randomFillSync(numbers);
     nextNumber = 0;
   }
   return (numbers[nextNumber++] ?? 0) / 2 ** 32;

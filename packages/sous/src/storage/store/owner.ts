@@ -1,5 +1,6 @@
 /** The owner of a tree: a process as a line of text, and whether that process can still be there. */
 
+import { randomBytes } from "node:crypto";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 import { orUndefined, UserError } from "../../core/errors.ts";
@@ -9,7 +10,7 @@ import { orUndefined, UserError } from "../../core/errors.ts";
  * are two owners.
  */
 export function newOwner(): string {
-  const random = Buffer.from(crypto.getRandomValues(new Uint8Array(8))).toString("hex");
+  const random = randomBytes(8).toString("hex");
   return [encodeURIComponent(hostname()), bootOf(), process.pid, startOf(process.pid) ?? "", random].join(" ");
 }
 

@@ -264,6 +264,8 @@ suite("H1: news of a shared budget", () => {
     const shared = opened(await store.sharedBudget("team", { tokens: 1000 }));
     const listening = async () =>
       (await pool.query("select from pg_stat_activity where query like 'listen %' and state = 'idle'")).rowCount;
+    // The server may still be ending connections of the tests before.
+    while ((await listening()) !== 0) await pause(10);
     const news = heard();
     const first = shared.books.listen(news.hear);
     const second = shared.books.listen(() => undefined);
