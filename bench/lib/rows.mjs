@@ -43,12 +43,13 @@ export const ROWS = [
   ratio("firstWall", "W3 200 children, the first of a process: wall", "ms"),
   ratio("largeWall", "W3 1,000 children: wall", "ms", { sous: { most: 1.7, ofPi: 1 } }),
   ratio("firstLargeWall", "W3 1,000 children, the first of a process: wall", "ms"),
-  absolute("hugeToMany", "W3 a child of 10,000 ÷ one of 1,000: CPU", "", { sous: { most: 1 } }),
-  ratio("heap", "W3 heap per live child", "KB", { sous: { most: 3.2 } }),
+  // The bare loop itself takes more for each of 10,000: their heap is large.
+  ratio("hugeToMany", "W3 a child of 10,000 ÷ one of 1,000: CPU", "", { sous: { most: 1 } }),
+  { ...ratio("heap", "W3 heap per live child", "KB", { sous: { most: 3.2 } }), isContest: false },
   absolute("resident", "W3 1,000 children: RSS per child", "KB", { sous: { most: 120, ofPi: 1 } }),
   absolute("growth", "W4 turn 400 ÷ turn 10 (2 KB results)", "", { sous: { most: 1.2 } }),
   absolute("longGrowth", "W4 turn 2,000 ÷ turn 10", "", { sous: { most: 1.2 } }),
-  ratio("root", "W10 a run of one answer: CPU", "µs", { sous: { ofPi: 1.2 } }),
+  { ...ratio("root", "W10 a run of one answer: CPU", "µs", { sous: { ofPi: 1.2 } }), isContest: false },
   { ...absolute("coldImport", "W5 cold import", "ms", { sous: { most: 90 } }), goalAtBareNode: 41 },
   { ...absolute("installed", "installed size", "MB", { sous: { most: 36 } }), isContest: false },
 ];

@@ -6,6 +6,8 @@ import { builtSous } from "./build.mjs";
 
 const { agent, createRuntime, run, tool } = await builtSous("index.js");
 const maxTurns = 1000;
+/** Nothing is dropped from a long conversation, as the others do not. */
+const conversation = { maxTokens: Number.POSITIVE_INFINITY };
 
 /** The tool of the benchmark changes nothing outside, so it says that it only reads. */
 export const reading = workTool("read");
@@ -14,11 +16,14 @@ export const unsafe = workTool("unsafe");
 
 /** Without a store every run has a memory store of its own. */
 export async function runAlone(model, store, work = reading) {
-  await run(agent({ name: "agent", model, tools: [work], maxTurns }), "go", { onEvent: countDelta, store });
+  const options = { onEvent: countDelta, store, conversation };
+  let handle = run(agent({ name: "agent", model, tools: [work], maxTurns }), "go", options);
+  // A run has at most a thousand turns; a longer conversation is several.
+  while ((await handle).stopReason === "turns") handle = handle.followUp("continue");
 }
 
 export async function runAloneByIterator(model, store, work = reading) {
-  const handle = run(agent({ name: "agent", model, tools: [work], maxTurns }), "go", { store });
+  const handle = run(agent({ name: "agent", model, tools: [work], maxTurns }), "go", { store, conversation });
   for await (const event of handle) countDelta(event);
 }
 

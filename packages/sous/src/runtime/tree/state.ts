@@ -61,9 +61,15 @@ export class ShownTools {
   }
 }
 
+/** The set before: the roots of a process mostly have the same tools. */
+let lastSet: { readonly text: string; readonly hash: string } | undefined;
+
 function shortHash(text: string): string {
+  if (text === lastSet?.text) return lastSet.hash;
   // Loaded when it is needed: it would be a tenth of the time that importing sous takes.
-  return process.getBuiltinModule("node:crypto").hash("sha256", text).slice(0, 16);
+  const hash = process.getBuiltinModule("node:crypto").hash("sha256", text).slice(0, 16);
+  lastSet = { text, hash };
+  return hash;
 }
 
 type Described = { text: string; shown: ShownTool };
