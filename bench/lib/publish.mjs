@@ -13,15 +13,17 @@ import { renderPairs, renderTable } from "./table.mjs";
  * @property {string} machine
  * @property {string} versions Of the peers.
  * @property {number} rounds
- * @property {import("./rows.mjs").Summaries} summaries
+ * @property {Record<string, Record<string, { median: number }>>} summaries By column name, then by figure.
  */
 
 const FIGURES = "bench/published.json";
 const PAGE = "docs/explanation/performance.md";
 const CHART = "docs/explanation/performance.svg";
 
-export function publish(root, published) {
-  writeFileSync(join(root, FIGURES), `${JSON.stringify(published, null, 1)}\n`);
+export function publish(root, { summaries, ...run }) {
+  const medians = (figures) => Object.fromEntries(Object.entries(figures).map(([name, { median }]) => [name, { median }]));
+  const shown = Object.fromEntries(Object.entries(summaries).map(([column, figures]) => [column, medians(figures)]));
+  writeFileSync(join(root, FIGURES), `${JSON.stringify({ ...run, summaries: shown }, null, 1)}\n`);
   for (const [path, text] of Object.entries(publishedFiles(root))) writeFileSync(join(root, path), text);
 }
 
@@ -33,14 +35,24 @@ export function publishedFiles(root) {
   return { [PAGE]: withFigures(page, published), [CHART]: drawChart(published.summaries) };
 }
 
+/** Lines of up to 140 characters, as in all pages. */
+function wrapped(text) {
+  return text.replaceAll(/(.{1,140})(?: |$)/g, "$1\n").trimEnd();
+}
+
+/** The peers in the table; the chart has all. */
+const IN_TABLE = ["pi", "ai", "openai-agents"];
+
 function withFigures(page, { startedAt, mode, machine, versions, rounds, summaries }) {
   const measured = COLUMNS.filter(({ name }) => summaries[name] !== undefined);
   const namesOf = (...kinds) => measured.filter(({ kind }) => kinds.includes(kind)).map(({ name }) => name);
   const without = (names, left) => names.filter((name) => !left.includes(name));
   const onDisk = ["raw-durable", "sous-durable", "sous-unsafe"];
   const parts = {
-    run: `The figures are from a ${mode} run on ${startedAt.slice(0, 10)}: ${rounds} interleaved rounds, ${machine}. Peers: ${versions}.`,
-    runtimes: renderTable([...without(namesOf("baseline", "sous"), onDisk), ...namesOf("peer")], summaries, ["sous", "sous-native"]),
+    run: wrapped(
+      `The figures are from a ${mode} run on ${startedAt.slice(0, 10)}: ${rounds} interleaved rounds, ${machine}. Peers: ${versions}.`,
+    ),
+    runtimes: renderTable([...without(namesOf("baseline", "sous"), onDisk), ...IN_TABLE], summaries, ["sous"]),
     store: renderTable(["raw", ...onDisk].filter((name) => namesOf("baseline", "sous").includes(name)), summaries, ["sous-durable"]),
     compared: renderPairs(summaries),
   };

@@ -26,8 +26,8 @@ export const MAX_SURVIVORS = 0.05;
 
 /** CPU time as multiples of the bare loop, by `npm run soak -- speed`; 15 % more fail. On a machine at rest. */
 export const CPU_RATIOS: Readonly<Record<"turn" | "delta" | "delegation" | "root", number>> = {
-  turn: 6.5,
-  delta: 1.6,
-  delegation: 5.5,
-  root: 20,
+  turn: 6.6,
+  delta: 1.5,
+  delegation: 5,
+  root: 14.5,
 };

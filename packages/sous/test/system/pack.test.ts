@@ -77,6 +77,7 @@ test("the package holds what was built, its manifest, documentation and licence"
     "package/README.md",
     "package/SECURITY.md",
     "package/dist/THIRD-PARTY-LICENSES.txt",
+    "package/docs/explanation/performance.svg",
     "package/examples/README.md",
     "package/package.json",
   ]);

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { after, test } from "node:test";
 import { isPacked, packedText, rewriteLinks, targetOf } from "../../../../../scripts/packed-pages.ts";
+import { picturePaths } from "../../../../../scripts/repository-files.ts";
 import { addressOf, FIRST_PAGE } from "../../../../../scripts/site/address.ts";
 import { deadTargets } from "../../../../../scripts/site/built-site.ts";
 import { fullText, packedLlms, siteLlms } from "../../../../../scripts/site/llms.ts";
@@ -41,8 +42,9 @@ test("every snippet is linked or shown by a page of the site", () => {
   );
 });
 
-test("every link of a page of the site leads to a page of the site", () => {
-  const addresses = new Set([...pages.map(({ address }) => address), "llms.txt"]);
+test("every link of a page of the site leads to a page or a picture of the site", () => {
+  const pictures = picturePaths(rootFolder).map(addressOf);
+  const addresses = new Set([...pages.map(({ address }) => address), ...pictures, "llms.txt"]);
   const dead: string[] = [];
   for (const { address, text } of pages.filter(({ source }) => source.endsWith(".md"))) {
     rewriteLinks(text, (link) => {
