@@ -24,19 +24,17 @@ import { runForgedCalls } from "../packages/sous/test/figures/r9-forged-calls.ts
 import { runRightsTrees } from "../packages/sous/test/figures/r9-rights.ts";
 import { runFailedWrites } from "../packages/sous/test/figures/r11-writes.ts";
 import { measureMemory } from "../packages/sous/test/figures/r12-memory.ts";
-import { type ReplayFigure, runReplays } from "../packages/sous/test/figures/r13-replay.ts";
-import { runReruns } from "../packages/sous/test/figures/r13-reruns.ts";
 import { measureFanOuts, runMixes, runWithEnough } from "../packages/sous/test/figures/r15-fan-outs.ts";
-import { measureCpuRatios } from "../packages/sous/test/figures/speed/cpu-ratios.ts";
 import { traceSyncs } from "../packages/sous/test/figures/sync-trace.ts";
 import { runTelemetryTrees } from "../packages/sous/test/figures/telemetry.ts";
 import { tryCommands } from "../packages/sous/test/support/runtime/rights/shell-trial.ts";
-import { CPU_RATIOS } from "../packages/sous/test/support/speed-table.ts";
 import { MANY_AGENT_FILES } from "./agent-files.ts";
 import { PLANTED } from "./planted.ts";
 import { ORPHANS } from "./r3.ts";
+import { RERUNS } from "./r13.ts";
 import { STRANGE_TEXTS } from "./r16.ts";
 import { STORE_FAULTS } from "./r17.ts";
+import { SPEED } from "./speed.ts";
 
 export type Figure = { readonly name: string; measure(seed: number): Promise<{ figure: unknown; isReached: boolean }> };
 
@@ -219,23 +217,7 @@ const FIGURES: readonly Figure[] = [
       return { figure, isReached: Math.max(figure.outputGrowthMegabytes, figure.promptGrowthMegabytes) < 64 };
     },
   },
-  {
-    name: "R13 10 runs of 10,000 events, run again without network",
-    async measure(seed) {
-      const trees = Array.from({ length: 10 }, (_, index) => ({ seed: seed + index, events: 10_000 }));
-      const { figures } = await runReplays(trees);
-      const isSame = ({ different, networkCalls, providersLoaded, events, reruns }: ReplayFigure) =>
-        different.length + networkCalls + providersLoaded === 0 && events >= 10_000 && reruns === 2;
-      return { figure: figures, isReached: figures.length === trees.length && figures.every(isSame) };
-    },
-  },
-  {
-    name: "R13 1,000 runs of at least 60 events, run again",
-    async measure(seed) {
-      const figure = await runReruns({ seed, count: 1_000, events: 60 });
-      return { figure, isReached: figure.different.length === 0 };
-    },
-  },
+  ...RERUNS,
   {
     name: "R15 1,000 random trees, 1,000 with just enough, 200 fan-outs with half of what they need",
     async measure(seed) {
@@ -257,14 +239,6 @@ const FIGURES: readonly Figure[] = [
     },
   },
   {
-    name: "speed CPU time of a turn, a piece of text, a delegation and a root, at most 15 % above the table",
-    async measure() {
-      const figure = await measureCpuRatios();
-      const isKept = (name: keyof typeof CPU_RATIOS): boolean => figure[name] <= CPU_RATIOS[name] * 1.15;
-      return { figure, isReached: (Object.keys(CPU_RATIOS) as (keyof typeof CPU_RATIOS)[]).every(isKept) };
-    },
-  },
-  {
     name: "B8 every value of a database changed in turn, and all commands that read",
     async measure(seed) {
       const figure = await runCraftedRows({ seed, share: 1 });
@@ -273,6 +247,7 @@ const FIGURES: readonly Figure[] = [
   },
   ...STRANGE_TEXTS,
   ...STORE_FAULTS,
+  SPEED,
   ...PLANTED,
   {
     name: "mutation 60 changes of the sources: 90 % of those that change what the program does are noticed",
