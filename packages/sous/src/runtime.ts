@@ -23,10 +23,9 @@ import {
   type RuntimeOptions,
 } from "./core/runtime.ts";
 import type { ToolRegistry } from "./core/tool.ts";
-import { ulidSource } from "./core/ulid.ts";
 import { isPrice } from "./core/usage.ts";
 import { BUDGET_OPTIONS, checkBudget, DEFAULT_LIMITS, smallerBudget } from "./core/words/limits.ts";
-import { systemHost } from "./machine/host.ts";
+import { idSource, systemHost } from "./machine/host.ts";
 import { modelCache } from "./runtime/model/resolve.ts";
 import {
   type FactoryOptions,
@@ -117,7 +116,7 @@ function checkModelOptions(given: ModelOptions = {}): void {
 export function runtimeOn(models: Shared["models"], options: RuntimeOptions): ReadingRuntime {
   const host = systemHost(options.host);
   const store = options.store ?? openMemoryStore();
-  const newId = ulidSource(host.clock.now, host.random);
+  const newId = idSource(host);
   if (options.maxConcurrentCalls !== undefined) checkWhole("maxConcurrentCalls", options.maxConcurrentCalls, 1);
   checkListeners("createRuntime()", options.onEvent);
   const parts = { options, host, store, newId, models };

@@ -2,6 +2,7 @@
 
 import type { Clock, Host, Random } from "../core/clock.ts";
 import { onDispose } from "../core/scope.ts";
+import { ulidSource } from "../core/ulid.ts";
 
 /** Node's timers take no longer delay; a longer wait is made of several. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
@@ -72,3 +73,10 @@ const secureRandom: Random = () => {
   }
   return (numbers[nextNumber++] ?? 0) / 2 ** 32;
 };
+
+const systemIds = ulidSource(systemClock.now, secureRandom);
+
+/** Makes ids. All runtimes on the clock of the machine share one source: their runs are listed in the order in which they began. */
+export function idSource({ clock, random }: Pick<Host, "clock" | "random">): () => string {
+  return clock === systemClock && random === secureRandom ? systemIds : ulidSource(clock.now, random);
+}

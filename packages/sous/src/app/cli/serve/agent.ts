@@ -3,8 +3,7 @@
 import { serveAcp } from "../../../bridges/acp/serve.ts";
 import type { ServedAgent, ServedList } from "../../../bridges/acp/served-agent.ts";
 import type { Store } from "../../../core/store.ts";
-import { ulidSource } from "../../../core/ulid.ts";
-import { systemClock, systemHost } from "../../../machine/host.ts";
+import { idSource, systemClock, systemHost } from "../../../machine/host.ts";
 import { ROOT_NAME } from "../application/root.ts";
 import { readOuterLimits } from "../application/within.ts";
 import { CommandError } from "../exit-codes.ts";
@@ -23,8 +22,7 @@ const PAGE = 50;
 async function openServedAgent(flags: RunFlags): Promise<ServedAgent & AsyncDisposable> {
   const { default: manifest } = await import("../../../../package.json", { with: { type: "json" } });
   const { env } = processContext();
-  const host = systemHost();
-  const newId = ulidSource(host.clock.now, host.random);
+  const newId = idSource(systemHost());
   const shared = new SharedParts(flags);
   return {
     version: manifest.version,
