@@ -80,6 +80,34 @@ suite("H1: a child that cannot pay its first call", () => {
     assert.deepEqual(statuses(result), { lead: "completed", "lead/a": "completed", "lead/c": "completed" });
   });
 
+  test("H1: a waiting child holds no slot while it waits for its budget", async () => {
+    const rich = agent({ name: "rich", budget: { tokens: 50_000 } });
+    const { stage } = await runTree({
+      script: {
+        lead: [[inParallel(["a", "b"]), calls("subagent_free", { task: "Now." })], says("Seen.")],
+        "lead/a": [[after(5_000), says("A."), SMALL]],
+        "lead/b": [[says("B."), SMALL]],
+        "lead/free": [[says("Free."), SMALL]],
+      },
+      lead: { subagents: [rich.with({ name: "free", budget: undefined })] },
+      runtime: { limits: { children: { tokens: 12_000 }, maxConcurrent: 2 } },
+    });
+    assert.deepEqual(startsOf(stage), ["lead", "lead/a", "lead/b", "lead/free"]);
+  });
+
+  test("H1: a child is refused at once when it could never be paid", async () => {
+    const { stage, result } = await runTree({
+      script: { lead: [[inParallel(["a"]), child("b")], says("Seen.")] },
+      runtime: { limits: { children: { tokens: 300 } } },
+    });
+    assert.equal(result.status, "completed");
+    assert.deepEqual(startsOf(stage), ["lead"]);
+    assert.match(
+      readBy(stage, "subagent")[0] ?? "",
+      /^Token limit exceeded: \d+\/300 \(spent 0, reserved 0, asked \d+: it was not started\)/,
+    );
+  });
+
   test("H1: a waiting child is refused when nothing moves any more, before any run that is at work", async () => {
     const { stage, result } = await runTree({
       script: {

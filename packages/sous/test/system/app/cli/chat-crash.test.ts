@@ -4,6 +4,8 @@ import assert from "node:assert/strict";
 import { cp, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { after, suite, test } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import { MIN_SHOWN_MS } from "../../../../src/app/cli/chat/questions.ts";
 import { child, type Folder, folder, MODEL, USED } from "../../../support/app/cli/chat-folder.ts";
 import { inProcess } from "../../../support/app/cli/in-process.ts";
 import { TerminalInProcess } from "../../../support/app/cli/terminal-in-process.ts";
@@ -135,6 +137,28 @@ suite("sous chat --continue after kill -9", () => {
     await again.screen.until("Hello again.");
     again.type("\u0004");
     assert.equal(await again.ended, 0);
+  });
+
+  test("sous chat --continue asks again what was being asked", async () => {
+    const script = {
+      sous: [{ calls: [{ tool: "terminal", input: { command: "echo made > marker" } }] }, { text: "It is made." }],
+    };
+    await using place = await folder(script);
+    {
+      using command = new CommandInTerminal(["chat", ...MODEL], place);
+      await command.screen.until("/help lists");
+      command.type("make it\r");
+      await command.screen.until("y once");
+      command.kill();
+      await command.ended;
+    }
+    await using command = new TerminalInProcess(["chat", ...MODEL, "--continue"], place);
+    await command.screen.until("y once");
+    await setTimeout(MIN_SHOWN_MS + 50);
+    command.type("y");
+    await command.screen.until("It is made.");
+    command.type("\u0004");
+    assert.equal(await command.ended, 0);
   });
 
   test("a continued chat in a pipe prints first the answer of what was interrupted, then those to the lines", async () => {
