@@ -73,6 +73,7 @@ async function editWithApproval(looked: Looked): Promise<void> {
   const questions = stage.asked.map(({ path, toolName, input }) => ({ path, toolName, input }));
   const about = stage.asked.find(({ toolName, input }) => toolName !== "subagent_delegate" && isAbout(input, file));
   look.at(`${name}: the person was asked with the path and the action`, about !== undefined, questions);
+  look.at(`${name}: its question is one that rules know`, !about?.toolName.startsWith("outside_"), questions);
   look.at(`${name}: the person was asked before it was started`, stage.asked[0]?.toolName === "subagent_delegate");
   const statuses = result.agents.map(({ label, status }) => `${label} ${status}`);
   const isComplete = statuses.length === 3 && statuses.every((status) => status.endsWith(" completed"));

@@ -78,7 +78,8 @@ console.log(asked.status, question?.action);
 const { runId } = asked.body;
 console.log((await call("GET", `/runs/${runId}`)).body.status);
 
-const answers = { [question?.id ?? ""]: { allow: true } };
+// The digest is over all that was shown: the answer counts for that and nothing else.
+const answers = { [`${question?.id}:${question?.digest}`]: { allow: true } };
 const answered = await call("POST", `/runs/${runId}/answers`, answers);
 console.log(answered.status, answered.body.text);
 

@@ -6,6 +6,7 @@ export type {
   ApprovalPolicy,
   ApprovalRequest,
   Approve,
+  CallTarget,
   HookCall,
   HookDecision,
   Hooks,

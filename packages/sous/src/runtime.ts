@@ -113,13 +113,17 @@ function checkModelOptions(given: ModelOptions = {}): void {
 }
 
 /** A runtime whose models come from somewhere else than the providers of the environment. */
-export function runtimeOn(models: Shared["models"], options: RuntimeOptions): ReadingRuntime {
+export function runtimeOn(
+  models: Shared["models"],
+  options: RuntimeOptions,
+  more: Pick<Shared, "perMessage"> = {},
+): ReadingRuntime {
   const host = systemHost(options.host);
   const store = options.store ?? openMemoryStore();
   const newId = idSource(host);
   if (options.maxConcurrentCalls !== undefined) checkWhole("maxConcurrentCalls", options.maxConcurrentCalls, 1);
   checkListeners("createRuntime()", options.onEvent);
-  const parts = { options, host, store, newId, models };
+  const parts = { ...more, options, host, store, newId, models };
   const open = (runOptions: TreeOptions) => openTree({ ...parts, runOptions });
   return {
     run(definition, task, runOptions = {}) {

@@ -72,6 +72,11 @@ export type AgentOptions<Given extends AnySchema | undefined = AnySchema | undef
    * they allow, they allow to this agent only.
    */
   rules?: Pick<ApprovalPolicy, "decide"> | undefined;
+  /**
+   * True: a call only narrows the agent. It does not replace its instructions, raise its `maxTurns`, choose another model or begin it
+   * with the conversation of its caller. Agents of files are fixed, and those with `rules` unless they say `false`.
+   */
+  fixed?: boolean | undefined;
   hooks?: Hooks | undefined;
 };
 
@@ -113,6 +118,7 @@ const AGENT_OPTIONS: OptionNames<AgentOptions & Pick<AgentDefinition, "with" | "
   deny: true,
   hooks: true,
   rules: true,
+  fixed: true,
   with: true,
   "~output": true,
 };

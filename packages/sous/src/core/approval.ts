@@ -3,7 +3,7 @@
  * that have no answer, a fold over its events. A tree with one waits, also when its process was killed.
  */
 
-import type { EventOf, SousEvent, StoredEvent } from "./event.ts";
+import type { EventOf, SousEvent, StoredBody, StoredEvent } from "./event.ts";
 import { isExternalModel } from "./model.ts";
 import type { ToolOrigin, ToolResult } from "./tool.ts";
 
@@ -22,12 +22,32 @@ export type ApprovalRequest = {
   readonly origin?: ToolOrigin | undefined;
   /** The parsed input: exactly what would run. */
   readonly input: unknown;
+  /** The files that it leads to, looked up before the person is asked; undefined before that, and for a call about none. */
+  readonly target?: CallTarget | undefined;
+  /** Eight hexadecimal digits over all that the person is asked to allow; set when the person is asked. */
+  readonly digest?: string | undefined;
   /** The working directory where it would run. */
   readonly cwd: string;
   /** The reason why the person is asked, where a rule or the tool gives one; shown with the action. */
   readonly reason?: string | undefined;
-  /** The tool itself asks, for this reason: a rule that allows is no answer to it, one that denies is. */
+  /** An external agent asks, and acts by itself: no tool of ours stands behind the call. */
+  readonly isExternal?: true | undefined;
+  /**
+   * The tool itself asks, for this reason, or it is not known what an external agent would do: a rule that allows is no answer to
+   * it, one that denies is.
+   */
   readonly isFromTool?: true | undefined;
+};
+
+/**
+ * What a call of a file tool or a command leads to at one moment. An answer counts for the target it was given for: another one is
+ * another question.
+ */
+export type CallTarget = {
+  /** Real paths, absolute and without links: the file or folder; of a command its folder, and the files that it opens. */
+  readonly paths: readonly string[];
+  /** The hash of the file that an edit changes; undefined when there is none. */
+  readonly sha256?: string | undefined;
 };
 
 /**
@@ -46,14 +66,32 @@ export type LateAnswer = { readonly answer: GivenAnswer; readonly toolReason: st
 export type OpenQuestion = {
   /** Unique in its tree, and the same for as long as the question is open. */
   id: string;
+  /**
+   * Eight hexadecimal digits over the run, the call, its input and what it leads to. A yes to a question whose `action` has several
+   * lines is given as `id:digest`, which stands behind its last line; to any other one as `id`.
+   */
+  digest: string;
   /** The run that asks. */
   path: string;
   toolName: string;
   /** The call that would run, without secrets. */
   input: unknown;
-  /** The same in one line, for a person. */
+  /** The whole of it for a person: one line of up to 400 characters, or several. */
   action: string;
 };
+
+/** The key of an answer in `resume`: the id of the question, or `id:digest`. */
+export type AnswerKey = { readonly id: string; readonly digest: string | undefined };
+
+export function toAnswerKey(text: string): AnswerKey {
+  const [, id = text, digest] = /^(.*):([0-9a-fA-F]{8})$/.exec(text) ?? [];
+  return { id, digest: digest?.toLowerCase() };
+}
+
+/** True for a question that a person has read whole when they have seen it at all: its id alone answers it. */
+export function isShort({ action }: Pick<OpenQuestion, "action">): boolean {
+  return !action.includes("\n");
+}
 
 /** Asks the person. Aborting `signal` withdraws the question. */
 export type Approve = (request: ApprovalRequest, signal: AbortSignal) => Promise<ApprovalAnswer> | ApprovalAnswer;
@@ -117,6 +155,37 @@ export function guardsOf(hooks: Hooks | undefined): Hooks | undefined {
   if (hooks.afterToolCall !== undefined) guards.afterToolCall = (call, result) => hooks.afterToolCall?.(call, result);
   return guards;
 }
+
+/** A question as it is stored, and the run that asks. */
+export type AskedCall = Extract<StoredBody, { type: "approval-request" }> & { readonly runId: string };
+
+/** The target of a question that waits for its answer. */
+export type WatchedTarget = Disposable & {
+  readonly target: CallTarget | undefined;
+  /** True when the call would no longer do what was asked. */
+  hasChanged(): boolean;
+};
+
+/** What speaks against a call. `refuse`: nobody makes it. `unclear`: only a person can tell what is meant. */
+export type TargetProblem = { readonly effect: "refuse" | "unclear"; readonly reason: string };
+
+/** Questions to a person, and what the calls that they are about lead to. */
+export type QuestionPorts = {
+  /** The digest of a question; undefined for one that is too long for a person. */
+  digest(asked: AskedCall): string | undefined;
+  watch(request: ApprovalRequest): WatchedTarget;
+  /**
+   * Called before a tool runs. What it returns is called once it has run: edits that wait go on with what it has written into their
+   * file.
+   */
+  followWrite(request: () => ApprovalRequest): (() => void) | undefined;
+  /** Looks up what a call leads to now. */
+  lookUp(request: ApprovalRequest): CallTarget | undefined;
+  /** True when the call leads there now; so does every call for a target that is not known. */
+  leadsTo(target: CallTarget | undefined, request: ApprovalRequest): boolean;
+  /** What speaks against an action of an external agent, whatever rules and people allow. */
+  externalProblem(request: ApprovalRequest): TargetProblem | undefined;
+};
 
 /** The run that asks, and the call it asks about. The path is there for the end of a run above it. */
 export type UnansweredQuestion = { readonly runId: string; readonly path: string; readonly callId: string };

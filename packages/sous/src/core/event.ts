@@ -3,6 +3,7 @@
  * gaps within a tree; deltas are shown and not stored, and take no number.
  */
 
+import type { CallTarget } from "./approval.ts";
 import type { ConversationLimits } from "./conversation.ts";
 import type { ErrorType } from "./errors.ts";
 import type { LimitState, OnExhausted } from "./limits.ts";
@@ -168,6 +169,8 @@ export type StoredBody =
       origin?: ToolOrigin | undefined;
       /** The reason why the tool itself asks, whatever rules allow. */
       toolReason?: string | undefined;
+      /** The files that the call leads to; undefined when it is about none. */
+      target?: CallTarget | undefined;
     }
   /** The answer, and who gave it. */
   | {

@@ -163,6 +163,10 @@ export type ExternalAction = {
   readonly input: unknown;
   /** Only asks how an earlier action stands: not recorded. */
   readonly isPoll?: true | undefined;
+  /** The reason why it is not known what it does: no rule allows it, only a person may. */
+  readonly unclear?: string | undefined;
+  /** A rerun asks as it was asked then: where it led was looked at then. */
+  readonly isRepeated?: true | undefined;
 };
 
 /** Something that the agent does by itself. */

@@ -107,6 +107,14 @@ export function providerOf(name: string): string {
   return name.split("/", 1)[0] ?? "";
 }
 
+const VERSION = /(?:-\d{8}|-\d{4}-\d{2}-\d{2}|-\d{3})$/;
+
+/** `name@20250101` and `name-2025-01-01` are `name`. */
+export function withoutVersion(name: string): string {
+  const at = name.indexOf("@");
+  return at === -1 ? name.replace(VERSION, "") : name.slice(0, at);
+}
+
 /** True when a model can be given this tool that a provider defines. */
 export function takesProviderTool(model: Pick<Model, "id" | "takesProviderTool">, toolId: string): boolean {
   return model.takesProviderTool?.(toolId) ?? toolId.startsWith(`${providerOf(model.id)}.`);
@@ -118,6 +126,11 @@ export const EXTERNAL_PROVIDER = "external";
 /** `external/claude`: an external agent. Definitions may name one; a call may not, whatever is allowed. */
 export function isExternalModel(name: string): boolean {
   return providerOf(name) === EXTERNAL_PROVIDER;
+}
+
+/** `claude-code` for the model `external/claude-code`; undefined for a model that is none of an external agent. */
+export function externalNameIn(model: string): string | undefined {
+  return isExternalModel(model) ? model.slice(EXTERNAL_PROVIDER.length + 1) : undefined;
 }
 
 /** No entry allows an external agent. */

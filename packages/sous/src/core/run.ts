@@ -1,7 +1,7 @@
 /** One execution of an agent: what it was started with, what it has done so far, and the tree it belongs to. */
 
 import type { AgentDefinition } from "./agent.ts";
-import type { ApprovalAnswer, ApprovalPolicy, ApprovalRequest, Hooks, LateAnswer } from "./approval.ts";
+import type { ApprovalAnswer, ApprovalPolicy, ApprovalRequest, Hooks, LateAnswer, QuestionPorts } from "./approval.ts";
 import type { Redactor } from "./clean-text.ts";
 import type { Clock, Deadline } from "./clock.ts";
 import type { Conversation, ConversationLimits } from "./conversation.ts";
@@ -82,6 +82,7 @@ export type TreePorts = {
   readonly cwd: string;
   /** Removes secrets from the text of a tool or a child before it is cut, stored or read by a model. */
   readonly redactor: Redactor;
+  readonly questions: QuestionPorts;
   /** Every call is put to them, also one whose tool runs freely. */
   readonly rules: Omit<ApprovalPolicy, "ask"> | undefined;
   readonly maxDepth: number;

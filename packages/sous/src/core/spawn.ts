@@ -79,6 +79,8 @@ export type ChildInfo = {
   depth: number;
   /** The definition's name, or `subagent` for one made up by a call. */
   agentName: string;
+  /** The external agent that does the work, as it is written behind `external/`; unset for an agent of ours. */
+  external?: string | undefined;
 };
 
 /** A finished child as its parent may know it. The numbers include everything below the child. */
@@ -146,6 +148,13 @@ export function askedLabels(toolName: string, input: unknown): string[] {
   if (toolName !== "parallel_subagent") return [toolName.replace(/^subagent_/, "")];
   const asked = Array.isArray(tasks) ? tasks : [];
   return asked.length === 0 ? [toolName] : asked.map((task) => labelOr(toolName, fieldsOf(task).label));
+}
+
+/** The models that a call names for its children, by their index, from an input that was not checked; undefined where it names none. */
+export function askedModels(toolName: string, input: unknown): unknown[] {
+  if (toolName === "subagent") return [fieldsOf(input).model];
+  const { tasks } = toolName === "parallel_subagent" ? fieldsOf(input) : {};
+  return Array.isArray(tasks) ? tasks.map((task) => fieldsOf(task).model) : [];
 }
 
 function fieldsOf(input: unknown): Record<string, unknown> {

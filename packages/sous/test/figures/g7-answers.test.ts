@@ -19,13 +19,23 @@ suite("G7: the test of answers finds", () => {
       /definition that was not asked about/,
     ],
     [
+      "an answer that holds for another target",
+      { guard: "shown-target", replace: "const isSameTarget = true;" },
+      /target that was not shown/,
+    ],
+    [
+      "a stored answer that holds for another target",
+      { guard: "answered-lead", replace: "const leadsThere = true;" },
+      /target that was not shown/,
+    ],
+    [
       "a stored answer that holds for another definition",
       { guard: "answered-definition", replace: "const isSameTool = true;" },
       /definition that was not asked about/,
     ],
     [
       "a stored answer that holds for another input",
-      { guard: "answered-input", replace: "if (isAnswered && isSameTool) return {};" },
+      { guard: "answered-input", replace: "if (isAnswered && isSameTool && leadsThere) return {};" },
       /input that was not shown/,
     ],
   ];

@@ -39,7 +39,7 @@ const OWNER: Record<string, string> = {
  */
 const SHARED: Record<string, readonly string[]> = {
   "runtime/secrets": ["app/config", "app/tools"],
-  machine: ["app/config", "app/tools", "bridges/mcp"],
+  machine: ["app/config", "app/process", "app/tools", "bridges/mcp"],
   "machine/host.ts": ["app/process", "storage/store", "testing", "engine"],
   "storage/store/kind-schemas.ts": ["storage/replay"],
 };

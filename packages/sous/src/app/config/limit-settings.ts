@@ -19,9 +19,14 @@ export type LimitSetting = {
   readonly beyond?: string;
   /** The largest value of the setting, where the library has no such bound. */
   readonly most?: number;
+  /** The number that holds for each message while the setting is unset: a project may not set more. */
+  readonly perMessage?: number;
   /** The option of `sous run` and `sous chat`. */
   readonly flag?: { readonly name: string; readonly value: string; readonly allows?: "0"; readonly about: string };
 };
+
+/** The children that models may start for one message when the person has set no limit: a loop without a budget ends here. */
+export const CHILDREN_PER_MESSAGE = 100;
 
 /** The settings in the order of the help. */
 export const LIMIT_SETTINGS = {
@@ -49,8 +54,14 @@ export const LIMIT_SETTINGS = {
   },
   "limits.children.executions": {
     key: "agent.subagent.max_executions",
-    about: "How many children may start in one chat or run.",
-    flag: { name: "max-agents", value: "N", allows: "0", about: "children that may start; 0 offers none" },
+    about: `How many children may start in one chat or run. Unset, models may start ${CHILDREN_PER_MESSAGE} for one message.`,
+    perMessage: CHILDREN_PER_MESSAGE,
+    flag: {
+      name: "max-agents",
+      value: "N",
+      allows: "0",
+      about: `children (default ${CHILDREN_PER_MESSAGE} a message); 0 offers none`,
+    },
   },
   "limits.children.tokens": {
     key: "agent.subagent.max_total_tokens",

@@ -228,5 +228,10 @@ export function normalFields(server: ServerFields): ServerFields {
 }
 
 export function texts(value: unknown): string[] {
-  return Array.isArray(value) ? value.map(String) : [];
+  return Array.isArray(value) ? value.map(toText) : [];
+}
+
+/** A list or an object has no text of its own: it is a mistake in the file, and shown as JSON. */
+export function toText(value: unknown): string {
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
 }

@@ -64,7 +64,8 @@ export function createResolver(layers: readonly Layer[], checkRule: CheckRule): 
       const isForbidden = name === "project" && setting.project === "never";
       const read = isForbidden ? { value: undefined } : readEntry(setting, entry);
       if (read === undefined) continue;
-      const refusal = name === "project" ? projectRefusal(setting, read.value, last?.value) : undefined;
+      const refusal =
+        name === "project" ? projectRefusal(setting, read.value, last?.value ?? setting.bound) : undefined;
       if (refusal === undefined) said.unshift({ value: read.value, origin: entry.origin() });
       else ignore({ what: "", why: refusal, origin: entry.origin() }, setting);
     }

@@ -5,7 +5,7 @@ import { DEFAULT_CONVERSATION } from "../../core/conversation.ts";
 import type { Budget } from "../../core/limits.ts";
 import { type DelegationLimit, LIMITS, TURNS } from "../../core/words/limits.ts";
 import { AGENT_SERVERS_ABOUT, agentServers } from "./agent-servers.ts";
-import { ALL_LIMITS, type LimitPath } from "./limit-settings.ts";
+import { ALL_LIMITS, type LimitPath, type LimitSetting } from "./limit-settings.ts";
 import { MCP_SERVERS_ABOUT, MCP_VARIABLES_ABOUT, mcpServers } from "./mcp-servers.ts";
 import {
   address,
@@ -33,6 +33,8 @@ type Described<Value, Default extends Value | undefined> = {
   /** Undefined: unset until it is set; `null` in a file unsets it. */
   readonly default: Default;
   readonly project: ProjectScope;
+  /** The bound that holds while it is unset: a project may not set more. */
+  readonly bound?: number | undefined;
   readonly description: string;
   /** The value is never shown. */
   readonly isSecret?: true;
@@ -238,14 +240,15 @@ function optional<Value>(
 function limitsIn(group: string): object {
   const inside = ALL_LIMITS.filter(([, { key }]) => key.slice(0, key.lastIndexOf(".")) === group);
   return Object.fromEntries(
-    inside.map(([path, { key, about, most }]) => [key.slice(group.length + 1), limitOf(path, about, most)]),
+    inside.map(([path, setting]) => [setting.key.slice(group.length + 1), limitOf(path, setting)]),
   );
 }
 
-function limitOf(path: LimitPath, about: string, most: number | undefined): Described<unknown, unknown> {
+function limitOf(path: LimitPath, { about, most, perMessage }: LimitSetting): Described<unknown, unknown> {
   const name = path.slice(path.lastIndexOf(".") + 1);
   if (path === "maxTurns") return given(whole({ least: 1, most: TURNS.max }), TURNS.root, "lower", about);
-  if (Object.hasOwn(UNIT_TYPES, name)) return optional(UNIT_TYPES[name as keyof Budget](), "lower", about);
+  if (Object.hasOwn(UNIT_TYPES, name))
+    return { ...optional(UNIT_TYPES[name as keyof Budget](), "lower", about), bound: perMessage };
   const row = LIMITS[name as DelegationLimit];
   if ("words" in row) return given(word<string>(row.words), row.default, "free", about);
   return given(whole({ least: row.min, most: most ?? row.max }), row.default, "lower", about);

@@ -2,6 +2,7 @@
 
 import { loadsCode, PASSED_ON, type Variables } from "../../core/process.ts";
 import { WITHIN_VARIABLE } from "../../core/within.ts";
+import type { GitSettings } from "./git-settings.ts";
 
 /** The variable by which everything that a program has started is found again, also in a process group of its own. */
 export const MARK_VARIABLE = "SOUS_RUN";
@@ -74,11 +75,29 @@ const UNTRUSTED_VARIABLES: Readonly<Record<string, string>> = {
 
 type Setting = readonly [key: string, value: string];
 
-/** `isTrusted`: hooks and the like are the project's own. */
-export function gitEnvironment({ isTrusted }: { isTrusted: boolean }): Record<string, string> {
-  const settings = isTrusted ? ALWAYS : [...ALWAYS, ...UNTRUSTED];
-  const variables: Record<string, string> = isTrusted ? {} : { ...UNTRUSTED_VARIABLES };
-  variables.GIT_CONFIG_COUNT = String(settings.length);
+/** Remotes that are no folder of this machine and not reached by ssh. Git takes the first program that is set for a remote, so ours would be none. */
+const WITHOUT_PROGRAMS = "http:https:git";
+
+/** The value of a trailer as it was given: git does not take an empty command for none. */
+const GIVEN_VALUE = "printf %s";
+
+/** Git prints it behind "key does not contain a section", and ends. */
+const UNKNOWN = "git is not started here before sous trust, because the settings of the repository cannot be looked at";
+
+/** `trusted`: hooks and the like are the project's own. Else what the configuration of the repository names. */
+export function gitEnvironment(found: "trusted" | GitSettings): Record<string, string> {
+  if (found === "trusted") return told(ALWAYS);
+  if (found === "unknown") return { ...UNTRUSTED_VARIABLES, ...told([[UNKNOWN, ""]]) };
+  const trailers = found.trailers.flatMap((name): Setting[] => [
+    [`trailer.${name}.cmd`, GIVEN_VALUE],
+    [`trailer.${name}.command`, ""],
+  ]);
+  const protocols: Record<string, string> = found.hasRemotes ? { GIT_ALLOW_PROTOCOL: WITHOUT_PROGRAMS } : {};
+  return { ...UNTRUSTED_VARIABLES, ...protocols, ...told([...ALWAYS, ...UNTRUSTED, ...trailers]) };
+}
+
+function told(settings: readonly Setting[]): Record<string, string> {
+  const variables: Record<string, string> = { GIT_CONFIG_COUNT: String(settings.length) };
   for (const [index, [key, value]] of settings.entries()) {
     variables[`GIT_CONFIG_KEY_${index}`] = key;
     variables[`GIT_CONFIG_VALUE_${index}`] = value;

@@ -21,6 +21,7 @@ import type {
 } from "../../core/process.ts";
 import { systemClock } from "../../machine/host.ts";
 import { cleanEnvironment, gitEnvironment, MARK_VARIABLE, outerMark } from "./environment.ts";
+import { gitSettingsAt } from "./git-settings.ts";
 import { GroupRecord, reapLeftovers } from "./group-record.ts";
 import { Guard } from "./guard.ts";
 import { markedProcesses, signalMarked, startOf } from "./process-table.ts";
@@ -159,7 +160,7 @@ class OpenPrograms implements Programs {
     return undefined;
   }
 
-  async #imposed({ mayUseProject = false }: AnyRequest, judge: FolderJudge, folders: ProgramFolders) {
+  async #imposed({ cwd, mayUseProject = false }: AnyRequest, judge: FolderJudge, folders: ProgramFolders) {
     if (mayUseProject && folders.leftOut.length > 0) {
       this.#onLeftOut?.(folders.leftOut);
       this.#onLeftOut = undefined;
@@ -167,12 +168,14 @@ class OpenPrograms implements Programs {
     const { HOME, SHELL } = this.#environment;
     const isTheirs = async (path = "/") => !isAbsolute(path) || (await judge.projectOf(path))?.isTrusted === false;
     const path = mayUseProject ? folders.commands : folders.ours;
+    const isTrusted = this.#workspace?.projects[0]?.isTrusted === true;
+    // The home is the one the machine knows, whatever the variables say; in some containers our number has no name.
+    const home = (await isTheirs(HOME)) ? (orUndefined(() => userInfo().homedir) ?? "/") : HOME;
     return {
-      ...gitEnvironment({ isTrusted: this.#workspace?.projects[0]?.isTrusted === true }),
+      ...gitEnvironment(isTrusted ? "trusted" : await gitSettingsAt(cwd, home)),
       // An empty PATH means the working folder, and none at all may mean it too.
       PATH: path.join(delimiter) || SYSTEM_PATH,
-      // The home is the one the machine knows, whatever the variables say; in some containers our number has no name.
-      HOME: (await isTheirs(HOME)) ? (orUndefined(() => userInfo().homedir) ?? "/") : HOME,
+      HOME: home,
       // ssh and others start it.
       SHELL: (await isTheirs(SHELL)) ? undefined : SHELL,
     };

@@ -8,6 +8,7 @@ import { type FileHandle, lstat, open, readdir, readlink, realpath } from "node:
 import { isAbsolute, relative, resolve, sep } from "node:path";
 import { codeOf, ToolFailure } from "../../core/errors.ts";
 import { type FileGuard, type GuardPaths, guardOf } from "../../core/guarded-files.ts";
+import { isInstalled, whyNotPlain } from "../../core/plain-path.ts";
 
 export type Workspace = {
   /** The real path of its top folder. */
@@ -93,6 +94,9 @@ export function nameInside(workspace: Workspace, real: string): string {
 /** The absolute path that is asked for, with its links. */
 export function askedInside(workspace: Workspace, path: string): string {
   if (path.includes("\0")) throw new ToolFailure("A path cannot hold a NUL byte.");
+  const problem = whyNotPlain(path);
+  if (problem !== undefined)
+    throw new ToolFailure(`${printable(path)} is not a plain path: ${problem}. Begin it with ./ if this is its name.`);
   const asked = resolve(workspace.root, path);
   if (!isInside(workspace.root, asked)) throw outside(path);
   return asked;
@@ -130,17 +134,13 @@ function refuseUnlessFile(stats: Stats, path: string): void {
 /** A file with several names, of which one may lie outside the workspace. A walk leaves it out and says so. */
 export class HardLinkFailure extends ToolFailure {}
 
-/** Installers of packages link files of a store into these folders. */
-const LINKED_FOLDERS: ReadonlySet<string> = new Set(["node_modules", "site-packages"]);
-
 /**
  * A hard link is refused: it is not known where the other names of the file lie. Below folders of installed packages it
  * is not, when all users of the machine may read the file: a secret that lies outside is private.
  */
 export function refuseHardLink(stats: Stats, name: string, path: string): void {
   if (stats.nlink <= 1) return;
-  const isInstalled = name.split("/").some((part) => LINKED_FOLDERS.has(part)) && (stats.mode & 0o004) !== 0;
-  if (isInstalled) return;
+  if (isInstalled(name, stats.mode)) return;
   throw new HardLinkFailure(
     `${path} is a hard link: the same file has another name, perhaps outside the workspace, so it is not opened. ` +
       "Continue without it, or ask the person for a copy.",

@@ -1,21 +1,17 @@
 /**
- * A question of an agent as actions of our own tools, so that the rules of the user apply to it. What does not say exactly what
- * it will do becomes an action that no rule of a tool matches: only a person can allow it.
+ * A question of an agent as actions of our own tools, so that the rules of the user apply to it. What does not say exactly what it
+ * will do, or has a field that is not known here, becomes an action that only a person can allow, who sees all of it.
  */
 
-import { createHash } from "node:crypto";
-import { plainText } from "../../core/clean-text.ts";
 import type { ExternalAction } from "../../core/external-agent.ts";
-import { truncateUtf8 } from "../../core/truncate.ts";
-import { boundedJson, type OpenCall } from "./activity.ts";
+import { isRecord } from "../../core/schema.ts";
+import type { OpenCall } from "./activity.ts";
 import { oneLine, shellLine } from "./one-line.ts";
 import type { PermissionRequest, ToolCallData } from "./schema.ts";
 
-type Asked = Pick<ExternalAction, "toolName" | "input">;
+type Asked = Pick<ExternalAction, "toolName" | "input" | "unclear">;
 type Fields = Readonly<Record<string, unknown>>;
 
-const MAX_SHOWN_BYTES = 16 * 1024;
-const MAX_TITLE = 4000;
 /** The terminal takes no longer command. */
 const MAX_COMMAND = 30_000;
 /** More are not asked one by one. */
@@ -25,39 +21,93 @@ const UNKNOWN_PREFIX = "outside_";
 
 /** All of them must be allowed. There is always one. */
 export function actionsOf({ data }: OpenCall): Asked[] {
-  const fields: Fields = typeof data.rawInput === "object" && data.rawInput !== null ? { ...data.rawInput } : {};
-  const known = knownActions(data, fields);
-  return known.length > 0 && known.length <= MAX_PATHS ? known : [unknownAction(data)];
+  const { rawInput } = data;
+  const kind = KINDS.get(data.kind ?? "");
+  if (kind === undefined) return [unknownAction(data, "sous does not know what an action of this kind does")];
+  if (rawInput !== undefined && rawInput !== null && !isRecord(rawInput))
+    return [unknownAction(data, "its input is no object")];
+  const fields: Fields = rawInput ?? {};
+  const unknown = Object.keys(fields).find((name) => isSet(fields[name]) && !kind.fields.has(name));
+  if (unknown !== undefined)
+    return [unknownAction(data, `it has a field that sous does not know: ${oneLine(unknown, 60)}`)];
+  const actions = kind.actions(data, fields);
+  if (actions.length > 0 && actions.length <= MAX_PATHS) return actions;
+  return [unknownAction(data, "it does not say exactly what it does")];
 }
 
-function knownActions(data: ToolCallData, fields: Fields): Asked[] {
-  const command = commandOf(fields);
-  // A call of another kind that brings a command is not what it says.
-  if (command !== undefined && data.kind !== "execute") return [];
-  switch (data.kind) {
-    case "execute":
-      return command === undefined ? [] : [{ toolName: "terminal", input: { ...settingsOf(fields), command } }];
-    case "read":
-      return pathsOf(data, fields).map((path) => ({ toolName: "read_file", input: { path } }));
-    case "edit":
-    case "delete":
-      return pathsOf(data, fields).map((path) => write(path, contentOf(path, data, fields)));
-    case "move": {
-      const paths = pathsOf(data, fields);
-      return paths.length < 2 ? [] : paths.map((path) => write(path, "[the agent moves a file from or to here]"));
-    }
-    case "search":
-      return searchOf(data, fields);
-    case "fetch":
-      return typeof fields.url === "string" ? [{ toolName: "fetch", input: { url: fields.url } }] : [];
-    default:
-      return [];
-  }
+/** Agents send fields that are not used as `null` or `false`. */
+function isSet(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== false;
 }
+
+type Kind = {
+  /** All that it may have; with any other field it is not what it seems. */
+  readonly fields: ReadonlySet<string>;
+  /** None when the input does not say exactly what is done. */
+  actions(data: ToolCallData, fields: Fields): Asked[];
+};
+
+const PATHS = "path file_path filePath filepath abs_path absolute_path notebook_path";
+const MOVES = "source destination from to old_path new_path";
+/**
+ * Fields that only explain an action or name the question itself; codex sends most of them. The last two are offers for other
+ * answers than "once", which are never given.
+ */
+const EXPLANATIONS =
+  "description reason justification timeout call_id turn_id process_id approval_id started_at_ms parsed_cmd " +
+  "available_decisions proposed_execpolicy_amendment";
+/** Texts and numbers of a change, in the words of several agents. */
+const CHANGES =
+  "content text file_text new_content old_string new_string oldString newString old_str new_str old_text new_text oldText " +
+  "newText replace_all replaceAll diff patch instruction expected_replacements insert_line insert_text edit_mode cell_id " +
+  "cell_type new_source";
+
+function kind(fields: string, actions: Kind["actions"]): Kind {
+  return { fields: new Set(`${fields} ${EXPLANATIONS}`.split(" ")), actions };
+}
+
+const KINDS: ReadonlyMap<string, Kind> = new Map([
+  ["execute", kind("command cmd cwd workdir background run_in_background source", commandActions)],
+  [
+    "read",
+    kind(`${PATHS} offset limit line lines start_line end_line pages`, (data, fields) =>
+      pathsOf(data, fields).map((path) => ({ toolName: "read_file", input: { path } })),
+    ),
+  ],
+  ["edit", kind(`${PATHS} ${CHANGES} edits changes`, editActions)],
+  [
+    "delete",
+    kind(PATHS, (data, fields) => pathsOf(data, fields).map((path) => write({ path, action: "deletes this file" }))),
+  ],
+  [
+    "move",
+    kind(`${PATHS} ${MOVES}`, (data, fields) => {
+      const paths = pathsOf(data, fields);
+      return paths.length < 2 ? [] : paths.map((path) => write({ path, action: "moves a file from or to here" }));
+    }),
+  ],
+  [
+    "search",
+    kind(
+      `${PATHS} pattern glob include exclude type output_mode -i -n -A -B -C context head_limit limit multiline literal`,
+      searchActions,
+    ),
+  ],
+  ["fetch", kind("url prompt format", (_, { url }) => (isPage(url) ? [{ toolName: "fetch", input: { url } }] : []))],
+]);
 
 /** A line for a shell, or a program with its arguments; codex sends `["bash", "-lc", line]`. */
-function commandOf(fields: Fields): string | undefined {
-  const given = fields.command ?? fields.cmd;
+function commandActions(_: ToolCallData, { command, cmd, ...fields }: Fields): Asked[] {
+  const line = lineOf(command ?? cmd);
+  // Two that differ: which one is run, is not known.
+  if (line === undefined || (isSet(command) && isSet(cmd) && lineOf(cmd) !== line)) return [];
+  const { cwd = fields.workdir, background = fields.run_in_background } = fields;
+  if (isSet(cwd) && isSet(fields.workdir) && cwd !== fields.workdir) return [];
+  const settings = { ...(isSet(cwd) && { cwd }), ...(isSet(background) && { background }) };
+  return [{ toolName: "terminal", input: { ...settings, command: line } }];
+}
+
+function lineOf(given: unknown): string | undefined {
   if (typeof given === "string") return isCommand(given) ? given : undefined;
   if (!Array.isArray(given) || !given.every((part) => typeof part === "string") || given.length === 0) return undefined;
   const [program = "", option = "", line] = given;
@@ -70,81 +120,104 @@ function isCommand(text: string): boolean {
   return text.trim() !== "" && text.length <= MAX_COMMAND && !text.includes("\0");
 }
 
-/**
- * Fields that only explain a command, or name the question itself; codex sends most of them. Every other setting stays, and a rule
- * that does not know it does not match.
- */
-const EXPLANATIONS: ReadonlySet<string> = new Set([
-  ...["command", "cmd", "parsed_cmd", "description", "reason", "justification", "timeout"],
-  ...["call_id", "turn_id", "process_id", "approval_id", "source", "started_at_ms"],
-  // Offers for other answers than "once", which are never given.
-  ...["available_decisions", "proposed_execpolicy_amendment"],
-]);
-
-function settingsOf(fields: Fields): Fields {
-  const settings = Object.entries(fields).filter(
-    ([name, value]) => !EXPLANATIONS.has(name) && value !== undefined && value !== null && value !== false,
-  );
-  return Object.fromEntries(settings.map(([name, value]) => [name === "workdir" ? "cwd" : name, value]));
-}
-
-const PATH_FIELDS = ["path", "file_path", "filePath", "filepath", "abs_path", "absolute_path", "notebook_path"];
-const MOVE_FIELDS = ["source", "destination", "from", "to", "old_path", "new_path"];
-
-/** Every path that the call names anywhere; an agent that says two different ones needs both. */
+/** Every path that the call names anywhere; an agent that says two different ones needs both. None when one is not a text. */
 function pathsOf({ content = [], locations = [] }: ToolCallData, fields: Fields): string[] {
-  const named = [...PATH_FIELDS, ...MOVE_FIELDS].map((field) => fields[field]);
+  const named = `${PATHS} ${MOVES}`.split(" ").flatMap((name) => (isSet(fields[name]) ? [fields[name]] : []));
   const diffs = content.flatMap((each) => (each.type === "diff" ? [each.path] : []));
-  const all = [...diffs, ...locations.map(({ path }) => path), ...named];
-  return [...new Set(all.filter((path): path is string => typeof path === "string" && path !== ""))];
+  const all = [...diffs, ...locations.map(({ path }) => path), ...Object.keys(changesIn(fields)), ...named];
+  return all.every((path) => typeof path === "string" && path !== "") ? [...new Set(all as string[])] : [];
 }
 
-function write(path: string, content: string): Asked {
-  return { toolName: "write_file", input: { path, content } };
+/** One action for each change, or for a file whose change is not shown. */
+function editActions(data: ToolCallData, fields: Fields): Asked[] {
+  if (!isEditList(fields.edits) || !isChangeMap(fields.changes)) return [];
+  const diffs = (data.content ?? []).flatMap((each) => (each.type === "diff" ? [each] : []));
+  const shown = new Set<unknown>(diffs.flatMap(({ oldText, newText }) => [oldText, newText]));
+  // The rest of what the agent has sent: a person sees all of it.
+  const rest = Object.entries(fields).filter(
+    ([name, value]) => isSet(value) && !shown.has(value) && ![PATHS, EXPLANATIONS].join(" ").split(" ").includes(name),
+  );
+  return pathsOf(data, fields).flatMap((path) => {
+    const own = diffs.filter((each) => each.path === path);
+    const more = Object.fromEntries(rest);
+    if (own.length === 0) {
+      const said = rest.length === 0 ? { action: "writes this file and does not say what" } : more;
+      return [write({ path, ...said })];
+    }
+    const input = rest.length === 0 ? {} : { input: more };
+    return own.map(({ oldText, newText }) =>
+      write({ path, ...(oldText ? { old: oldText } : {}), content: newText, ...input }),
+    );
+  });
 }
 
-/** The text that a person is shown: the new one, or what is known of the change. */
-function contentOf(path: string, data: ToolCallData, fields: Fields): string {
-  if (data.kind === "delete") return "[the agent deletes this file]";
-  const diffs = (data.content ?? []).flatMap((each) => (each.type === "diff" && each.path === path ? [each] : []));
-  const said =
-    diffs.length > 0
-      ? diffs.map(changeOf).join("\n")
-      : [fields.content, fields.diff, fields.patch].find((each) => typeof each === "string");
-  const { text, truncated } = truncateUtf8(said ?? "[the agent does not say what it writes]", MAX_SHOWN_BYTES);
-  return truncated ? `${text}… [cut]` : text;
+/** Changes of one file, each with fields of a change only: none of them names another file. */
+function isEditList(edits: unknown): boolean {
+  if (!isSet(edits)) return true;
+  const known = CHANGES.split(" ");
+  const isEdit = (each: unknown) => isRecord(each) && Object.keys(each).every((name) => known.includes(name));
+  return Array.isArray(edits) && edits.every(isEdit);
 }
 
-function changeOf({ oldText, newText }: { oldText?: string | undefined; newText: string }): string {
-  return oldText === undefined || oldText === "" ? newText : `[replaces]\n${oldText}\n[with]\n${newText}`;
+/** The changes of codex by their paths, as far as they stay where they are. */
+function isChangeMap(changes: unknown): boolean {
+  if (!isSet(changes)) return true;
+  const isText = (value: unknown) => typeof value === "string";
+  const known = ["type", "content", "unified_diff"];
+  const isChange = (each: unknown) =>
+    isRecord(each) && Object.entries(each).every(([name, value]) => known.includes(name) && isText(value));
+  return isRecord(changes) && Object.values(changes).every(isChange);
 }
 
-function searchOf(data: ToolCallData, fields: Fields): Asked[] {
-  const { pattern } = fields;
+function changesIn({ changes }: Fields): Fields {
+  return isRecord(changes) ? changes : {};
+}
+
+function write(input: Fields): Asked {
+  return { toolName: "write_file", input };
+}
+
+function searchActions(data: ToolCallData, fields: Fields): Asked[] {
+  const { pattern, glob, include } = fields;
   if (typeof pattern !== "string" || pattern === "") return [];
   const toolName = /glob|find|list/i.test(`${data.name ?? ""} ${data.title ?? ""}`) ? "glob" : "grep";
+  const patterns = [glob, include, toolName === "glob" ? pattern : undefined].filter(isSet);
+  // A pattern of files can lead out of the folder as a path can.
+  if (
+    !patterns.every(
+      (each) => typeof each === "string" && !/^[~/\\$%]|^[a-z]+:|(?:^|[/\\{,])\.\.(?:[/\\},]|$)/i.test(each),
+    )
+  )
+    return [];
   const paths = pathsOf(data, fields);
   if (paths.length === 0) return [{ toolName, input: { pattern } }];
   return paths.map((path) => ({ toolName, input: { pattern, path } }));
 }
 
-/** Named after what it says. The hash tells two inputs apart that look the same when cut. */
-function unknownAction({ title = "", name, kind, rawInput, locations = [], content = [] }: ToolCallData): Asked {
+/** A page of the web by the name of its host: not a file, and nothing that is on this machine or in its network. */
+function isPage(url: unknown): boolean {
+  if (typeof url !== "string" || !URL.canParse(url)) return false;
+  const { protocol, hostname } = new URL(url);
+  const isNamed = !/^\[|^[\d.]+$|(?:^|\.)localhost\.?$/i.test(hostname);
+  return /^https?:$/.test(protocol) && isNamed;
+}
+
+/** Named after what it says, with all that was said. */
+function unknownAction(
+  { title, name, kind, rawInput, locations = [], content = [] }: ToolCallData,
+  unclear: string,
+): Asked {
   const word = oneLine(name ?? kind ?? "action", 40).replaceAll(/[^A-Za-z0-9_-]/g, "_");
-  const shown = boundedJson(rawInput, MAX_SHOWN_BYTES);
-  const isCut =
-    typeof shown === "string" || title.length > MAX_TITLE || locations.length > MAX_PATHS || content.length > 0;
-  const whole = () => JSON.stringify({ title, rawInput, locations, content });
   return {
     toolName: `${UNKNOWN_PREFIX}${word === "" ? "action" : word}`,
     input: {
-      // The title keeps its line breaks: they can part two commands.
-      title: plainText(title.slice(0, MAX_TITLE)) + (title.length > MAX_TITLE ? "… [cut]" : ""),
-      kind: oneLine(kind ?? "other", 20),
-      paths: locations.slice(0, MAX_PATHS).map(({ path }) => oneLine(path, 1000)),
-      input: shown,
-      ...(isCut ? { sha256: createHash("sha256").update(whole()).digest("hex") } : {}),
+      title: title ?? "",
+      kind: kind ?? "other",
+      paths: locations.map(({ path }) => path),
+      input: rawInput ?? {},
+      ...(content.length === 0 ? {} : { content }),
     },
+    unclear,
   };
 }
 

@@ -5,41 +5,23 @@ import type { McpDefinition } from "./pins.ts";
 
 const MAX_LINE = 200;
 
-type Room = { readonly lines: number; readonly bytes: number };
-
-/** Max size of the approved text, so that the new text gets the space. */
-const OLD: Room = { lines: 20, bytes: 1500 };
-/** Max size of the new text in a question, which has 8 KB for everything. */
-const ASKED: Room = { lines: 60, bytes: 5500 };
-/** The room in output without a question, where all of it should be seen. */
-export const WHOLE: Room = { lines: Number.POSITIVE_INFINITY, bytes: 200_000 };
-
 /**
- * Lines with `-` for what was approved and `+` for what the server says now. Lines are broken and not cut: what is new may stand
- * at the end of a long one. What does not fit is counted.
+ * Lines with `-` for what was approved and `+` for what the server says now. Lines are broken and not cut, and none is left out:
+ * what is new may stand anywhere.
  */
-export function describeChange(approved: McpDefinition, now: McpDefinition, room: Room = ASKED): string {
+export function describeChange(approved: McpDefinition, now: McpDefinition): string {
   const parts = [
     changeOf("name", shownName(approved.name), shownName(now.name)),
     changeOf("description", approved.description, now.description),
     changeOf("input schema", pretty(approved), pretty(now)),
   ].filter(({ old, fresh }) => old.length + fresh.length > 0);
-  if (parts.length === 0) return "The change is in a part that is too long to be shown.";
-  const left = { old: OLD, fresh: room };
+  if (parts.length === 0) return "The change is in a part that is too long to be shown, to models as well.";
   return parts
-    .flatMap(({ what, old, fresh }) => {
-      const [before, after] = [fitting(old, left.old), fitting(fresh, left.fresh)];
-      left.old = before.room;
-      left.fresh = after.room;
-      const rest = after.left === 0 ? [] : [`+ (${after.left} more new lines: sous mcp check shows them)`];
-      return [
-        `${what}:`,
-        ...before.lines.map((line) => `- ${line}`),
-        ...(before.left === 0 ? [] : [`- (${before.left} more lines)`]),
-        ...after.lines.map((line) => `+ ${line}`),
-        ...rest,
-      ];
-    })
+    .flatMap(({ what, old, fresh }) => [
+      `${what}:`,
+      ...old.map((line) => `- ${line}`),
+      ...fresh.map((line) => `+ ${line}`),
+    ])
     .join("\n");
 }
 
@@ -57,23 +39,6 @@ function linesOf(text: string): string[] {
     const count = Math.max(1, Math.ceil(letters.length / MAX_LINE));
     return Array.from({ length: count }, (_, at) => letters.slice(at * MAX_LINE, (at + 1) * MAX_LINE).join(""));
   });
-}
-
-type Fitting = { readonly lines: readonly string[]; readonly left: number; readonly room: Room };
-
-/** The first of them, as many as there is room for, and the room that is left. */
-function fitting(lines: readonly string[], room: Room): Fitting {
-  let bytes = 0;
-  const full = lines.findIndex((line, index) => {
-    bytes += Buffer.byteLength(line) + "+ \n".length;
-    return bytes > room.bytes || index >= room.lines;
-  });
-  const count = full === -1 ? lines.length : full;
-  return {
-    lines: lines.slice(0, count),
-    left: lines.length - count,
-    room: { lines: room.lines - count, bytes: room.bytes - bytes },
-  };
 }
 
 type Lines = { readonly old: readonly string[]; readonly fresh: readonly string[] };

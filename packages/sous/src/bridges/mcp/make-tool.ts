@@ -2,8 +2,8 @@
 
 import type { Progress } from "@modelcontextprotocol/client";
 import { oneLine, shortened } from "../../core/clean-text.ts";
+import { dataMark } from "../../core/data-mark.ts";
 import { ApprovalNeeded, ToolFailure } from "../../core/errors.ts";
-import { dataMark } from "../../core/mcp-names.ts";
 import { isRecord } from "../../core/schema.ts";
 import { type Tool, type ToolContext, type ToolResult, tool } from "../../core/tool.ts";
 import { toToolResult } from "./content.ts";
@@ -46,7 +46,7 @@ export function makeTool(offered: McpDefinition, life: ServerLife, pins: PinBook
 
 /** Adds the mark behind what the server says, so that nothing in it can follow: a model reads whose words they are. */
 function asData(result: ToolResult, server: string): ToolResult {
-  const mark = dataMark(server);
+  const mark = dataMark("MCP server", server);
   const { success, output, error } = result;
   if (success) return { ...result, output: output === "" ? mark : `${output}\n${mark}` };
   return { ...result, error: error === undefined ? mark : `${error}\n${mark}` };

@@ -5,7 +5,7 @@ import { ignore, messageOf, UserError } from "../../core/errors.ts";
 import type { Tool } from "../../core/tool.ts";
 import { McpConnection, StartFailure } from "./connection.ts";
 import { usable } from "./definitions.ts";
-import { describeChange, WHOLE } from "./diff.ts";
+import { describeChange } from "./diff.ts";
 import { located, type McpGround } from "./ground.ts";
 import { ServerLife } from "./life.ts";
 import { makeTool } from "./make-tool.ts";
@@ -175,9 +175,7 @@ export async function checkMcpServer(
 function checkedTool(server: McpServer, now: McpDefinition, approved: McpDefinition | undefined): CheckedMcpTool {
   const state = stateOf(now, approved);
   const tool = { ...namesOf(server, now), state, definition: now };
-  return approved === undefined || state !== "changed"
-    ? tool
-    : { ...tool, change: describeChange(approved, now, WHOLE) };
+  return approved === undefined || state !== "changed" ? tool : { ...tool, change: describeChange(approved, now) };
 }
 
 /** Stores the tools of a server as those that it listed last. Approves none. */

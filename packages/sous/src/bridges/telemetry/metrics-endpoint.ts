@@ -1,8 +1,10 @@
-/** The address where Prometheus reads metrics. Only programs on this machine reach it. */
+/**
+ * The address where Prometheus reads metrics. Only programs on this machine reach it. A connection has one request and one answer,
+ * and nothing behind the request is read: a program that asks and never reads costs one answer for each of a few connections.
+ */
 
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import { messageOf, UserError } from "../../core/errors.ts";
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { ignore, messageOf, UserError } from "../../core/errors.ts";
 import { PROMETHEUS_TYPE } from "./registry.ts";
 
 export type EndpointOptions = {
@@ -17,61 +19,103 @@ export type MetricsEndpoint = AsyncDisposable & { readonly port: number; readonl
 
 const LOOPBACK = "127.0.0.1";
 const PATH = "/metrics";
-const MAX_CONNECTIONS = 64;
-const MAX_REQUEST_MS = 5_000;
-const CHECK_MS = 1_000;
+const MAX_CONNECTIONS = 8;
+/** For the whole request, and then for the whole answer to be taken. */
+const MAX_WAIT_MS = 5_000;
 const MAX_HEADER_BYTES = 8192;
 
 /** Rejects with a `UserError` when the port cannot be had. */
 export async function serveMetrics({ port, render }: EndpointOptions): Promise<MetricsEndpoint> {
-  const server = createServer(
-    {
-      requestTimeout: MAX_REQUEST_MS,
-      headersTimeout: MAX_REQUEST_MS,
-      // Node looks every 30 s: connections that say nothing would keep Prometheus out for as long.
-      connectionsCheckingInterval: CHECK_MS,
-      maxHeaderSize: MAX_HEADER_BYTES,
-    },
-    (request, response) => void answer(request, response, render),
-  );
+  const open = new Set<Socket>();
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    open.add(socket.unref());
+    // A reader that is gone is no error of ours.
+    socket.on("error", ignore).on("close", () => open.delete(socket));
+    void serve(socket, render);
+  });
   server.maxConnections = MAX_CONNECTIONS;
-  server.on("connection", (socket) => socket.unref());
   await listen(server, port);
   server.unref();
   const { port: taken } = server.address() as AddressInfo;
   return {
     port: taken,
     url: `http://${LOOPBACK}:${taken}${PATH}`,
-    [Symbol.asyncDispose]: () => close(server),
+    [Symbol.asyncDispose]: () => close(server, open),
   };
 }
 
-async function answer(
-  request: IncomingMessage,
-  response: ServerResponse,
-  render: EndpointOptions["render"],
-): Promise<void> {
-  const { method, url = "", headersDistinct } = request;
+async function serve(socket: Socket, render: EndpointOptions["render"]): Promise<void> {
+  const head = await readHead(socket);
+  if (head === undefined) return void socket.destroy();
+  const { status, type = TEXT, text } = await answerTo(head, render);
+  const body = Buffer.from(text);
+  const lines = [
+    `HTTP/1.1 ${status}`,
+    `Content-Type: ${type}`,
+    `Content-Length: ${body.length}`,
+    "Connection: close",
+    "\r\n",
+  ];
+  destroyLater(socket);
+  socket.write(lines.join("\r\n"));
+  socket.end(head.startsWith("HEAD ") ? "" : body, () => socket.destroy());
+}
+
+/** The request up to its empty line; undefined when it does not come in time, is too long, or ends before. */
+async function readHead(socket: Socket): Promise<string | undefined> {
+  const late = destroyLater(socket);
+  let bytes = Buffer.alloc(0);
+  const read = Promise.withResolvers<string | undefined>();
+  const take = (more: Buffer): void => {
+    bytes = Buffer.concat([bytes, more.subarray(0, MAX_HEADER_BYTES)]);
+    const end = bytes.indexOf("\r\n\r\n");
+    if (end !== -1) read.resolve(bytes.toString("latin1", 0, end));
+    else if (bytes.length >= MAX_HEADER_BYTES) read.resolve(undefined);
+  };
+  socket
+    .on("data", take)
+    .once("end", () => read.resolve(undefined))
+    .once("close", () => read.resolve(undefined));
+  const head = await read.promise;
+  socket.off("data", take).pause();
+  clearTimeout(late);
+  return head;
+}
+
+function destroyLater(socket: Socket): NodeJS.Timeout {
+  const late = setTimeout(() => socket.destroy(), MAX_WAIT_MS).unref();
+  socket.once("close", () => clearTimeout(late));
+  return late;
+}
+
+type Answer = { readonly status: string; readonly type?: string; readonly text: string };
+
+const TEXT = "text/plain; charset=utf-8";
+
+async function answerTo(head: string, render: EndpointOptions["render"]): Promise<Answer> {
+  const [first = "", ...headers] = head.split("\r\n");
+  const [, method, url = ""] = /^([A-Z]+) ([!-~]+) HTTP\/1\.[01]$/.exec(first) ?? [];
+  if (method === undefined || !headers.every((line) => HEADER.test(line)))
+    return { status: "400 Bad Request", text: "This is not a request of HTTP/1.1.\n" };
   // A page in a browser that calls this machine by a name of its own would be refused here.
-  if (!isLocalHost(headersDistinct.host))
-    return say(response, 403, "Only requests to 127.0.0.1 or localhost are answered.");
-  if (url.split("?", 1)[0] !== PATH) return say(response, 404, `Metrics are at ${PATH}.`);
-  if (method !== "GET" && method !== "HEAD") return say(response, 405, "Metrics are read with GET.");
+  if (!isLocalHost(headers.flatMap((line) => HOST.exec(line)?.[1] ?? [])))
+    return { status: "403 Forbidden", text: "Only requests to 127.0.0.1 or localhost are answered.\n" };
+  if (url.split("?", 1)[0] !== PATH) return { status: "404 Not Found", text: `Metrics are at ${PATH}.\n` };
+  if (method !== "GET" && method !== "HEAD")
+    return { status: "405 Method Not Allowed", text: "Metrics are read with GET.\n" };
   try {
-    const text = await render();
-    response.writeHead(200, { "content-type": PROMETHEUS_TYPE }).end(text);
+    return { status: "200 OK", type: PROMETHEUS_TYPE, text: await render() };
   } catch (error) {
-    say(response, 503, messageOf(error));
+    return { status: "503 Service Unavailable", text: `${messageOf(error)}\n` };
   }
 }
 
-/** Two of them are refused: the first is not more true than the second. */
-function isLocalHost([host, another]: readonly string[] = []): boolean {
-  return host !== undefined && another === undefined && /^(?:127\.0\.0\.1|localhost|\[::1\])(?::\d{1,5})?$/i.test(host);
-}
+const HEADER = /^[!#$%&'*+.^_`|~\w-]+:[\t\x20-\x7e\x80-\xff]*$/;
+const HOST = /^host:[\t ]*(.*?)[\t ]*$/i;
 
-function say(response: ServerResponse, status: number, text: string): void {
-  response.writeHead(status, { "content-type": "text/plain; charset=utf-8" }).end(`${text}\n`);
+/** Two of them are refused: the first is not more true than the second. */
+function isLocalHost([host, another]: readonly string[]): boolean {
+  return host !== undefined && another === undefined && /^(?:127\.0\.0\.1|localhost|\[::1\])(?::\d{1,5})?$/i.test(host);
 }
 
 function listen(server: Server, port: number): Promise<void> {
@@ -89,9 +133,9 @@ function whyNot(port: number, error: NodeJS.ErrnoException): string {
   return `Metrics cannot be served on port ${port}: ${error.message}`;
 }
 
-function close(server: Server): Promise<void> {
+function close(server: Server, open: ReadonlySet<Socket>): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve());
-    server.closeAllConnections();
+    for (const socket of open) socket.destroy();
   });
 }

@@ -5,13 +5,14 @@ import { isExternalModel } from "../../core/model.ts";
 import { errorTypeOf } from "../../core/outcome.ts";
 import { MAX_LABEL_VALUES, OTHER } from "./label-cap.ts";
 import { activeReadings, addAt, countEnd, type GaugeReading, type LabelValues, type Meter } from "./meter.ts";
+import { type KnownModels, ModelNames } from "./model-names.ts";
 import { providerName, requestModel } from "./names.ts";
 import { rememberIn } from "./remember-in.ts";
 import { type MeasuredLimit, TreeBudget } from "./tree-budget.ts";
 
 /** Give it one meter of its own; it may listen to any number of trees. */
-export function measureRuns(meter: Meter): EventListener {
-  const fold = new MetricsFold(meter);
+export function measureRuns(meter: Meter, known?: KnownModels): EventListener {
+  const fold = new MetricsFold(meter, known);
   meter.observe(() => fold.gauges());
   return fold.onEvent;
 }
@@ -36,6 +37,7 @@ const MAX_ENDED_BUDGETS = 100;
 class MetricsFold {
   readonly #meter: Meter;
   readonly #live = new Map<string, LiveRun>();
+  readonly #names: ModelNames;
   readonly #models = new Map<string, ModelLabels>();
   /** Live runs by depth. A depth that was seen stays, with 0. */
   readonly #active: number[] = [];
@@ -47,8 +49,9 @@ class MetricsFold {
   /** Budgets of ended roots, by agent. */
   readonly #endedBudgets = new Map<string, TreeBudget>();
 
-  constructor(meter: Meter) {
+  constructor(meter: Meter, known: KnownModels | undefined) {
     this.#meter = meter;
+    this.#names = new ModelNames(known);
   }
 
   readonly onEvent = (event: SousEvent): void => {
@@ -72,6 +75,9 @@ class MetricsFold {
       case "spawn-refused":
         // guard: refused-is-no-execution
         this.#meter.count("errors", 1, [String(event.depth + 1), event.errorType]);
+        break;
+      case "tool-call-start":
+        this.#names.called(event);
         break;
       case "turn-start":
         if (run !== undefined) this.#ask(run, event);
@@ -113,15 +119,18 @@ class MetricsFold {
 
   #start(event: EventOf<"run-start">): void {
     const { runId, parentId, agent, model, depth } = event;
+    const labels = this.#labelsOf(model, this.#names.started(event));
     this.#meter.count("executions", 1, [String(depth)]);
     const budget = parentId === null ? this.#openBudget(event) : this.#live.get(parentId)?.budget;
-    this.#enter(runId, depth, { agent, model: this.#labelsOf(model), budget });
+    this.#enter(runId, depth, { agent, model: labels, budget });
   }
 
   /** Enters a run that another process began: no execution of this one. What its tree had spent is not known here. */
-  #resume({ runId, depth, run }: EventOf<"resume">): void {
+  #resume(event: EventOf<"resume">): void {
+    const { runId, depth, run } = event;
     if (this.#live.has(runId)) return;
-    const model = this.#labelsOf(run?.model ?? OTHER);
+    const model =
+      run === undefined ? this.#labelsOf(OTHER) : this.#labelsOf(run.model, this.#names.resumed(event, run));
     this.#enter(runId, depth, { agent: run?.agent ?? OTHER, model, budget: undefined });
   }
 
@@ -148,7 +157,9 @@ class MetricsFold {
   }
 
   /** It is no longer at work here. One that waits for an answer has not ended: the process that resumes it counts its end. */
-  #leave({ runId, agentId, depth }: RunIdentity): void {
+  #leave(who: RunIdentity): void {
+    const { runId, agentId, depth } = who;
+    this.#names.ended(who);
     this.#live.delete(runId);
     this.#unheard.delete(runId);
     addAt(this.#active, depth, -1); // guard: active-until-every-end
@@ -184,12 +195,14 @@ class MetricsFold {
   }
 
   /** Shared by the runs of a model, up to a bound: models are named by users. */
-  #labelsOf(model: string): ModelLabels {
-    const known = this.#models.get(model);
+  #labelsOf(model: string, name: string = model): ModelLabels {
+    const provider = providerName(model);
+    const key = name === OTHER ? `${OTHER} ${provider}` : name;
+    const known = this.#models.get(key);
     if (known !== undefined) return known;
     if (this.#models.size >= MAX_LABEL_VALUES) this.#models.clear();
-    const labels = modelLabels(model);
-    this.#models.set(model, labels);
+    const labels = modelLabels(name, provider);
+    this.#models.set(key, labels);
     return labels;
   }
 
@@ -235,9 +248,9 @@ type ModelLabels = {
   readonly output: LabelValues;
 };
 
-function modelLabels(model: string): ModelLabels {
+function modelLabels(model: string, provider: string): ModelLabels {
   const isChat = !isExternalModel(model);
-  const labels = [isChat ? "chat" : "invoke_agent", providerName(model), requestModel(model)];
+  const labels = [isChat ? "chat" : "invoke_agent", provider, requestModel(model)];
   return {
     model,
     isChat,

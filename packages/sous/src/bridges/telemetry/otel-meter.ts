@@ -88,9 +88,14 @@ function optionsOf(name: MetricName) {
 export type MeterOptions = {
   /** Makes the instruments; the global one of the OpenTelemetry API when unset. */
   meterProvider?: MeterProvider | undefined;
+  /**
+   * Models without a price that are shown by their names although a call chose them, or another process began the run. Those of
+   * roots and definitions need not be named; all others are `other`.
+   */
+  models?: readonly string[] | undefined;
 };
 
-const OPTIONS: OptionNames<MeterOptions> = { meterProvider: true };
+const OPTIONS: OptionNames<MeterOptions> = { meterProvider: true, models: true };
 
 /**
  * A listener that measures the runs it hears, of any number of trees: give it to a runtime or to runs as `onEvent`. One for a
@@ -98,6 +103,7 @@ const OPTIONS: OptionNames<MeterOptions> = { meterProvider: true };
  */
 export function meterRuns(options: MeterOptions = {}): EventListener {
   checkOptions("meterRuns()", options, OPTIONS);
-  const { meterProvider } = options;
-  return measureRuns(otelMeter((meterProvider ?? metrics.getMeterProvider()).getMeter("sous")));
+  const { meterProvider, models } = options;
+  const meter = otelMeter((meterProvider ?? metrics.getMeterProvider()).getMeter("sous"));
+  return measureRuns(meter, { models });
 }

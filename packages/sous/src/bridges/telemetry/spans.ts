@@ -8,6 +8,7 @@ import { completionStatus, errorTypeOf } from "../../core/outcome.ts";
 import { spanIdOf, traceIdOf } from "../../core/trace-context.ts";
 import { noUsage, usageWithout } from "../../core/usage.ts";
 import { stopReasonOf } from "../../core/words/outcomes.ts";
+import { type KnownModels, ModelNames } from "./model-names.ts";
 import { providerName, requestModel } from "./names.ts";
 import { rememberIn } from "./remember-in.ts";
 import { answered, ContentWriter, contentOf, PendingInput, resultMessage, said, textPart } from "./span-content.ts";
@@ -31,10 +32,16 @@ export type TraceOptions = {
   parent?: Context | undefined;
   /** W3C baggage: its entries become attributes of every span. When unset that of the context. */
   baggage?: string | undefined;
+  /**
+   * Models without a price that are shown by their names although a call chose them, or another process began the run. Those of
+   * roots and definitions need not be named; all others are `other`.
+   */
+  models?: readonly string[] | undefined;
 };
 
 const OPTIONS: OptionNames<TraceOptions> = {
   ...{ tracerProvider: true, captureContent: true, redact: true, observationType: true, parent: true, baggage: true },
+  models: true,
 };
 
 /**
@@ -44,7 +51,12 @@ const OPTIONS: OptionNames<TraceOptions> = {
  */
 export function traceRuns(options: TraceOptions = {}): EventListener {
   checkOptions("traceRuns()", options, OPTIONS);
-  const fold = new SpanFold(options);
+  return tracesOf(options);
+}
+
+/** The same for a caller that has the table of prices. */
+export function tracesOf(options: TraceOptions, pricedName?: KnownModels["pricedName"]): EventListener {
+  const fold = new SpanFold(options, pricedName);
   return (event) => {
     // They are many, and on no span.
     if (event.type === "text-delta" || event.type === "reasoning-delta" || event.type === "tool-progress") return;
@@ -61,6 +73,8 @@ const MAX_ENDED_RUNS = 1000;
 
 /** The facts of a run that starts or continues. */
 type OpenedRun = Pick<ResumedRun, "agent" | "model" | "call" | "traceparent" | "startedAt"> & {
+  /** The name by which its model is shown. */
+  readonly shownModel: string;
   readonly links: Link[];
   readonly attributes: SpanAttributes;
 };
@@ -69,16 +83,20 @@ class SpanFold {
   readonly #make: SpanMaker;
   readonly #content: ContentWriter | undefined;
   readonly #turns: TurnSpans;
+  readonly #names: ModelNames;
   readonly #runs = new Map<string, TracedRun>();
   readonly #ended = new Map<string, SpanContext>();
 
-  constructor({ captureContent, redact, ...options }: TraceOptions) {
+  constructor({ captureContent, redact, models, ...options }: TraceOptions, pricedName: KnownModels["pricedName"]) {
+    this.#names = new ModelNames({ models, pricedName });
     this.#make = new SpanMaker(options);
     this.#content = captureContent === true ? new ContentWriter(redact) : undefined;
     this.#turns = new TurnSpans(this.#make, this.#content);
   }
 
   add(event: NotedEvent | EventOf<"run-start">): void {
+    if (event.type === "tool-call-start") this.#names.called(event);
+    if (event.type === "run-end" || event.type === "park") this.#names.ended(event);
     if (event.type === "run-start") this.#startRun(event);
     else this.#note(event);
   }
@@ -143,7 +161,8 @@ class SpanFold {
     };
     const links = origin === undefined ? [] : [this.#linkToRun(origin, event)];
     const attributes = content ?? {};
-    const run = this.#open(event, { agent, model, call, traceparent, startedAt: time, links, attributes });
+    const shownModel = this.#names.started(event);
+    const run = this.#open(event, { agent, model, shownModel, call, traceparent, startedAt: time, links, attributes });
     run.pending?.add(contentOf(task));
   }
 
@@ -153,7 +172,9 @@ class SpanFold {
     const { path, time, usedMs, run: known } = event;
     const { agent, model, call, traceparent, startedAt, usage, answeredSeq } = known ?? unknownRun(path, time - usedMs);
     const retried = known?.retried ?? noUsage();
-    const run = this.#open(event, { agent, model, call, traceparent, startedAt, links: [], attributes: {} });
+    const shownModel = known === undefined ? model : this.#names.resumed(event, known);
+    const given = { agent, model, shownModel, call, traceparent, startedAt, links: [], attributes: {} };
+    const run = this.#open(event, given);
     run.counted = usage && usageWithout(usage, retried); // guard: tokens-of-earlier-processes
     // They were on the span of a turn that ended with its process.
     if (retried.totalTokens > 0) this.#turns.bookUnanswered(run, event, retried, "interrupted");
@@ -163,12 +184,12 @@ class SpanFold {
 
   #open(event: RunIdentity, given: OpenedRun): TracedRun {
     const { runId, agentId, parentId, path, depth } = event;
-    const { agent, model, call, traceparent, startedAt, links, attributes } = given;
+    const { agent, shownModel: model, call, traceparent, startedAt, links, attributes } = given;
     const parent = parentId === null ? undefined : this.#runs.get(parentId);
     const conversationId = parent?.facts.conversationId ?? agentId;
     const who = { runId, agentId, parentId, path, depth };
     const shared = { "gen_ai.conversation.id": conversationId, "gen_ai.agent.name": agent };
-    const ofModel = { "gen_ai.provider.name": providerName(model), "gen_ai.request.model": requestModel(model) };
+    const ofModel = { "gen_ai.provider.name": providerName(given.model), "gen_ai.request.model": requestModel(model) };
     const place = { "gen_ai.agent.id": agentId, "sous.run.path": path, "sous.run.depth": depth };
     const facts = { who, agent, model, conversationId, shared, ofModel };
     const above = parent === undefined ? this.#make.remoteParent(traceparent) : parent.contextOf(call?.callId);

@@ -3,6 +3,7 @@
 import type { Store } from "../../core/store.ts";
 import type { Tally, Totals } from "../../core/totals.ts";
 import { activeReadings, addAt, countEnd, countSpend, type GaugeReading, type Meter } from "./meter.ts";
+import { type KnownModels, ModelNames } from "./model-names.ts";
 
 export type StoredMetrics = {
   /**
@@ -13,8 +14,8 @@ export type StoredMetrics = {
 };
 
 /** Give it a meter of its own. Counters never fall, also when runs are deleted. */
-export function measureStore(store: Pick<Store, "totals">, meter: Meter): StoredMetrics {
-  const reader = new TotalsReader(store, meter);
+export function measureStore(store: Pick<Store, "totals">, meter: Meter, known?: KnownModels): StoredMetrics {
+  const reader = new TotalsReader(store, meter, new ModelNames(known));
   meter.observe(() => reader.gauges());
   return reader;
 }
@@ -22,6 +23,7 @@ export function measureStore(store: Pick<Store, "totals">, meter: Meter): Stored
 class TotalsReader implements StoredMetrics {
   readonly #store: Pick<Store, "totals">;
   readonly #meter: Meter;
+  readonly #names: ModelNames;
   #mark: string | undefined;
   #reading: Promise<void> | undefined;
   /** Numbers by depth: runs that are over; runs that are counted as started; runs at work now. */
@@ -29,9 +31,10 @@ class TotalsReader implements StoredMetrics {
   readonly #started: number[] = [];
   #active: number[] = [];
 
-  constructor(store: Pick<Store, "totals">, meter: Meter) {
+  constructor(store: Pick<Store, "totals">, meter: Meter, names: ModelNames) {
     this.#store = store;
     this.#meter = meter;
+    this.#names = names;
   }
 
   refresh(): Promise<void> {
@@ -48,6 +51,9 @@ class TotalsReader implements StoredMetrics {
   async #read(): Promise<void> {
     for (;;) {
       const page = await this.#store.totals({ after: this.#mark });
+      // Children end before their root, whose model most of them have.
+      for (const each of [...page.tallies, ...page.unended])
+        if (each.depth === 0 && "model" in each) this.#names.chosen(each);
       for (const tally of page.tallies) this.#count(tally);
       this.#mark = page.mark;
       if (page.isComplete) return this.#countLive(page.unended);
@@ -62,10 +68,11 @@ class TotalsReader implements StoredMetrics {
       return;
     }
     const { status } = tally;
+    const run = { ...tally, model: this.#names.stored(tally) };
     addAt(this.#over, tally.depth, 1);
     // Deleted before it ended: it has no outcome, and what it spent is spent.
-    if (status === "interrupted") countSpend(this.#meter, tally);
-    else countEnd(this.#meter, { ...tally, status });
+    if (status === "interrupted") countSpend(this.#meter, run);
+    else countEnd(this.#meter, { ...run, status });
   }
 
   /** A run is counted as started when it is first seen, at work or over. */

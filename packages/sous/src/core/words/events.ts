@@ -22,6 +22,8 @@ type WordOf<Type extends Body["type"], Field> = Field extends keyof BodyOf<Type>
 type Plain = (text: string, maxLength?: number) => string;
 
 type Row<Type extends Body["type"]> = {
+  /** The first version of stored events in which it has these fields, where those before it are read without a step; 1 when unset. */
+  since?: number;
   /** Every field by its kind. A text that could hold a secret is a `text`, not an `id`. The order is that of exports. */
   fields: { [Field in FieldOf<Type>]: WordOf<Type, Field> };
   /** Fields that may differ when the same run is made again; `event` for one that only time brings. */
@@ -44,7 +46,7 @@ export const EVENTS = {
       nickname: "text?",
       label: "text",
       task: "task",
-      model: "id",
+      model: "text",
       price: "price?",
       contextWindow: "amount?",
       tools: "tools",
@@ -120,9 +122,17 @@ export const EVENTS = {
     noun: ({ phase, name }) => `the ${phase} of its own ${name}`,
   },
   "approval-request": {
-    fields: { callId: "id", toolName: "text", input: "json?", origin: "toolOrigin?", toolReason: "text?" },
-    // A rerun has the name of the tool, and not its server.
-    varies: ["origin"],
+    since: 2,
+    fields: {
+      callId: "id",
+      toolName: "text",
+      input: "json?",
+      origin: "toolOrigin?",
+      toolReason: "text?",
+      target: "callTarget?",
+    },
+    // A rerun has the name of the tool and not its server, and may be in any folder.
+    varies: ["origin", "target"],
     noun: ({ toolName }) => `the question about ${toolName}`,
   },
   "approval-end": {
@@ -234,18 +244,12 @@ export const EVENT_STEPS: Readonly<Record<number, EventStep>> = {};
 /** The rows of words inside stored events. A new one changes no event from before, so it needs no step. */
 const DATED_ROWS = [LIMITS, OUTCOMES, STOP_REASONS].flatMap((rows) => Object.values(rows));
 
-/**
- * The version of events as they are stored and exported. Every change of what is stored makes the next version: a limit, a status
- * or a stop reason by `since` in its row, anything else (an event, a field, a kind) by a step. Each version has a golden journal
- * (`test/golden/`). A version without a step changes nothing in the events before it.
- */
-export const EVENT_VERSION: number = Math.max(
-  ...DATED_ROWS.map(({ since = 1 }) => since),
-  ...Object.keys(EVENT_STEPS).map(Number),
-);
+/** The last version that may concern every event. */
+const COMMON_VERSION = Math.max(...DATED_ROWS.map(({ since = 1 }) => since), ...Object.keys(EVENT_STEPS).map(Number));
 
 /** A row as code reads it that does the same for every event. */
 type AnyRow = {
+  readonly since?: number;
   readonly fields: Readonly<Record<string, AnyWord>>;
   readonly varies?: readonly string[] | "event";
   readonly estimated?: readonly string[];
@@ -256,9 +260,24 @@ type AnyRow = {
 
 export const ROWS: Readonly<Record<Body["type"], AnyRow>> = EVENTS;
 
+/**
+ * The version of an event of this type as it is stored: the last one that changed it. Later versions that changed others leave it
+ * as it is, so that most rows of a database need no number.
+ */
+export function versionOf(type: Body["type"]): number {
+  return Math.max(COMMON_VERSION, ROWS[type].since ?? 1);
+}
+
 /** The types in the order of the table. */
 export const EVENT_TYPES: readonly Body["type"][] = Object.keys(EVENTS) as Body["type"][];
 export const STORED_TYPES: readonly StoredBody["type"][] = EVENT_TYPES.filter(isStored);
+
+/**
+ * The version of events as they are stored and exported. Every change of what is stored makes the next version: a limit, a status,
+ * a stop reason, or an event with a new field that may be missing by `since` in its row, anything else by a step. Each version has
+ * a golden journal (`test/golden/`). A version without a step changes nothing in the events before it.
+ */
+export const EVENT_VERSION: number = Math.max(...STORED_TYPES.map(versionOf));
 
 function isStored(type: Body["type"]): type is StoredBody["type"] {
   return ROWS[type].stored !== false;

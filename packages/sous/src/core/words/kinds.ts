@@ -1,5 +1,6 @@
 /** The kinds of fields that events are made of. Storage has one schema for each, the runtime one redactor for each that can hold text. */
 
+import type { CallTarget } from "../approval.ts";
 import type { ErrorType } from "../errors.ts";
 import type { NoticeReason, ResumedRun, RunCall, RunOrigin, TreeTerms } from "../event.ts";
 import type { LimitState } from "../limits.ts";
@@ -54,6 +55,7 @@ export type Kinds = {
   budget: StoredBudget;
   terms: TreeTerms;
   toolOrigin: ToolOrigin;
+  callTarget: CallTarget;
   resumedRun: ResumedRun;
   fault: Fault;
   limit: LimitState;

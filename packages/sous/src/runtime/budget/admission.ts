@@ -1,19 +1,22 @@
 /** The payment of a child before it may start: time, an execution, a slot and its first call. All of it or nothing. */
 
 import type { Clock, Deadline, Deadlines } from "../../core/clock.ts";
-import { BudgetExceeded, UncappedAgent, UnpricedModel, UnpricedTool } from "../../core/errors.ts";
+import { BudgetExceeded, Refused, UncappedAgent, UnpricedModel, UnpricedTool } from "../../core/errors.ts";
 import type { Account, LimitState, StartAsk, Started } from "../../core/limits.ts";
 import type { RunProfile } from "../../core/run.ts";
 import { NEAR } from "./funds.ts";
 
 export type Fee = StartAsk & {
-  /** The account that counts the start. A child's own account counts only what is below it. */
-  readonly counting: Account;
+  /** Counts the start. A child's own account counts only what is below it. */
+  readonly counting: Counting;
   readonly account: Account;
   readonly childTime: ChildTime;
   /** Called when the child is queued, or has started. */
   onAsked(): void;
 };
+
+/** Sets an execution aside for a child, and takes it back when the child never starts. */
+export type Counting = Pick<Account, "startExecution" | "undoExecution">;
 
 /** Throws `BudgetExceeded`, or a `ToolFailure` when the tree is full; then nothing was spent. A promise only if it must wait. */
 export function pay(fee: Fee): Started | Promise<Started> {
@@ -33,6 +36,56 @@ function start(fee: Fee): Started | Promise<Started> {
     return started instanceof Promise ? started.catch(giveUp) : started;
   } catch (error) {
     return giveUp(error);
+  }
+}
+
+/** The number of children that calls of models may start for one message, and how a person raises it. */
+export type MessageLimit = { readonly children: number; readonly advice: string };
+
+/** Counts the children of one message after the other: a message is one run of the root, with everything below it. */
+export class MessageStarts {
+  readonly #limit: MessageLimit;
+  #message: string | undefined;
+  #started = 0;
+
+  constructor(limit: MessageLimit) {
+    this.#limit = limit;
+  }
+
+  /** Counts a child of this message, besides the account that counts it. */
+  with(account: Counting, message: string): Counting {
+    return {
+      startExecution: () => {
+        this.#start(message);
+        try {
+          const starting = account.startExecution();
+          return starting instanceof Promise ? starting.catch((error) => this.#giveUp(error)) : starting;
+        } catch (error) {
+          return this.#giveUp(error);
+        }
+      },
+      undoExecution: () => {
+        this.#started -= 1;
+        account.undoExecution();
+      },
+    };
+  }
+
+  #start(message: string): void {
+    if (message !== this.#message) this.#started = 0;
+    this.#message = message;
+    const { children, advice } = this.#limit;
+    if (this.#started >= children)
+      throw new Refused(
+        "quota",
+        `Execution limit reached: ${this.#started}/${children} for one message. Do the rest yourself and say what is missing. ${advice}`,
+      );
+    this.#started += 1;
+  }
+
+  #giveUp(error: unknown): never {
+    this.#started -= 1;
+    throw error;
   }
 }
 

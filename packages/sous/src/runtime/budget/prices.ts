@@ -1,6 +1,6 @@
 /** The price and the context window of a model, and the fees of its tools: as the user, the model itself or the shipped tables say. */
 
-import type { Model } from "../../core/model.ts";
+import { type Model, withoutVersion } from "../../core/model.ts";
 import type { Price } from "../../core/usage.ts";
 
 /**
@@ -99,13 +99,29 @@ type ModelFacts = { price: Price; contextWindow: number };
  * local models, because their cost is unknown.
  */
 export function priceOf(modelId: string): ModelFacts | undefined {
+  const { row } = rowOf(modelId) ?? {};
+  return row === undefined ? undefined : toFacts(row);
+}
+
+/**
+ * The name of the row that has the price of a model, with its provider: names with any version behind them have one. Undefined when
+ * the table does not know it.
+ */
+export function pricedName(modelId: string): string | undefined {
+  return rowOf(modelId)?.name;
+}
+
+function rowOf(modelId: string): { readonly name: string; readonly row: PriceRow } | undefined {
   const slash = modelId.indexOf("/");
   const provider = modelId.slice(0, slash);
   const models = ownValue(PRICES, ownValue(SAME_PRICES, provider) ?? provider);
   if (models === undefined) return undefined;
-  const name = modelId.slice(slash + 1);
-  const row = ownValue(models, name) ?? ownValue(models, withoutVersion(name));
-  return row === undefined ? undefined : toFacts(row);
+  const given = modelId.slice(slash + 1);
+  for (const name of [given, withoutVersion(given)]) {
+    const row = ownValue(models, name);
+    if (row !== undefined) return { name: `${provider}/${name}`, row };
+  }
+  return undefined;
 }
 
 /** The price that the user set, else that of the model itself, else that of the table. */
@@ -117,14 +133,6 @@ type Prices = Readonly<Record<string, Price>>;
 
 /** Providers with the same models at the same prices. */
 const SAME_PRICES: Readonly<Record<string, string>> = { "openai-chat": "openai" };
-
-const VERSION = /(?:-\d{8}|-\d{4}-\d{2}-\d{2}|-\d{3})$/;
-
-/** `name@20250101` and `name-2025-01-01` are `name`. */
-function withoutVersion(name: string): string {
-  const at = name.indexOf("@");
-  return at === -1 ? name.replace(VERSION, "") : name.slice(0, at);
-}
 
 /** Names come from people: `constructor` is not a model. */
 function ownValue<Value>(record: Readonly<Record<string, Value>>, name: string): Value | undefined {

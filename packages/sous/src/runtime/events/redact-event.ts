@@ -62,6 +62,7 @@ const REDACT_KIND: { readonly [Each in TextKind]: Redact<Kinds[Each]> | undefine
   terms: (terms, redactor) => (terms.fanOut === undefined ? terms : redactor.value(terms)),
   toolOrigin: (origin, redactor) =>
     changed(origin, { server: redactor.text(origin.server), tool: redactor.text(origin.tool) }),
+  callTarget: (target, redactor) => redactor.value(target),
   // The run is taken from its start, which was redacted.
   resumedRun: undefined,
   fault: (fault, redactor) => redactor.value(fault),

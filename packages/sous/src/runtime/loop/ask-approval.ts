@@ -28,31 +28,64 @@ function agentsAbove({ parent }: Run): string[] {
   return parent === undefined ? [] : [...agentsAbove(parent), parent.profile.agentName];
 }
 
-/** Undefined when the call may run, else the failed result the model reads. Throws `Parked` when the answer comes later. */
+/** More is no question that a person can answer. */
+const MAX_TIMES = 3;
+
+/**
+ * Undefined when the call may run, else the failed result the model reads. Throws `Parked` when the answer comes later. A call that
+ * leads elsewhere when the answer comes is asked about again.
+ */
 export async function askApproval(
   request: ApprovalRequest,
   run: Run,
   advice = "Continue without it",
 ): Promise<ToolResult | undefined> {
-  const { callId, toolName, input, origin, isFromTool = false } = request;
+  const { callId, toolName } = request;
+  for (let times = 1; times <= MAX_TIMES; times++) {
+    using waiting = run.tree.questions.watch(request);
+    const answer = await askOnce({ ...request, target: waiting.target }, run, advice);
+    if ("refusal" in answer) return answer.refusal;
+    const isOther = answer.allow && waiting.hasChanged(); // guard: answered-target
+    if (!isOther) return recordAnswer(answer, request, run);
+  }
+  const reason = "what it leads to has changed each time it was asked about";
+  run.emit({ type: "approval-end", callId, allowed: false, by: "nobody", reason });
+  return failedResult(`${toolName} was not allowed: ${reason}. ${advice}.`, { error_type: "consent" });
+}
+
+const TOO_LONG = "its input is too long for a person to read (over 256 kB). Make smaller calls.";
+
+/** An answer, or the failed result of a question that has none. */
+async function askOnce(
+  request: ApprovalRequest,
+  run: Run,
+  advice: string,
+): Promise<GivenAnswer | { refusal: ToolResult }> {
+  const { callId, toolName, input, origin, target, isFromTool = false } = request;
   // Only for the person: a tool may quote what no model should read.
   const why = isFromTool ? undefined : request.reason;
   const toolReason = isFromTool ? request.reason : undefined;
-  run.openQuestions?.delete(callId);
-  const asked = { callId, toolName, input: asKept(input) };
-  run.emit({
+  const asked = {
     type: "approval-request",
-    ...asked,
+    callId,
+    toolName,
+    input: asKept(input),
     ...(origin !== undefined && { origin }),
     ...(toolReason !== undefined && { toolReason }),
-  });
-  const question = run.tree.approve(run, request);
+    ...(target !== undefined && { target }),
+  } as const;
+  const digest = run.tree.questions.digest({ runId: run.who.runId, ...asked });
+  if (digest === undefined) return { refusal: failedResult(`${toolName} needs approval, and ${TOO_LONG}`) };
+  run.openQuestions?.delete(callId);
+  run.emit(asked);
+  const question = run.tree.approve(run, { ...request, digest });
   if (question === undefined) {
     run.lacksApproval = true;
     const reason = "no one can be asked";
     run.emit({ type: "approval-end", callId, allowed: false, by: "nobody", reason });
     const because = why === undefined ? "" : ` (${why})`;
-    return failedResult(`${toolName} needs approval, and ${reason}${because}. ${advice}.`, NOBODY_THERE);
+    const refusal = failedResult(`${toolName} needs approval, and ${reason}${because}. ${advice}.`, NOBODY_THERE);
+    return { refusal };
   }
   let answer: ApprovalAnswer;
   try {
@@ -63,14 +96,14 @@ export async function askApproval(
     const reason = by === "cancelled" ? STOPPED : `the question failed: ${messageOf(error)}`;
     run.emit({ type: "approval-end", callId, allowed: false, by, reason });
     const metadata = by === "nobody" ? NOBODY_THERE : { error_type: "cancelled" };
-    return failedResult(failedQuestion(toolName, reason), metadata);
+    return { refusal: failedResult(failedQuestion(toolName, reason), metadata) };
   }
   if (answer === "later") {
     run.openQuestions ??= new Set();
     run.openQuestions.add(callId);
     throw new Parked();
   }
-  return recordAnswer(answer, request, run);
+  return answer;
 }
 
 /** The reason why a question of a run that is stopped has no answer. */

@@ -1,5 +1,6 @@
 /** Decides if a call may run: rights, input, hooks, rules, and the person. */
 
+import type { ApprovalRequest } from "../../core/approval.ts";
 import { ToolFailure } from "../../core/errors.ts";
 import type { ToolCallPart } from "../../core/message.ts";
 import { mayUse } from "../../core/rights.ts";
@@ -34,7 +35,9 @@ export async function checkCall(call: ToolCallPart, run: Run, approved?: Approve
   const refusal = hook && (await beforeToolCall(call, input, run));
   if (refusal !== undefined) return { refusal };
   const mayBeAsked = tool.tier !== "observe" || hasRules(run) || run.openQuestions?.has(call.callId);
-  const approval = mayBeAsked ? await approvalFor(call, { tool, input, approved }, run) : undefined;
+  const approval = mayBeAsked
+    ? await approvalFor(approvalRequest(call, input, run), { tool, input, approved }, run)
+    : undefined;
   if (approval?.refusal !== undefined) return { refusal: approval.refusal };
   if (!isInside(tool)) await run.tree.settled(); // guard: store-before-call
   return approval?.agreedTo === undefined ? { tool, input } : { tool, input, agreedTo: approval.agreedTo };
@@ -44,12 +47,12 @@ export async function checkCall(call: ToolCallPart, run: Run, approved?: Approve
  * True when a call may be made that is not ours to make: an external agent makes it by itself, so its input need not be what our
  * tool of that name takes. Throws a `ToolFailure` for a tool that the run may not use.
  */
-export async function mayCallExternal(call: ToolCallPart, run: Run): Promise<boolean> {
+export async function mayCallExternal(call: ToolCallPart, request: ApprovalRequest, run: Run): Promise<boolean> {
   const { tool } = findTool(call, run);
   const { input } = call;
   const refusal = run.profile.hooks?.beforeToolCall && (await beforeToolCall(call, input, run));
   if (refusal !== undefined) return false;
-  const isAllowed = (await approvalFor(call, { tool, input }, run)).refusal === undefined;
+  const isAllowed = (await approvalFor(request, { tool, input }, run)).refusal === undefined;
   if (isAllowed) await run.tree.settled();
   return isAllowed;
 }
@@ -59,12 +62,11 @@ type Approval = { readonly refusal?: ToolResult | undefined; readonly agreedTo?:
 
 /** The rules of the user first, then an answer given since, then the tier of the tool, then the person. */
 async function approvalFor(
-  call: ToolCallPart,
+  request: ApprovalRequest,
   { tool, input, approved }: Allowed & { approved?: Approved | undefined },
   run: Run,
 ): Promise<Approval> {
-  const { toolName } = call;
-  const request = approvalRequest(call, input, run);
+  const { toolName } = request;
   const rule = decideByRules(request, run);
   if (rule?.effect === "deny")
     return { refusal: failedResult(deniedByRule(toolName, rule.reason), { error_type: "approval" }) };
@@ -73,7 +75,8 @@ async function approvalFor(
   // A question is answered once: the call that it was about is made again without another.
   const isAnswered = approved !== undefined && run.tree.rules?.asksAgain !== true;
   const isSameTool = approved?.definition === tool.origin?.definition; // guard: answered-definition
-  if (isAnswered && isSameTool && isSameJson(input, approved.input)) return {}; // guard: answered-input
+  const leadsThere = run.tree.questions.leadsTo(approved?.target, request); // guard: answered-lead
+  if (isAnswered && isSameTool && leadsThere && isSameJson(input, approved.input)) return {}; // guard: answered-input
   const mustAsk = rule === undefined ? tool.tier === "confirm" : rule.effect === "ask";
   if (!mustAsk) return {};
   if (rule?.effect !== "ask") return { refusal: await askApproval(request, run) };

@@ -5,7 +5,6 @@ import { ApprovalNeeded, ToolFailure } from "../../core/errors.ts";
 import type { ToolCallPart } from "../../core/message.ts";
 import type { Run } from "../../core/run.ts";
 import type { Tool, ToolContext, ToolResult } from "../../core/tool.ts";
-import { truncateUtf8 } from "../../core/truncate.ts";
 import { approvalRequest, askApproval } from "./ask-approval.ts";
 import { type Allowed, isInside } from "./check-call.ts";
 import { afterToolCall } from "./run-hooks.ts";
@@ -19,6 +18,7 @@ export async function executeTool(
   run: Run,
 ): Promise<ToolResult> {
   const { tool, input } = allowed;
+  const written = run.tree.questions.followWrite(() => approvalRequest(call, input, run));
   let given: unknown;
   try {
     given = await waitForTool(tool, tool.execute(input, context), run);
@@ -28,6 +28,7 @@ export async function executeTool(
     if (refusal !== undefined) return refusal;
     given = await executeAgain(allowed, context, run);
   }
+  written?.();
   const result = toToolResult(given);
   return run.profile.hooks?.afterToolCall ? afterToolCall(call, input, result, run) : result;
 }
@@ -63,12 +64,9 @@ async function executeAgain({ tool, input }: Allowed, context: ToolContext, run:
   }
 }
 
-/** More than a person reads; a change of a definition fits. */
-const MAX_REASON_BYTES = 8 * 1024;
-
 /** Makes the reason as it is stored, so that what was agreed to before a restart can be compared. */
 function shownReason(reason: string, { tree }: Run): string {
-  return truncateUtf8(tree.redactor.text(cleanText(reason)), MAX_REASON_BYTES).text;
+  return tree.redactor.text(cleanText(reason));
 }
 
 /** The longest a tool may ignore its signal. */

@@ -1,6 +1,6 @@
 /** The host of an external agent: while they are in session a run lends it its ears, its approvals and its own tools. */
 
-import { isAbsolute, relative, resolve, sep } from "node:path";
+import type { ApprovalRequest } from "../../core/approval.ts";
 import { messageOf, StoreError } from "../../core/errors.ts";
 import {
   type ExternalAction,
@@ -18,6 +18,7 @@ import { checkCall, mayCallExternal } from "./check-call.ts";
 import { decideByRules } from "./decide-by-rules.ts";
 import { waitForTool } from "./execute-tool.ts";
 import { boundExternalCall } from "./provider-activity.ts";
+import { beforeToolCall } from "./run-hooks.ts";
 import { ToolCallContext } from "./tool-context.ts";
 import { failedResult, toToolResult } from "./tool-result.ts";
 
@@ -101,17 +102,26 @@ export class RunHost implements ExternalHost, Disposable {
   async approve(action: ExternalAction): Promise<boolean> {
     const run = this.#run;
     if (this.#isClosed || run.work.aborted) return false;
-    const isAllowed = isInside(action, run.tree.cwd) && (await this.#isAllowed(toCall(action)));
+    const isAllowed = await this.#isAllowed(action);
     if (!isAllowed) this.wasRefused = true;
     // It may have been stopped while the person thought about it.
     return isAllowed && !this.#isClosed && !run.work.aborted;
   }
 
-  async #isAllowed(call: ToolCallPart): Promise<boolean> {
+  async #isAllowed(action: ExternalAction): Promise<boolean> {
     const run = this.#run;
+    const call = toCall(action);
+    const asked = { ...approvalRequest(call, call.input, run), isExternal: true } as const;
+    const { questions } = run.tree;
+    const request = action.isRepeated === true ? asked : { ...asked, target: questions.lookUp(asked) };
+    const problem = action.isRepeated === true ? undefined : questions.externalProblem(request); // guard: external-target
+    if (problem?.effect === "refuse") return false;
+    const unclear = action.unclear ?? problem?.reason;
     try {
-      if (run.profile.tools.byName.has(call.toolName)) return await mayCallExternal(call, run);
-      return await this.#approvalForAnything(call);
+      if (unclear !== undefined)
+        return await this.#isAllowedByPerson({ ...request, reason: unclear, isFromTool: true });
+      if (run.profile.tools.byName.has(call.toolName)) return await mayCallExternal(call, request, run);
+      return await this.#isAllowedWithoutTool(request);
     } catch (error) {
       if (error instanceof StoreError) throw error;
       // It may not use that tool.
@@ -119,14 +129,26 @@ export class RunHost implements ExternalHost, Disposable {
     }
   }
 
-  /** Asks about something that none of our tools does: only a run that may do anything may do it, and a person decides. */
-  async #approvalForAnything(call: ToolCallPart): Promise<boolean> {
-    const run = this.#run;
-    if (!run.profile.tools.byName.has(ANYTHING) || !run.profile.rights.use.has(ANYTHING)) return false;
-    const request = approvalRequest(call, call.input, run);
-    const rule = decideByRules(request, run);
+  /** What none of our tools does, a run may do that may do anything. */
+  async #isAllowedWithoutTool(request: ApprovalRequest): Promise<boolean> {
+    if (!this.#mayDoAnything) return false;
+    const rule = decideByRules(request, this.#run);
     if (rule !== undefined && rule.effect !== "ask") return rule.effect === "allow";
+    return (await askApproval(request, this.#run)) === undefined;
+  }
+
+  /** It is not known what the action does: a rule can deny it, and none allows it. */
+  async #isAllowedByPerson(request: ApprovalRequest): Promise<boolean> {
+    const run = this.#run;
+    if (!this.#mayDoAnything || decideByRules(request, run)?.effect === "deny") return false;
+    const hook = run.profile.hooks?.beforeToolCall;
+    if (hook && (await beforeToolCall(toCall(request), request.input, run)) !== undefined) return false;
     return (await askApproval(request, run)) === undefined;
+  }
+
+  get #mayDoAnything(): boolean {
+    const { tools, rights } = this.#run.profile;
+    return tools.byName.has(ANYTHING) && rights.use.has(ANYTHING);
   }
 
   async callTool(action: ExternalAction): Promise<ToolResult> {
@@ -168,16 +190,4 @@ export class RunHost implements ExternalHost, Disposable {
 
 function toCall({ callId, toolName, input }: ExternalAction): ToolCallPart {
   return { type: "tool-call", callId, toolName, input };
-}
-
-/**
- * An external agent acts by itself once it is allowed to, so what our own tools would refuse while they run is refused here: a
- * path that does not lie in the working folder.
- */
-function isInside({ input }: ExternalAction, cwd: string): boolean {
-  const { path } = (input ?? {}) as { path?: unknown };
-  if (path === undefined) return true;
-  if (typeof path !== "string" || path.includes("\0")) return false;
-  const way = relative(cwd, resolve(cwd, path));
-  return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }

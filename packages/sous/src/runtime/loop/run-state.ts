@@ -1,13 +1,14 @@
 /** A run as its events tell it, up to what it was in the middle of: a pure fold. */
 
+import type { CallTarget } from "../../core/approval.ts";
 import type { EventOf, NoticeReason, StoredEvent } from "../../core/event.ts";
 import type { Spent } from "../../core/limits.ts";
 import { type AssistantMessage, type ToolResultPart, textOf, toolCallsOf } from "../../core/message.ts";
 import type { FinishReason } from "../../core/model.ts";
 import { addCost, addUsage, noUsage, type Usage } from "../../core/usage.ts";
 
-/** The call that a person has allowed: exactly this input, of the tool as it was defined then. */
-export type Approved = { readonly input: unknown; readonly definition: string | undefined };
+/** The call that a person has allowed: exactly this input, of the tool as it was defined then, where it led then. */
+export type Approved = { input: unknown; definition: string | undefined; target: CallTarget | undefined };
 
 /** A call before a restart. `open`, `asked` and `denied` did not run, `started` may have, `ended` has. */
 export type EarlierCall =
@@ -21,11 +22,11 @@ export type EarlierCall =
 type EarlierCalls = Map<string, EarlierCall>;
 
 /** A call that had begun and asks now has done nothing yet: its tool asks by itself, before anything else. */
-function noteQuestion(calls: EarlierCalls, { callId, input, origin }: EventOf<"approval-request">): void {
+function noteQuestion(calls: EarlierCalls, { callId, input, origin, target }: EventOf<"approval-request">): void {
   const call = calls.get(callId);
   if (call === undefined) return;
   const approved = call.state === "started" || call.state === "asked" ? call.approved : undefined;
-  const question = { input, definition: origin?.definition };
+  const question = { input, definition: origin?.definition, target };
   calls.set(callId, { state: "asked", question, ...(approved !== undefined && { approved }) });
 }
 

@@ -25,9 +25,13 @@ export function describeAction(
 ): ActionText {
   const action = readAction(request, options);
   const columns = Math.max(MIN_WIDTH, width);
+  const main = mainText(action);
   return {
-    title: `${visible(request.path)} wants to use ${shownTool(request)}`,
-    lines: [...mainLines(action, columns), ...fieldLines(action, request.input, columns)],
+    title: `${visibleName(request.path)} wants to use ${shownTool(request)}`,
+    lines: [
+      ...(main === undefined ? [] : textLines(main, columns)),
+      ...fieldLines(action, main, request.input, columns),
+    ],
     why: request.reason === undefined ? [] : textLines(`asked because ${request.reason}`, columns, { atWords: true }),
     rule: { effect: "allow", pattern: `${request.toolName}(=${action.exact})`, origin: "an answer in this chat" },
   };
@@ -35,39 +39,51 @@ export function describeAction(
 
 /** `github › create_issue` for a tool of a server, which has chosen both names. */
 function shownTool({ toolName, origin }: Pick<ApprovalRequest, "toolName" | "origin">): string {
-  return origin === undefined ? visible(toolName) : `${visible(origin.server)} › ${visible(origin.tool)}`;
+  return origin === undefined ? visibleName(toolName) : `${visibleName(origin.server)} › ${visibleName(origin.tool)}`;
 }
 
-/** The same in one line: who wants to use which tool, on what, and why the person is asked. */
-export function actionLine(request: ApprovalRequest, options: ActionTextOptions = {}): string {
+/** A name is on one line. */
+function visibleName(name: string): string {
+  return visible(name).replaceAll("\n", "<U+000A>");
+}
+
+/** The longest question that is one line. */
+const MAX_SHORT = 400;
+const BETWEEN = " · ";
+
+/**
+ * The same as one text: a line of up to 400 characters, or a head and all rows below it. In one line no part holds what stands
+ * between the parts, so the two cannot be confused.
+ */
+export function actionText(request: ApprovalRequest, options: ActionTextOptions = {}): string {
   const { title, lines, why } = describeAction(request, { ...options, width: Number.POSITIVE_INFINITY });
-  const action = lines.length === 0 ? title : `${title}: ${lines.join(" ")}`;
-  return why.length === 0 ? action : `${action} (${why.join(" ")})`;
+  const rows = [...lines, ...why];
+  const line = [title, rows.join(BETWEEN)].filter((part) => part !== "").join(": ");
+  const isOneLine = rows.every((row) => !row.includes(BETWEEN) && !row.startsWith(BREAK));
+  return isOneLine && line.length <= MAX_SHORT ? line : [`${title}:`, ...rows.map((row) => `  ${row}`)].join("\n");
 }
 
 /** The command, the path, the host: shown whole, whatever its length. */
-function mainLines(action: Action, columns: number): string[] {
+function mainText(action: Action): string | undefined {
   switch (action.kind) {
     case "command":
-      return textLines(action.command, columns);
-    case "path": {
-      const isLink = action.path !== action.named;
-      return textLines(isLink ? `${action.path} (asked for as ${action.named})` : action.path, columns);
-    }
+      return action.command;
+    case "path":
+      return action.path;
     case "host":
-      return textLines(action.origin, columns);
+      return action.origin;
     case "agents":
-      return textLines(action.names.map((name) => name || "a child without a definition").join(", "), columns);
+      return action.names.map((name) => name || "a child without a definition").join(", ");
     case "server":
-      return textLines(`${action.name} (an external agent, with tools of its own)`, columns);
+      return `${action.name} (an external agent, with tools of its own)`;
     case "fields":
     case "follow-up":
     case "unknown":
-      return [];
+      return undefined;
   }
 }
 
-/** Fields that the main lines already show. */
+/** Fields that the main rows show as they are; a path that leads elsewhere is shown as it was given, too. */
 const SHOWN: Partial<Record<Action["kind"], string>> = {
   command: "command",
   path: "path",
@@ -75,69 +91,69 @@ const SHOWN: Partial<Record<Action["kind"], string>> = {
   server: "serverName",
 };
 
-/** The rest of the input. A long text, such as the content of a file, is shown by its head and its tail. */
-function fieldLines(action: Action, input: unknown, columns: number): string[] {
-  if (typeof input !== "object" || input === null) return textLines(JSON.stringify(input) ?? "", columns);
+/** The rest of the input: `name: ` before a text as it stands, `name = ` before any other value as JSON. */
+function fieldLines(action: Action, main: string | undefined, input: unknown, columns: number): string[] {
+  if (typeof input !== "object" || input === null || Array.isArray(input))
+    return textLines(JSON.stringify(input) ?? "", columns);
   return Object.entries(input)
-    .filter(([name, value]) => value !== undefined && name !== SHOWN[action.kind])
+    .filter(([name, value]) => value !== undefined && !(name === SHOWN[action.kind] && isShownBy(main, action, value)))
     .flatMap(([name, value]) => {
-      const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
-      return textLines(`${name}: ${headAndTail(text)}`, columns);
+      const label = /^[\w$-]+$/.test(name) ? name : JSON.stringify(name);
+      const text = typeof value === "string" ? `${label}: ${value}` : `${label} = ${JSON.stringify(value) ?? ""}`;
+      return textLines(text, columns);
     });
 }
 
-const SHOWN_LENGTH = 2000;
-
-function headAndTail(text: string): string {
-  if (text.length <= SHOWN_LENGTH) return text;
-  const half = SHOWN_LENGTH / 2;
-  const hidden = text.length - SHOWN_LENGTH;
-  return `${text.slice(0, half)}\n(${hidden} characters are not shown here)\n${text.slice(-half)}`;
+function isShownBy(main: string | undefined, action: Action, value: unknown): boolean {
+  return value === (action.kind === "server" ? action.name : main);
 }
+
+/** Before what follows a line break; the end of a row that was too long is followed by two blanks. */
+const BREAK = "| ";
 
 /**
  * Wraps and never cuts. What follows a line break or the end of a row begins with a mark that says so. `atWords` is for sentences:
  * rows of an action are full, so that no space at their end is unseen.
  */
 function textLines(text: string, columns: number, { atWords = false } = {}): string[] {
-  const lines = text
-    .toWellFormed()
-    .replace(/\r\n/g, "\n")
-    .replace(/\n{3,}/g, (breaks) => `\n(${breaks.length - 1} empty lines)\n`)
+  const lines = visible(text)
+    .replace(/\n{3,}/g, (breaks) => `\n<${breaks.length - 1} empty lines>\n`)
     .split("\n");
-  return lines.flatMap((line, index) => wrapped(visible(line), columns - 2, index === 0 ? "" : "| ", atWords));
+  return lines.flatMap((line, index) => wrapped(line, columns - 2, index === 0 ? "" : BREAK, atWords));
 }
 
 function wrapped(line: string, columns: number, firstMark: string, atWords: boolean): string[] {
   const rows: string[] = [];
   let row = "";
   let used = 0;
-  for (const character of line) {
+  for (const character of columns === Number.POSITIVE_INFINITY ? "" : line) {
     const taken = widthOf(character);
     if (used + taken > columns) {
       const end = atWords && character !== " " ? row.lastIndexOf(" ") + 1 : 0;
       rows.push(end === 0 ? row : row.slice(0, end));
       row = end === 0 ? "" : row.slice(end);
-      used = widthOf(row);
+      used = [...row].reduce((width, each) => width + widthOf(each), 0);
     }
     row += character;
     used += taken;
   }
-  rows.push(row);
+  rows.push(columns === Number.POSITIVE_INFINITY ? line : row);
   return rows.map((each, index) => (index === 0 ? firstMark : "  ") + each);
 }
 
 /** Anything but ASCII may be two columns wide, and no row may be too long. */
-function widthOf(text: string): number {
-  return [...text].reduce((width, character) => width + (/^[ -~]$/.test(character) ? 1 : 2), 0);
+function widthOf(character: string): number {
+  return /^[ -~]$/.test(character) ? 1 : 2;
 }
 
 /**
- * Writes characters that act on a terminal, hide or reorder as their number, and a gap as its length. `core/clean-text.ts`
- * removes them and allows for normal text; here a person approves every character, so none is left out.
+ * Writes characters that act on a terminal, hide or reorder as their number, and a gap as its length; a text that looks like such
+ * a mark begins with the number of `<`, so that every mark can be undone. `core/clean-text.ts` removes them and allows for normal
+ * text; here a person approves every character, so none is left out. Line breaks stay.
  */
-function visible(text: string): string {
+export function visible(text: string): string {
   return text
+    .replace(MARK, "<U+003C>")
     .replace(
       INVISIBLE,
       (character) => `<U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}>`,
@@ -145,4 +161,5 @@ function visible(text: string): string {
     .replace(/ {9,}/g, (gap) => ` <${gap.length - 2} spaces> `);
 }
 
-const INVISIBLE = /(?! )[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/gu;
+const MARK = /<(?=U\+[\dA-F]{4,6}>|\d+ (?:spaces|empty lines)>)/g;
+const INVISIBLE = /(?![ \n])[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/gu;

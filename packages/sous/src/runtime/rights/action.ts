@@ -59,18 +59,19 @@ export type ActionOptions = Pick<CommandContext, "home" | "variables"> & {
   readonly defaultServer?: string | undefined;
 };
 
-export function readAction({ toolName, input, cwd }: ApprovalRequest, options: ActionOptions = {}): Action {
+export function readAction(request: ApprovalRequest, options: ActionOptions = {}): Action {
+  const { toolName, input, cwd, target } = request;
   const { realPath = realpathSync.native } = options;
   const fields: Fields = typeof input === "object" && input !== null ? { ...input } : { input };
   const whole = { toolName, exact: canonicalJson(input) };
   switch (kindOf(toolName)) {
     case "command":
-      return readCommand(fields, whole, { ...options, toPath: (path) => readPath(path, cwd, realPath).path });
+      return readCommand(fields, whole, { ...options, cwd, toPath: (path) => readPath(path, { cwd, realPath }).path });
     case "path": {
       const isFolder = toolRow(toolName)?.action === "folder";
       const path = fields.path ?? (isFolder ? "." : undefined);
       if (typeof path !== "string" || path.length > MAX_PATH) return { ...whole, kind: "unknown" };
-      const found = readPath(path, cwd, realPath);
+      const found = readPath(path, { cwd, realPath }, target?.paths[0]);
       return { ...whole, kind: "path", ...found, isFolder, exact: found.path };
     }
     case "host": {
@@ -122,9 +123,9 @@ const FOLLOW_UPS = new Set(["output_of", "stop"]);
 type Fields = Record<string, unknown>;
 type Whole = { toolName: string; exact: string };
 
-type CommandOptions = ActionOptions & { toPath: (path: string) => string };
+type CommandOptions = ActionOptions & { cwd: string; toPath: (path: string) => string };
 
-function readCommand(given: Fields, whole: Whole, { home, variables, toPath }: CommandOptions): Action {
+function readCommand(given: Fields, whole: Whole, { home, variables, cwd, toPath }: CommandOptions): Action {
   const { command } = given;
   const others = Object.entries(given).filter(([name, value]) => value !== undefined && !HARMLESS_FIELDS.has(name));
   const [only, more] = others;
@@ -135,7 +136,12 @@ function readCommand(given: Fields, whole: Whole, { home, variables, toPath }: C
   const folder = typeof given.cwd === "string" ? toPath(given.cwd) : ".";
   const isTop = typeof given.cwd === "string" && folder === ".";
   const settings = others.filter(([name, value]) => !(name === "cwd" && isTop) && value !== false);
-  const reading = readCommandLine(command, { home, variables, folder: folder === "." ? undefined : folder });
+  const reading = readCommandLine(command, {
+    home,
+    variables,
+    folder: folder === "." ? undefined : folder,
+    workspace: cwd,
+  });
   const unknown = settings.find(([name]) => name !== "background" && name !== "cwd")?.[0];
   const text = reading.canonical ?? command;
   const isText = settings.length === 0 && !text.startsWith("{");
@@ -160,7 +166,7 @@ export function fileActions(
 ): FileAction[] {
   return files.flatMap(({ kind, paths, isSure }) =>
     paths.map((path): FileAction => {
-      const found = readPath(path, cwd, realPath);
+      const found = readPath(path, { cwd, realPath });
       const toolName = fileTool(kind);
       return { toolName, kind: "path", ...found, isFolder: false, exact: found.path, isSure };
     }),
@@ -172,14 +178,30 @@ export function fileTool(kind: CommandReading["files"][number]["kind"]): string 
   return kind === "write" ? "write_file" : "read_file";
 }
 
-function readPath(path: string, cwd: string, realPath: RealPath): Pick<PathAction, "path" | "named" | "absolute"> {
+type Folder = { readonly cwd: string; readonly realPath?: RealPath | undefined };
+
+/** `found` is where it leads, if that is known already. */
+export function readPath(
+  path: string,
+  { cwd, realPath = realpathSync.native }: Folder,
+  found?: string,
+): Pick<PathAction, "path" | "named" | "absolute"> {
   const asked = resolve(cwd, path);
-  const real = realOf(asked, realPath);
+  const real = found ?? realOf(asked, realPath);
   return {
     path: below(realOf(resolve(cwd), realPath), real),
     named: below(resolve(cwd), asked),
     absolute: { path: real, named: asked },
   };
+}
+
+/** The real folder that a command runs in. */
+export function realFolder(
+  { input, cwd }: Pick<ApprovalRequest, "input" | "cwd">,
+  { realPath = realpathSync.native }: ActionOptions,
+): string {
+  const given = (input as { cwd?: unknown } | null)?.cwd;
+  return realOf(typeof given === "string" ? resolve(cwd, given) : resolve(cwd), realPath);
 }
 
 /** The same action as it is seen from another folder. */
@@ -241,7 +263,7 @@ function agentNames(toolName: string, fields: Fields): string[] {
 }
 
 /** The same text for the same value: the order of keys does not matter. */
-function canonicalJson(value: unknown): string {
+export function canonicalJson(value: unknown): string {
   const sorted = (_: string, item: unknown): unknown =>
     typeof item === "object" && item !== null && !Array.isArray(item)
       ? Object.fromEntries(Object.entries(item).sort(([a], [b]) => (a < b ? -1 : 1)))

@@ -1,9 +1,9 @@
 /** `git status*` in a rule for the terminal: which simple commands it stands for. */
 
-import { isBuiltin, programName } from "./programs.ts";
+import { programName } from "./programs.ts";
 import { readShellCommand } from "./shell-command.ts";
 import { closedWord, type ShellWord, WILDCARD } from "./shell-words.ts";
-import type { Understood, View } from "./understand-command.ts";
+import { mayStartOthers, type Understood, type View } from "./understand-command.ts";
 
 type CommandPattern = {
   /** True, for a rule that allows: the command is surely this one. */
@@ -21,8 +21,9 @@ export function compileCommandPattern(text: string, home?: string): CommandPatte
   const pattern = withoutEnd(command.words);
   return {
     covers: ({ views, problem: why }) => why === undefined && coversCommand(pattern, views),
-    touches: ({ views }) =>
-      views.some(({ words }) => mayBegin(pattern.words, words)) || mayStart(pattern.words, views.at(-1)),
+    touches: ({ views, linked }) =>
+      [...views.map(({ words }) => words), ...linked].some((words) => mayBegin(pattern.words, words)) ||
+      mayStart(pattern.words, views.at(-1)),
   };
 }
 
@@ -90,10 +91,8 @@ function mayBegin(expected: readonly ShellWord[], words: readonly ShellWord[], s
 
 /** A program that is not known may start what it is given: as further words, or as the text of one. */
 function mayStart(expected: readonly ShellWord[], view: View | undefined): boolean {
-  const [program, ...rest] = view?.words ?? [];
-  // Builtins that are understood start nothing; the others always need an answer.
-  if (view?.finds === "itself" && program !== undefined && isBuiltin(program.text)) return false;
-  if (program === undefined || expected.length === 0 || STARTS_NOTHING.has(programName(program.text))) return false;
+  if (view === undefined || expected.length === 0 || !mayStartOthers(view)) return false;
+  const rest = view.words.slice(1);
   return rest.some((word, index) => {
     if (word.isOpen) return mayBecome(word.text, expected[0]?.text ?? "");
     const texts = word.text.split(/[\s=,;:]+/).filter((text) => text !== "");
@@ -111,17 +110,6 @@ function mayBecome(open: string, wanted: string): boolean {
 
 /** Max parts of one argument. */
 const MAX_PARTS = 50;
-
-/** Programs of daily work that start none of their arguments; those with options that do are in `programs-table.ts`. */
-const STARTS_NOTHING = new Set(
-  (
-    "[ basename black bundle cargo cat cd chmod chown clang cmp composer cp curl cut date df diff dirname docker du echo eslint " +
-    "exit expr false fd file find fmt fold gcc git go gofmt grep gunzip gzip head help id jq kill killall less ln ls make md5sum mkdir " +
-    "mktemp mv mypy npm od paste pgrep pip pip3 pkill pnpm prettier printf ps pwd pytest readlink realpath rg rm rmdir ruff rsync sed seq " +
-    "sha256sum shasum sleep sort stat strings tail tar tee test touch tr tree true tsc type umask uname uniq unzip uv vitest wc " +
-    "wget which whoami xxd yarn yq zip"
-  ).split(" "),
-);
 
 /** Compares also by its name without a folder, and in any case: not every file system tells `RM` from `rm`. */
 function isProgram(wanted: string, word: string): boolean {

@@ -1,6 +1,7 @@
 /** A command of the terminal as rules see it: its simple commands, the files it opens, and what is not understood. */
 
 import { isAbsolute, join } from "node:path";
+import { linkNames } from "./linked-programs.ts";
 import { readShellCommand, type SimpleCommand } from "./shell-command.ts";
 import { closedWord, quoted, type ShellWord } from "./shell-words.ts";
 import { INERT_VARIABLES, type Understood, understand } from "./understand-command.ts";
@@ -30,16 +31,29 @@ export type CommandContext = {
   readonly variables?: readonly string[] | undefined;
   /** The folder it starts in, relative to the workspace. */
   readonly folder?: string | undefined;
+  /** The absolute path of the workspace. Without it no link to a program is followed. */
+  readonly workspace?: string | undefined;
 };
 
-export function readCommandLine(text: string, { home, variables = [], folder }: CommandContext): CommandReading {
+export function readCommandLine(text: string, context: CommandContext): CommandReading {
+  const { home, variables = [], folder, workspace } = context;
   const { commands, problem } = readShellCommand(text, { home });
   const inert = new Set([...INERT_VARIABLES, ...variables]);
-  const parts = commands.map((command) => understand(command, inert));
-  const found = filesOf(commands, folder ?? ".", home);
+  const folders = foldersOf(commands, folder ?? ".", home);
+  const parts = commands.map((command, index) =>
+    understand(command, {
+      variables: inert,
+      linkNames: (path) => (workspace === undefined ? [] : linkNames(path, folders[index] ?? [], workspace)),
+    }),
+  );
+  const found = filesOf(commands, folders);
   // Rules see a start in another folder as a `cd`.
   if (folder !== undefined)
-    parts.unshift({ views: [{ words: ["cd", folder].map(closedWord), finds: "itself" }], problem: undefined });
+    parts.unshift({
+      views: [{ words: ["cd", folder].map(closedWord), finds: "itself" }],
+      linked: [],
+      problem: undefined,
+    });
   const unclear = problem ?? parts.find((part) => part.problem !== undefined)?.problem;
   return {
     parts,
@@ -55,31 +69,40 @@ const HARMLESS_FILE = /^\/dev\/(?:null|stdin|stdout|stderr)$/;
 const MAX_FOLDERS = 16;
 const MAX_PATH = 4096;
 
-/** Follows `cd` as far as its folder is known. A file may lie in every folder where the shell may be at that point. */
-function filesOf(
-  commands: readonly SimpleCommand[],
-  start: string,
-  home: string | undefined,
-): { files: FileUse[]; problem: string | undefined } {
-  const files: FileUse[] = [];
-  let folders: readonly string[] | undefined = [start];
-  for (const [index, { words, redirections }] of commands.entries()) {
-    const isSure = commands.every((other, at) => at === index || CALM.has(other.words[0]?.text ?? ""));
-    for (const { kind, target } of redirections) {
-      if (HARMLESS_FILE.test(target.text)) continue;
-      const paths = pathsOf(target.text, folders);
-      if (paths === undefined) return { files, problem: `which file ${target.text.slice(0, 60)} is, is not known` };
-      files.push({ kind, paths, isSure });
-    }
+type Folders = readonly string[] | undefined;
+
+/** The folders where the shell may be at each command: a `cd` may fail. Undefined behind one whose folder is unknown. */
+function foldersOf(commands: readonly SimpleCommand[], start: string, home: string | undefined): Folders[] {
+  let folders: Folders = [start];
+  return commands.map(({ words }) => {
+    const before = folders;
     // The shell itself knows `time`.
     const own = words.slice(words.findIndex(({ text }) => text !== "time" && text !== "-p"));
     if (own[0]?.text === "cd") folders = foldersAfter(folders, own.slice(1), home);
+    return before;
+  });
+}
+
+/** A file may lie in every folder where the shell may be at that point. */
+function filesOf(
+  commands: readonly SimpleCommand[],
+  folders: readonly Folders[],
+): { files: FileUse[]; problem: string | undefined } {
+  const files: FileUse[] = [];
+  for (const [index, { redirections }] of commands.entries()) {
+    const isSure = commands.every((other, at) => at === index || CALM.has(other.words[0]?.text ?? ""));
+    for (const { kind, target } of redirections) {
+      if (HARMLESS_FILE.test(target.text)) continue;
+      const paths = pathsOf(target.text, folders[index]);
+      if (paths === undefined) return { files, problem: `which file ${target.text.slice(0, 60)} is, is not known` };
+      files.push({ kind, paths, isSure });
+    }
   }
   return { files, problem: undefined };
 }
 
 /** The kernel follows a link before it goes up from it, so `..` behind a name may lead anywhere. */
-function pathsOf(target: string, folders: readonly string[] | undefined): readonly string[] | undefined {
+function pathsOf(target: string, folders: Folders): readonly string[] | undefined {
   const names = target.split("/").filter((name) => name !== "" && name !== ".");
   const up = names.lastIndexOf("..");
   if (target.length > MAX_PATH || names.slice(0, up + 1).some((name) => name !== "..")) return undefined;
@@ -89,11 +112,7 @@ function pathsOf(target: string, folders: readonly string[] | undefined): readon
 }
 
 /** Undefined when its target is unknown. */
-function foldersAfter(
-  folders: readonly string[] | undefined,
-  words: readonly ShellWord[],
-  home: string | undefined,
-): readonly string[] | undefined {
+function foldersAfter(folders: Folders, words: readonly ShellWord[], home: string | undefined): Folders {
   const [target, more] = words;
   if (folders === undefined || more !== undefined || target?.isOpen === true) return undefined;
   const wanted = target === undefined ? home : target.text;

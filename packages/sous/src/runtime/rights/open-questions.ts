@@ -10,11 +10,12 @@ import {
   type UnansweredQuestion,
 } from "../../core/approval.ts";
 import type { EventOf, StoredEvent } from "../../core/event.ts";
-import { actionLine } from "./action-text.ts";
+import { actionText } from "./action-text.ts";
+import { questionDigest } from "./question.ts";
 
 /** One that was asked, and who asked it. */
 export type AskedQuestion = OpenQuestion &
-  Pick<ApprovalRequest, "runId" | "callId" | "origin"> & {
+  Pick<ApprovalRequest, "runId" | "callId" | "origin" | "target"> & {
     /** The reason why the tool itself asks; undefined when a rule or its tier has the person asked. */
     readonly toolReason: string | undefined;
   };
@@ -45,22 +46,26 @@ export class AskedQuestions {
   list(): AskedQuestion[] {
     return [...this.#open.values()]
       .sort((one, other) => Number(one.id) - Number(other.id))
-      .map(({ id, asked: { runId, path, callId, toolName, input, origin, toolReason } }) => {
+      .map(({ id, asked }) => {
+        const { runId, path, callId, toolName, input, origin, toolReason, target } = asked;
         const who = whoAsks(runId, this.#starts);
-        const action = actionLine({ runId, path, ...who, callId, toolName, origin, input, reason: toolReason });
-        return { id, runId, callId, path, toolName, input, origin, action, toolReason };
+        const action = actionText({ runId, path, ...who, callId, toolName, origin, input, reason: toolReason, target });
+        // One that was asked before questions had a greatest length has none: it can only be denied.
+        const digest = questionDigest(asked) ?? "";
+        return { id, digest, runId, callId, path, toolName, input, origin, target, action, toolReason };
       });
   }
 }
 
 function isSameQuestion(one: EventOf<"approval-request">, other: EventOf<"approval-request">): boolean {
   const isSameTool = one.origin?.definition === other.origin?.definition;
-  return isSameTool && one.toolReason === other.toolReason && isDeepStrictEqual(one.input, other.input);
+  const isSameAction = isDeepStrictEqual([one.input, one.target], [other.input, other.target]);
+  return isSameTool && one.toolReason === other.toolReason && isSameAction;
 }
 
 /** Leaves out the ids of the runtime. */
-export function toOpenQuestion({ id, path, toolName, input, action }: AskedQuestion): OpenQuestion {
-  return { id, path, toolName, input, action };
+export function toOpenQuestion({ id, digest, path, toolName, input, action }: AskedQuestion): OpenQuestion {
+  return { id, digest, path, toolName, input, action };
 }
 
 function whoAsks(

@@ -17,8 +17,8 @@ import {
 } from "./action.ts";
 import { type ActionText, describeAction } from "./action-text.ts";
 import type { CommandReading } from "./command-reading.ts";
-import { writeGuard } from "./guarded-writes.ts";
 import { compilePattern, countParts, type RulePattern } from "./rule-pattern.ts";
+import { writeGuard } from "./target.ts";
 
 export type PolicyOptions = ActionOptions & {
   readonly rules: readonly PermissionRule[];
@@ -73,7 +73,14 @@ export function createPolicy(options: PolicyOptions): Policy {
   const explain = (request: ApprovalRequest): Judgement => {
     const action = readAction(request, reading);
     const files = action.kind === "command" ? fileActions(action.reading, request.cwd, reading) : [];
-    const guard = guards && writeGuard(action, files, { cwd: request.cwd, paths: guards, realPath: reading.realPath });
+    const guard =
+      guards &&
+      writeGuard(action, files, {
+        cwd: request.cwd,
+        paths: guards,
+        realPath: reading.realPath,
+        isExternal: request.isExternal === true,
+      });
     const answers = remembered.get(lineOf(request)) ?? [];
     const isYes = typeof allowsAll === "function" ? allowsAll() : allowsAll;
     const judgement = judge({ action, files, guard, rules: ready, answers, allowsAll: isYes });

@@ -23,7 +23,7 @@ export type ProgramRow = {
 };
 
 const RUNS = "runs what its arguments say";
-const CODE = "runs code that it is given";
+export const CODE = "runs code that it is given";
 
 /** They start a program as another user, on another machine, in another root, below another parent or later. */
 const STARTERS =
@@ -36,7 +36,7 @@ const STARTERS =
   "dtruss pexec script expect unbuffer screen tmux tmate zellij byobu dtach abduco xterm konsole kitty alacritty " +
   "gnome-terminal xfce4-terminal wezterm foot urxvt openvt parallel sem flock watch entr watchexec reflex chronic " +
   "ifne pee vidir vipe hyperfine multitime at batch crontab xdg-open open osascript launchctl run-mailcap see edit " +
-  "start explorer cross-env cross-env-shell dotenv dotenvx concurrently npm-run-all run-s run-p nodemon foreman " +
+  "explorer cross-env cross-env-shell dotenv dotenvx concurrently npm-run-all run-s run-p nodemon foreman " +
   "honcho direnv mise rtx asdf nvm fnm volta rbenv pyenv nodenv nix nix-shell guix devbox corepack ansible " +
   "ansible-playbook ansible-console salt salt-call puppet chef-client knife fab vagrant socat nc ncat netcat " +
   "openvpn aria2c certbot restic borg distcc msgfilter capistrano choom debconf mispipe lckdo zrun niceload " +

@@ -41,6 +41,22 @@ export function isBuiltin(word: string): boolean {
   return BUILTINS.has(word);
 }
 
+/** Programs of daily work that start none of their arguments; those with options that do are in `programs-table.ts`. */
+const STARTS_NOTHING = new Set(
+  (
+    "[ basename black bundle cargo cat cd chmod chown clang cmp composer cp curl cut date df diff dirname docker du echo eslint " +
+    "exit expr false fd file find fmt fold gcc git go gofmt grep gunzip gzip head help id jq kill killall less ln ls make md5sum mkdir " +
+    "mktemp mv mypy npm od paste pgrep pip pip3 pkill pnpm prettier printf ps pwd pytest readlink realpath rg rm rmdir ruff rsync sed seq " +
+    "sha256sum shasum sleep sort stat strings tail tar tee test touch tr tree true tsc type umask uname uniq unzip uv vitest wc " +
+    "wget which whoami xxd yarn yq zip"
+  ).split(" "),
+);
+
+/** True for a program that starts none of its arguments. */
+export function startsNothing(word: string): boolean {
+  return STARTS_NOTHING.has(programName(word));
+}
+
 /** Says why a builtin is not understood; undefined when it is. */
 export function builtinProblem(name: string, rest: readonly ShellWord[]): string | undefined {
   if (PLAIN.has(name)) return undefined;
@@ -79,8 +95,7 @@ function isKnownSet(rest: readonly ShellWord[]): boolean {
 const SHELL_NAME =
   /^(?:(?:r|l|m|pd|o|po|y)?(?:sh|bash|dash|ash|zsh|ksh|csh|tcsh)(?:93)?(?:[-.\d].*)?|fish|elvish|nu|pwsh|powershell|cmd)$/;
 const OTHERS =
-  "python pypy node nodejs perl ruby jruby php lua luajit rscript ts-node tsx esno jiti coffee babel-node swipl raku crystal " +
-  "nim scala groovy kotlin elixir escript ocaml runghc runhaskell deno erb";
+  "perl ruby jruby lua luajit rscript swipl raku crystal nim scala groovy kotlin elixir escript ocaml runghc runhaskell erb";
 
 /** Options that are known; the value of those in `withValue` is the next word. */
 export type KnownOptions = { readonly options: RegExp; readonly withValue?: RegExp | undefined };
@@ -99,31 +114,40 @@ export function countOptions(words: readonly ShellWord[], { options, withValue }
 
 /** The options change nothing about where the code comes from. */
 type Interpreter = KnownOptions & {
+  /** Words behind which, or in which, code follows. */
+  readonly code: RegExp;
   /** Words that replace a file. */
   readonly instead?: (words: readonly string[]) => boolean;
 };
 
-const SHELL: Interpreter = { options: /^-(?:[eux]+|n)$/ };
-const OTHER: Interpreter = { options: /^$/ };
+const SHELL: Interpreter = { options: /^-(?:[eux]+|n)$/, code: /^-[A-Za-z]*[cC]|^--(?:com|init-com)/ };
+const OTHER: Interpreter = { options: /^$/, code: /^-[A-Za-z]*[eEp]|^--(?:eval|print|execute)|^eval$/ };
+/** Programs that take the options of Node. */
+const LIKE_NODE: Interpreter = { options: /^$/, code: /^-(?:e|p|pe)$|^--(?:eval|print)/ };
+const PYTHON: Interpreter = { options: /^-(?:[uBOEsSIqb]|OO)$/, withValue: /^-[WX]$/, code: /^-[A-Za-z]*c/ };
 
 const SPECIAL: Readonly<Record<string, Interpreter>> = {
-  python: { options: /^-(?:[uBOEsSIqb]|OO)$/, withValue: /^-[WX]$/ },
+  python: PYTHON,
+  pypy: { ...OTHER, code: PYTHON.code },
   node: {
+    ...LIKE_NODE,
     options:
       /^--(?:test(?:-only|-name-pattern=.*|-concurrency=\d+|-reporter=(?:spec|tap|dot|junit|lcov))?|watch|check|experimental-strip-types|no-warnings|enable-source-maps|trace-warnings|trace-uncaught|max-old-space-size=\d+)$/,
     instead: (words) => words.length === 0,
   },
-  deno: { options: /^$/, instead: ([first = ""]) => /^(?:test|fmt|lint|check|info|doc)$/.test(first) },
+  php: { options: /^$/, code: /^-[A-Za-z]*[rRBE]|^--(?:run|process)/ },
+  deno: { ...OTHER, instead: ([first = ""]) => /^(?:test|fmt|lint|check|info|doc)$/.test(first) },
 };
 
 const KNOWN: ReadonlyMap<string, Interpreter> = new Map([
   ...OTHERS.split(" ").map((name) => [name, OTHER] as const),
+  ..."ts-node tsx esno jiti coffee babel-node".split(" ").map((name) => [name, LIKE_NODE] as const),
   ...Object.entries(SPECIAL),
 ]);
 
 /** Says why the code that would run is not known; undefined for a file, and for a program that is not an interpreter. */
 export function codeProblem(name: string, rest: readonly ShellWord[]): string | undefined {
-  const interpreter = SHELL_NAME.test(name) ? SHELL : KNOWN.get(name === "nodejs" ? "node" : name);
+  const interpreter = interpreterOf(name);
   if (interpreter === undefined) return undefined;
   if (rest.length === 1 && isAskedFor(name, rest[0]?.text ?? "")) return undefined;
   const words = rest.slice(countOptions(rest, interpreter));
@@ -134,6 +158,28 @@ export function codeProblem(name: string, rest: readonly ShellWord[]): string | 
   if (file === undefined) return "runs code from its input";
   if (isFile(file)) return undefined;
   return `may run code that is not a file: ${file.text || "its first word is known only when it runs"}`;
+}
+
+/** True when an option in front of any file gives code to an interpreter. */
+export function isGivenCode(name: string, rest: readonly ShellWord[]): boolean {
+  const interpreter = interpreterOf(name);
+  if (interpreter === undefined) return false;
+  let mayBeValue = false;
+  for (const { text, isOpen } of rest.slice(countOptions(rest, interpreter))) {
+    const isOption = /^[-+]/.test(text);
+    if (interpreter.code.test(text) || (isOpen && isOption)) return true;
+    if (text === "--" || (!isOption && !mayBeValue)) return false;
+    mayBeValue = isOption;
+  }
+  return false;
+}
+
+export function isInterpreter(name: string): boolean {
+  return interpreterOf(name) !== undefined;
+}
+
+function interpreterOf(name: string): Interpreter | undefined {
+  return SHELL_NAME.test(name) ? SHELL : KNOWN.get(name === "nodejs" ? "node" : name);
 }
 
 /** The same letter prints the version in one interpreter and reads code from the input in another. */

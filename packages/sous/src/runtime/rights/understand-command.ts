@@ -1,10 +1,12 @@
 /** Tells which programs a simple command starts, or why that is not known. */
 
-import { builtinProblem, codeProblem, countOptions, isBuiltin, isFile, knownNames } from "./programs.ts";
-import { PROGRAM_ROWS, type ProgramRow, SUBCOMMANDS } from "./programs-table.ts";
+import { rowProblem } from "./program-rows.ts";
+import { builtinProblem, codeProblem, countOptions, isBuiltin, isFile, knownNames, startsNothing } from "./programs.ts";
+import { SUBCOMMANDS } from "./programs-table.ts";
 import { scriptProblem } from "./sed-script.ts";
 import { isProgram, type SimpleCommand } from "./shell-command.ts";
-import { mayBeOption, type ShellWord } from "./shell-words.ts";
+import { closedWord, type ShellWord } from "./shell-words.ts";
+import { startedProblem } from "./unknown-program.ts";
 import { isInert, unwrap, type Wrapped } from "./wrappers.ts";
 
 /** The same command, looked at from outside or through the programs that start it. */
@@ -17,8 +19,17 @@ export type View = {
 export type Understood = {
   /** The command as it was written first; the last one is what runs in the end. */
   readonly views: readonly View[];
+  /** The words from each link to a program on, with the name of that program in its place. */
+  readonly linked: readonly (readonly ShellWord[])[];
   /** The reason why it is not known what it does; undefined when it is. */
   readonly problem: string | undefined;
+};
+
+export type ProgramContext = {
+  /** Names of variables that a command may set. */
+  readonly variables: ReadonlySet<string>;
+  /** The names of the program that an existing link at this path leads to. */
+  linkNames(path: string): readonly string[];
 };
 
 /** Variables that change what a program says or how it looks, not what it starts. */
@@ -31,22 +42,22 @@ export const INERT_VARIABLES: readonly string[] = (
 const MAX_LEVELS = 4;
 const MAX_SENTENCE = 300;
 
-export function understand({ assignments, words }: SimpleCommand, variables: ReadonlySet<string>): Understood {
-  const views: View[] = [];
-  const set = assignments.find(({ name, value }) => !isInert(name, value, variables));
-  const problem = look(words, "itself", views, variables);
+export function understand({ assignments, words }: SimpleCommand, context: ProgramContext): Understood {
+  const reading: Reading = { ...context, views: [], linked: [] };
+  const set = assignments.find(({ name, value }) => !isInert(name, value, context.variables));
+  const problem = look(words, "itself", reading) ?? lookBehind(reading);
   const sentence = set === undefined ? problem : `it sets the variable ${set.name}`;
+  const { views, linked } = reading;
   // A word of the command may be in it, of any length.
-  return { views, problem: sentence?.slice(0, MAX_SENTENCE).toWellFormed() };
+  return { views, linked, problem: sentence?.slice(0, MAX_SENTENCE).toWellFormed() };
 }
 
-/** Adds the command and what it starts to `views`. The sentence says why it is not understood. */
-function look(
-  words: readonly ShellWord[],
-  finds: View["finds"],
-  views: View[],
-  variables: ReadonlySet<string>,
-): string | undefined {
+/** What is found while a command is read. */
+type Reading = ProgramContext & { readonly views: View[]; readonly linked: (readonly ShellWord[])[] };
+
+/** Adds the command and what it starts to the views. The sentence says why it is not understood. */
+function look(words: readonly ShellWord[], finds: View["finds"], reading: Reading): string | undefined {
+  const { views, linked, variables } = reading;
   views.push({ words, finds });
   const [program, ...rest] = words;
   if (program === undefined) return undefined;
@@ -54,18 +65,39 @@ function look(
   if (finds === "itself" && isBuiltin(program.text)) return say(program.text, builtinProblem(program.text, rest));
   if (!isProgram(program.text)) return `${program.text || "''"} is not the name of a program`;
   if (/^\/+(?:proc|dev)\//.test(program.text)) return `${program.text} is not the name of a program`;
-  const names = knownNames(program.text);
+  const links = reading.linkNames(program.text);
+  linked.push(...links.map((name) => [closedWord(name), ...rest]));
+  const names = [program.text, ...links].flatMap(knownNames);
   for (const name of names) {
     const wrapped = unwrap(name, rest, variables);
     if (typeof wrapped === "string") return say(name, wrapped);
     if (wrapped === undefined) continue;
-    return look(wrapped.inner, foundBehind(program.text, finds, wrapped.finds), views, variables);
+    return look(wrapped.inner, foundBehind(program.text, finds, wrapped.finds), reading);
   }
   for (const name of names) {
     const found = codeProblem(name, rest) ?? programProblem(name, rest);
     if (found !== undefined) return say(name, found);
   }
   return undefined;
+}
+
+/** Looks at what the last program may start, if it is not known to start nothing. */
+function lookBehind(reading: Reading): string | undefined {
+  const view = reading.views.at(-1);
+  const [program, ...rest] = view?.words ?? [];
+  if (view === undefined || program === undefined || !mayStartOthers(view)) return undefined;
+  const problemOf = (words: readonly ShellWord[]): string | undefined =>
+    look(words, "itself", { ...reading, views: [], linked: [] });
+  const problem = startedProblem(rest, { ...reading, problemOf });
+  return problem && `${program.text} may start what its arguments say: ${problem}`;
+}
+
+/** False for a program that is known to start none of its arguments. */
+export function mayStartOthers({ words, finds }: View): boolean {
+  const [program] = words;
+  if (program === undefined) return false;
+  // Builtins that are understood start nothing; the others always need an answer.
+  return !(finds === "itself" && isBuiltin(program.text)) && !startsNothing(program.text);
 }
 
 /**
@@ -87,7 +119,7 @@ function programProblem(name: string, rest: readonly ShellWord[]): string | unde
   if (name === "sed" || name === "gsed") return scriptProblem(rest);
   if (/^[gb]?make$/.test(name)) return makeProblem(rest);
   const subcommands = Object.hasOwn(SUBCOMMANDS, name) ? SUBCOMMANDS[name] : undefined;
-  if (subcommands === undefined) return rowProblem(ROWS.get(name), withDash(name, rest));
+  if (subcommands === undefined) return rowProblem(name, rest);
   const first = countOptions(rest, subcommands);
   const word = rest[first];
   if (word === undefined) return undefined;
@@ -96,7 +128,7 @@ function programProblem(name: string, rest: readonly ShellWord[]): string | unde
   if (word.isOpen || !subcommands.known.has(word.text)) return `has no command that is known: ${word.text}`;
   if (name === "npm" && word.text === "init" && own.some(({ text }) => !text.startsWith("-"))) return "runs a package";
   if (name === "npm" && own.some(({ text }) => /[$`]/.test(text))) return "may give $ or a backtick to a shell";
-  return rowProblem(ROWS.get(name), rest) ?? rowProblem(ROWS.get(`${name}.${word.text}`), own);
+  return rowProblem(name, rest) ?? rowProblem(`${name}.${word.text}`, own);
 }
 
 /** Reading is harmless, and so are a few settings; the others say which programs git starts. */
@@ -124,45 +156,4 @@ function makeProblem(rest: readonly ShellWord[]): string | undefined {
     }
   }
   return undefined;
-}
-
-const ROWS: ReadonlyMap<string, ProgramRow> = new Map(
-  PROGRAM_ROWS.flatMap((row) => row.programs.split(" ").map((name) => [name.toLowerCase(), row] as const)),
-);
-
-/** The first word of tar is a list of options, with or without a dash. */
-function withDash(name: string, rest: readonly ShellWord[]): readonly ShellWord[] {
-  const [first, ...more] = rest;
-  if (!/tar$/.test(name) || first === undefined || first.text.startsWith("-")) return rest;
-  return [{ ...first, text: `-${first.text}` }, ...more];
-}
-
-function rowProblem(row: ProgramRow | undefined, rest: readonly ShellWord[]): string | undefined {
-  if (row === undefined) return undefined;
-  const { does, ...when } = row;
-  if (Object.keys(when).length === 1) return does;
-  const found = optionsOf(rest).find((word) => mayBeOption(word) || isListed(word.text, row));
-  if (found === undefined) return undefined;
-  return found.isOpen ? `${does}, and a glob may become such an option` : `${does}: ${found.text.slice(0, 60)}`;
-}
-
-/** Returns the words up to a `--` that is surely not the value of an option. */
-function optionsOf(rest: readonly ShellWord[]): readonly ShellWord[] {
-  const end = rest.findIndex(({ text }, index) => text === "--" && !(rest[index - 1]?.text.startsWith("-") ?? false));
-  return end === -1 ? rest : rest.slice(0, end);
-}
-
-function isListed(
-  text: string,
-  { letters = "", long = "", words = "", begins = "", hasAnyDashes }: ProgramRow,
-): boolean {
-  const name = (hasAnyDashes ? /^-+([^-].*)$/s : /^--(.+)$/s).exec(text)?.[1]?.split("=", 1)[0];
-  if (name !== undefined && listOf(long).some((each) => each.startsWith(name))) return true;
-  if (/^-[^-]/.test(text) && [...letters].some((letter) => text.includes(letter))) return true;
-  if (listOf(begins).some((each) => text.startsWith(each))) return true;
-  return listOf(words).some((each) => text === each || text.startsWith(`${each}=`));
-}
-
-function listOf(text: string): string[] {
-  return text === "" ? [] : text.split(" ");
 }

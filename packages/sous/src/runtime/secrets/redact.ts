@@ -5,7 +5,7 @@ import type { FilePart } from "../../core/message.ts";
 import { isObject } from "../../core/schema.ts";
 import { findDecoded, PieceRedactor } from "./decodings.ts";
 import { asBytes, type KnownText, KnownTexts, spellingsOf } from "./known-texts.ts";
-import { KNOWN_SHAPES, urlPasswords } from "./shapes.ts";
+import { azureSecrets, KNOWN_SHAPES, urlPasswords } from "./shapes.ts";
 import { tokenShapes } from "./token-shapes.ts";
 import type { Secret } from "./variables.ts";
 
@@ -111,10 +111,15 @@ class TextRedactor implements Redactor {
     const known = this.#known.find(text);
     const tokens = this.#hidesShapes ? tokenShapes(text) : undefined;
     const passwords = this.#hidesShapes ? urlPasswords(text) : undefined;
+    const azure = this.#hidesShapes ? azureSecrets(text) : undefined;
     const values = this.#values;
     const decoded = values === undefined ? undefined : findDecoded(text, (plain) => values.find(plain));
-    if (known === undefined && tokens === undefined && passwords === undefined && decoded === undefined) return text;
-    return withoutSpans(text, [...(known ?? []), ...(tokens ?? []), ...(passwords ?? []), ...(decoded ?? [])]);
+    const found = known ?? tokens ?? passwords ?? azure ?? decoded;
+    if (found === undefined) return text;
+    return withoutSpans(
+      text,
+      [known, tokens, passwords, azure, decoded].flatMap((spans) => spans ?? []),
+    );
   }
 
   #value(value: unknown, depth: number): unknown {

@@ -3,12 +3,18 @@
 import type { KnownText } from "./known-texts.ts";
 import type { Span } from "./redact.ts";
 import { isRandom } from "./token-shapes.ts";
+import { MARKED_SECRETS } from "./token-table.ts";
 
-/** Shapes that are found by a text they hold: the first seven characters of it. */
+/** Shapes that are found by a text they hold: seven characters of it. */
 export const KNOWN_SHAPES: readonly KnownText[] = [
   { start: "PRIVATE", check: privateKey },
   ...["Bearer ", "bearer ", "BEARER "].map((start) => ({ start, check: bearerToken })),
   ...[": Basic", '"Basic '].map((start) => ({ start, check: basicCredentials })),
+  ...MARKED_SECRETS.map(([name, before, mark, rest]) => ({
+    start: mark,
+    check: (text: string, index: number) =>
+      markedSecret(text, index + before.length - before.indexOf(mark), before, rest, name),
+  })),
 ];
 
 const HEADER_START = /-----BEGIN [A-Z0-9 ]{0,24}$/;
@@ -99,6 +105,31 @@ function isUserAndPassword(encoded: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** What follows `before`, which ends at `start`. */
+function markedSecret(text: string, start: number, before: string, rest: RegExp, name: string): Span | undefined {
+  if (!text.startsWith(before, start - before.length)) return undefined;
+  const end = endOf(rest, text, start);
+  return end === undefined || !isRandom(text.slice(start, end)) ? undefined : { start, end, name };
+}
+
+const AZURE_START = /(?<![\w~.])[\w~.]{3}\d$/;
+const AZURE_REST = /[\w~.-]{30,33}[\w~-](?![\w~-])/y;
+
+/** Secrets of Azure applications have `Q~` as their fifth and sixth character, and nothing else that tells them. */
+export function azureSecrets(text: string): Span[] | undefined {
+  // One character is looked for in a tenth of the time of two.
+  if (text.length < 37 || !text.includes("~")) return undefined;
+  let found: Span[] | undefined;
+  for (let at = text.indexOf("Q~"); at >= 0; at = text.indexOf("Q~", at + 2)) {
+    const start = at - 4;
+    const end = endOf(AZURE_REST, text, at + 2);
+    if (end === undefined || !AZURE_START.test(text.slice(Math.max(0, start - 1), at))) continue;
+    found ??= [];
+    found.push({ start, end, name: "Azure secret" });
+  }
+  return found;
 }
 
 const MAX_USERINFO = 512;

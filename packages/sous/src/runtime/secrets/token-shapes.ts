@@ -1,64 +1,90 @@
-/** Tokens that are known by how they begin, as their issuers document them. */
+/** Finds tokens of known services: compares nothing but where one of them may begin. */
 
 import type { Span } from "./redact.ts";
+import { type Care, TOKEN_SHAPES } from "./token-table.ts";
 
+/** One beginning of a row of the table. */
 type Shape = {
-  name: string;
-  /** The token from its first character on. Every repetition is bounded: no text is looked at again and again, none is too long. */
-  pattern: RegExp;
-  /** Ordinary names begin like this, too, so what follows must look random. */
-  isCommon?: true;
+  readonly name: string;
+  readonly start: string;
+  readonly rest: RegExp;
+  readonly care: Care | undefined;
+  readonly lead: RegExp | undefined;
+  /** How much of the beginning is before the row: all up to its last sign. */
+  readonly offset: number;
 };
 
-/** The shapes are from the documentation of the issuers and the public lists of secret scanners, as they were in August 2026. */
-const SHAPES: readonly Shape[] = [
-  { name: "Anthropic key", pattern: /sk-ant-[\w-]{20,400}/ },
-  { name: "OpenAI key", pattern: /sk-[\w-]{20,400}/, isCommon: true },
-  { name: "Google key", pattern: /AIza[\w-]{35}(?![\w-])/ },
-  { name: "Google client secret", pattern: /GOCSPX-[\w-]{28}(?![\w-])/ },
-  { name: "GitHub token", pattern: /gh[oprsu]_(?:[A-Za-z0-9]{36}|\d+_eyJ[\w-]{20,400})|github_pat_\w{60,400}/ },
-  { name: "GitLab token", pattern: /glpat-[\w-]{20,400}/ },
-  { name: "GitLab token", pattern: /gl(?:ptt|dt|rt|ft|imt|agent|oas|soat|ffct|cbt)-[\w-]{20,400}/, isCommon: true },
-  { name: "Slack token", pattern: /(?:xox[abceoprs]|xapp)-\d[A-Za-z0-9-]{19,400}/ },
-  { name: "AWS key", pattern: /A(?:KIA|SIA|BIA|CCA)[A-Z2-7]{16}(?![\w-])/ },
-  { name: "npm token", pattern: /npm_[A-Za-z0-9]{36}(?![\w-])/ },
-  { name: "Hugging Face token", pattern: /hf_[A-Za-z0-9]{34}(?![\w-])/ },
-  { name: "Stripe key", pattern: /[rs]k_(?:live|test|prod)_[A-Za-z0-9]{16,400}/ },
-  { name: "xAI key", pattern: /xai-[A-Za-z0-9]{70,400}/ },
-  { name: "Groq key", pattern: /gsk_[A-Za-z0-9]{48,400}/ },
-  { name: "Perplexity key", pattern: /pplx-[A-Za-z0-9]{40,400}/ },
-  { name: "NVIDIA key", pattern: /nvapi-[\w-]{60,400}/ },
-  { name: "Replicate token", pattern: /r8_[A-Za-z0-9]{37}(?![\w-])/ },
-  { name: "DigitalOcean token", pattern: /do[opr]_v1_[a-f0-9]{64}/ },
-  { name: "PyPI token", pattern: /pypi-[\w-]{60,400}/ },
-  { name: "age key", pattern: /AGE-SECRET-KEY-1[A-Z0-9]{58}/ },
-  { name: "JWT", pattern: /eyJ[\w-]{10,2000}\.eyJ[\w-]{8,400}/ },
-];
+/** A power of two. */
+const PLACES = 1 << 14;
 
-/** The same with a dot behind the beginning; what follows it can begin with anything. */
-const DOTTED: readonly (readonly [start: string, name: string])[] = [
-  ["AQ.", "Google key"],
-  ["ya29.", "Google token"],
-  ["SG.", "SendGrid key"],
-];
+/** Some beginnings share a place with others: the whole of a beginning is compared in any case. */
+function placeOf(first: number, second: number, third: number): number {
+  return ((first << 7) ^ (second << 4) ^ third) & (PLACES - 1);
+}
 
-/** One expression for all, tried only where a token may begin; the group that matched says which it was. */
-const ANY_SHAPE = new RegExp(SHAPES.map(({ pattern }) => `(${pattern.source})`).join("|"), "y");
+/** The shapes that may stand where three characters are: for most characters there are none. */
+class ShapesByStart {
+  readonly #lists: (Shape[] | undefined)[] = new Array<Shape[] | undefined>(PLACES).fill(undefined);
+
+  /** Each of `thirds` may be the third character. A longer beginning comes first: it says more of the token. */
+  add(first: number, second: number, thirds: readonly number[], shape: Shape): void {
+    for (const place of new Set(thirds.map((third) => placeOf(first, second, third)))) {
+      const list = [...(this.#lists[place] ?? []), shape];
+      this.#lists[place] = list.sort((one, other) => other.start.length - one.start.length);
+    }
+  }
+
+  at(text: string, index: number): readonly Shape[] | undefined {
+    return this.#lists[placeOf(text.charCodeAt(index), text.charCodeAt(index + 1), text.charCodeAt(index + 2))];
+  }
+}
 
 /** Every token has at least this many letters, digits, `-` and `_` in a row. */
 const ROW_LENGTH = 16;
 /** Max times that one row may look like the beginning of a token that is none. */
 const MAX_ATTEMPTS = 16;
 
+/** Letters and digits, and what ends a word in a row of them; 0 for all other characters. */
 const IN_ROW = 1;
-const STARTS_TOKEN = 2;
-const CHARACTERS = characterTable("sAGghxnrpde");
+const ENDS_WORD = 3;
+const KINDS: Uint8Array = new Uint8Array(128);
+const ROW_CHARACTERS: number[] = [];
+for (let code = 0; code < KINDS.length; code++) {
+  const character = String.fromCharCode(code);
+  if (!/[\w-]/.test(character)) continue;
+  KINDS[code] = /[_-]/.test(character) ? ENDS_WORD : IN_ROW;
+  ROW_CHARACTERS.push(code);
+}
 
-function characterTable(firstOfTokens: string): Uint8Array {
-  const table = new Uint8Array(128);
-  for (let code = 0; code < 128; code++) if (/[\w-]/.test(String.fromCharCode(code))) table[code] = IN_ROW;
-  for (let index = 0; index < firstOfTokens.length; index++) table[firstOfTokens.charCodeAt(index)] = STARTS_TOKEN;
-  return table;
+/** Signs that divide a token into rows: in its beginning, in what follows, or both. */
+const IN_START = 4;
+const IN_REST = 8;
+const SIGNS: Uint8Array = new Uint8Array(128);
+for (const sign of "+/.%!") SIGNS[sign.charCodeAt(0)] = IN_REST;
+/** What may stand in a token behind its beginning. */
+const PARTS: Uint8Array = SIGNS.slice();
+for (const code of ROW_CHARACTERS) PARTS[code] = KINDS[code] ?? 0;
+
+/** By the first three characters. */
+const BEGINNINGS = new ShapesByStart();
+/** Beginnings with a sign in them, by the two characters before the row and the first one of it. */
+const JOINED = new ShapesByStart();
+
+for (const [name, starts, rest, care, lead] of TOKEN_SHAPES) {
+  for (const start of starts.split(" ")) {
+    const sign = start.search(/[^\w-][\w-]*$/);
+    const shape: Shape = { name, start, rest, care, lead, offset: sign + 1 };
+    for (const first of codesAt(start, 0)) BEGINNINGS.add(first, start.charCodeAt(1), codesAt(start, 2), shape);
+    if (sign < 0) continue;
+    const code = start.charCodeAt(sign);
+    SIGNS[code] = (SIGNS[code] ?? 0) | IN_START;
+    for (const before of codesAt(start, sign - 1)) JOINED.add(before, code, codesAt(start, sign + 1), shape);
+  }
+}
+
+/** All that may be there, where the beginning itself has no character. */
+function codesAt(start: string, index: number): readonly number[] {
+  return index >= 0 && index < start.length ? [start.charCodeAt(index)] : ROW_CHARACTERS;
 }
 
 /**
@@ -69,12 +95,21 @@ export function tokenShapes(text: string): Span[] | undefined {
   const { length } = text;
   let found: Span[] | undefined;
   for (let index = ROW_LENGTH - 1; index < length; index += ROW_LENGTH) {
-    if (kindAt(text, index) === 0) continue;
+    let kinds = kindAt(text, index);
+    if (kinds === 0) continue;
     let start = index;
-    while (start > 0 && kindAt(text, start - 1) !== 0) start -= 1;
+    for (let kind = kinds; start > 0; start -= 1) {
+      kind = kindAt(text, start - 1);
+      if (kind === 0) break;
+      kinds |= kind;
+    }
     let end = index + 1;
-    while (end < length && kindAt(text, end) !== 0) end += 1;
-    const token = end - start < ROW_LENGTH ? undefined : tokenIn(text, start, end);
+    for (let kind = kinds; end < length; end += 1) {
+      kind = kindAt(text, end);
+      if (kind === 0) break;
+      kinds |= kind;
+    }
+    const token = end - start < ROW_LENGTH ? undefined : tokenIn(text, start, end, kinds === ENDS_WORD);
     if (token !== undefined) {
       found ??= [];
       found.push(token);
@@ -87,48 +122,134 @@ export function tokenShapes(text: string): Span[] | undefined {
 
 function kindAt(text: string, index: number): number {
   const code = text.charCodeAt(index);
-  return code < 128 ? (CHARACTERS[code] ?? 0) : 0;
+  return code < 128 ? (KINDS[code] ?? 0) : 0;
 }
 
-function tokenIn(text: string, start: number, end: number): Span | undefined {
-  const dotted = text.charCodeAt(start - 1) === DOT ? dottedToken(text, start, end) : undefined;
-  if (dotted !== undefined) return dotted;
+function tokenIn(text: string, start: number, end: number, hasWords: boolean): Span | undefined {
+  const token = joinedToken(text, start, end) ?? endedKey(text, start, end) ?? tokenAt(text, start);
+  if (token !== undefined || end - start === ROW_LENGTH) return token;
   const isEscaped = start > 0 && ESCAPES.includes(text.charAt(start - 1));
-  let attempts = 0;
-  for (let index = start; index <= end - ROW_LENGTH; index++) {
-    if (index > start) {
-      const before = text.charCodeAt(index - 1);
-      const isBoundary =
-        before === DASH ||
-        before === UNDERSCORE ||
-        (isEscaped && index - start < MAX_ESCAPE && isBehindEscape(text, index));
-      if (!isBoundary) continue;
-    }
-    if (kindAt(text, index) !== STARTS_TOKEN) continue;
-    const token = tokenAt(text, index, end);
+  return (
+    (isEscaped ? escapedToken(text, start, end) : undefined) ?? (hasWords ? laterToken(text, start, end) : undefined)
+  );
+}
+
+/** A token behind an escape, the letters of which are in the row. */
+function escapedToken(text: string, start: number, end: number): Span | undefined {
+  const limit = Math.min(start + MAX_ESCAPE, end - ROW_LENGTH + 1);
+  for (let index = start + 1; index < limit; index++) {
+    const token = isBehindEscape(text, index) ? tokenAt(text, index) : undefined;
+    if (token !== undefined) return token;
+  }
+  return undefined;
+}
+
+/** A token behind a `-` or a `_` in the row. */
+function laterToken(text: string, start: number, end: number): Span | undefined {
+  const last = end - ROW_LENGTH;
+  let attempts = 1;
+  for (let word = nextWord(text, start, last); word <= last; word = nextWord(text, word, last)) {
+    if (BEGINNINGS.at(text, word) === undefined) continue;
+    const token = tokenAt(text, word);
     attempts += 1;
     if (token !== undefined || attempts === MAX_ATTEMPTS) return token;
   }
   return undefined;
 }
 
-function dottedToken(text: string, index: number, end: number): Span | undefined {
-  for (const [first, name] of DOTTED) {
-    const start = index - first.length;
-    if (!text.startsWith(first, start) || !isRandom(text.slice(index, end))) continue;
-    const isBoundary = start === 0 || !/[A-Za-z0-9]/.test(text.charAt(start - 1)) || isBehindEscape(text, start);
-    if (isBoundary) return { start, end: tokenEnd(text, end), name };
+/** More than `last` when there is none up to there. */
+function nextWord(text: string, from: number, last: number): number {
+  let index = from;
+  while (index < last && text.charCodeAt(index) !== DASH && text.charCodeAt(index) !== UNDERSCORE) index += 1;
+  return index < last ? index + 1 : last + 1;
+}
+
+function tokenAt(text: string, index: number): Span | undefined {
+  return firstOf(BEGINNINGS.at(text, index), text, index);
+}
+
+/** A token with a sign in its beginning, the last of them before the row. */
+function joinedToken(text: string, start: number, end: number): Span | undefined {
+  const sign = start > 1 ? text.charCodeAt(start - 1) : 0;
+  const kind = sign < 128 ? (SIGNS[sign] ?? 0) : 0;
+  if (kind === 0) return undefined;
+  const token = (kind & IN_START) === 0 ? undefined : joinedAt(text, start);
+  const isPart = token === undefined && (kind & IN_REST) !== 0 && (sign !== DOT || end - start >= MIN_BEHIND_DOT);
+  return isPart ? earlierToken(text, start) : token;
+}
+
+/** Names behind a dot are frequent; tokens with a short part before a dot have a long one behind it. */
+const MIN_BEHIND_DOT = 40;
+const MAX_PARTS = 80;
+
+/** A token with a sign so early that only a later part of it is a row: a `/` of base64, or `dp.st.` and a name. */
+function earlierToken(text: string, row: number): Span | undefined {
+  const min = Math.max(0, row - MAX_PARTS);
+  let index = row - 1;
+  // A part that is long enough is a row, and was looked at by itself.
+  for (let length = 0; index > min && length < ROW_LENGTH; index--) {
+    const code = text.charCodeAt(index - 1);
+    const part = code < 128 ? (PARTS[code] ?? 0) : 0;
+    const token = part === 0 || part === ENDS_WORD ? tokenAt(text, index) : undefined;
+    if (part === 0 || token !== undefined) return token;
+    length = part === IN_REST ? 0 : length + 1;
+  }
+  return index === 0 ? tokenAt(text, index) : undefined;
+}
+
+function joinedAt(text: string, row: number): Span | undefined {
+  const shapes = JOINED.at(text, row - 2);
+  if (shapes === undefined) return undefined;
+  for (const shape of shapes) {
+    const index = row - shape.offset;
+    if (!text.startsWith(shape.start, index)) continue;
+    const isBoundary = shape.lead !== undefined || index === 0 || !LETTER.test(text.charAt(index - 1));
+    const token = isBoundary || isBehindEscape(text, index) ? firstOf([shape], text, index) : undefined;
+    if (token !== undefined) return token;
   }
   return undefined;
 }
 
-function tokenAt(text: string, index: number, end: number): Span | undefined {
-  ANY_SHAPE.lastIndex = index;
-  const match = ANY_SHAPE.exec(text);
-  if (match === null) return undefined;
-  const shape = SHAPES[match.findIndex((group, index) => index > 0 && group !== undefined) - 1];
-  if (shape === undefined || !(shape.isCommon ? isRandom(match[0]) : isVaried(match[0]))) return undefined;
-  return { start: index, end: tokenEnd(text, Math.max(end, index + match[0].length)), name: shape.name };
+const LETTER = /[A-Za-z0-9]/;
+/** More than any lead is long. */
+const MAX_LEAD = 40;
+
+function firstOf(shapes: readonly Shape[] | undefined, text: string, index: number): Span | undefined {
+  if (shapes === undefined) return undefined;
+  for (const { name, start, rest, care, lead } of shapes) {
+    if (!text.startsWith(start, index)) continue;
+    rest.lastIndex = index + start.length;
+    const match = rest.exec(text)?.[0];
+    if (match === undefined || !(care === undefined ? isVaried(match) : isRandom(match))) continue;
+    const behind = index + start.length + match.length;
+    if (care === "alone" && !isAlone(text, index, behind)) continue;
+    const before = lead === undefined ? "" : lead.exec(text.slice(Math.max(0, index - MAX_LEAD), index))?.[0];
+    if (before !== undefined) return { start: index - before.length, end: tokenEnd(text, behind), name };
+  }
+  return undefined;
+}
+
+/** Not a part of a longer name, of a path, or of base64. */
+function isAlone(text: string, start: number, end: number): boolean {
+  const isBegun = start === 0 || !/[\w+/-]/.test(text.charAt(start - 1)) || isBehindEscape(text, start);
+  return isBegun && (end === text.length || !/[\w+/=-]/.test(text.charAt(end)));
+}
+
+/** Keys of Mailchimp, Mailgun and MaxMind have no beginning of their own. */
+const ENDED_KEY = /(?:[a-f0-9]{32}-(us\d{1,2}|[a-f0-9]{8}-[a-f0-9]{8})|[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk)(?![\w-])/y;
+/** Where their end begins. */
+const MAX_BODY = 36;
+const MIN_BODY = 32;
+const MAX_ENDED_KEY = 50;
+
+function endedKey(text: string, start: number, end: number): Span | undefined {
+  if (end - start <= MAX_BODY - 1 || end - start > MAX_ENDED_KEY) return undefined;
+  if (text.charCodeAt(start + MIN_BODY) !== DASH && text.charCodeAt(start + MAX_BODY) !== UNDERSCORE) return undefined;
+  ENDED_KEY.lastIndex = start;
+  const match = ENDED_KEY.exec(text);
+  if (match === null || !isVaried(match[0].slice(0, MIN_BODY))) return undefined;
+  const name = match[1] === undefined ? "MaxMind key" : match[1].startsWith("us") ? "Mailchimp key" : "Mailgun key";
+  return { start, end, name };
 }
 
 const DOT = 0x2e;
@@ -153,11 +274,15 @@ function tokenEnd(text: string, from: number): number {
 
 /** False for a placeholder such as `xxxx…`. */
 function isVaried(token: string): boolean {
-  return new Set(token.slice(-32)).size >= 10;
+  const end = token.slice(-32);
+  return new Set(end).size >= Math.min(10, Math.floor(end.length / 2));
 }
 
-/** Letters and digits mixed in one long piece, as no name or sentence has them. */
+/** Letters and digits mixed as no name or sentence has them: in one long piece, or changing again and again. */
 export function isRandom(token: string): boolean {
+  if (!isVaried(token)) return false;
   const pieces = token.split(/[^A-Za-z0-9]/);
-  return isVaried(token) && pieces.some((piece) => piece.length >= 12 && /\d/.test(piece) && /[A-Za-z]/.test(piece));
+  if (pieces.some((piece) => piece.length >= 12 && /\d/.test(piece) && /[A-Za-z]/.test(piece))) return true;
+  const changes = token.match(/[A-Za-z](?=\d)|\d(?=[A-Za-z])/g)?.length ?? 0;
+  return changes >= (/[a-z]/.test(token) && /[A-Z]/.test(token) ? 3 : 4);
 }

@@ -1,6 +1,7 @@
 /** The agents of a tree with what each has used so far, and the live runs. */
 
 import type { Account, Budget } from "../../core/limits.ts";
+import { externalNameIn } from "../../core/model.ts";
 import type { RunOutcome } from "../../core/outcome.ts";
 import type { Incoming, Run, RunProfile } from "../../core/run.ts";
 import type { AgentSummary } from "../../core/runtime.ts";
@@ -17,6 +18,8 @@ export type AgentEntry = {
   readonly depth: number;
   /** The name of the definition; `subagent` for a child made up by a call. */
   readonly agentName: string;
+  /** The external agent that does its work, if one does. */
+  readonly external: string | undefined;
   /** Undefined for one that has not run since the restart of its tree. */
   profile: RunProfile | undefined;
   readonly account: Account;
@@ -48,10 +51,10 @@ const MAX_COUNTED_RUNS = 12;
 /** The entry of an agent from before the restart of its tree. */
 type EarlierEntry = Pick<
   AgentEntry,
-  "agentId" | "parent" | "path" | "label" | "agentName" | "account" | "budget" | "isBackground"
+  "agentId" | "parent" | "path" | "label" | "agentName" | "external" | "account" | "budget" | "isBackground"
 >;
 
-type NewEntry = Omit<EarlierEntry, "agentName"> & { profile: RunProfile };
+type NewEntry = Omit<EarlierEntry, "agentName" | "external"> & { profile: RunProfile };
 
 export class AgentBook {
   readonly #byId = new Map<string, AgentEntry>();
@@ -64,7 +67,8 @@ export class AgentBook {
   }
 
   add({ profile, ...made }: NewEntry): AgentEntry {
-    return this.#enter({ ...made, agentName: profile.agentName }, profile);
+    const external = externalNameIn(profile.model.id);
+    return this.#enter({ ...made, agentName: profile.agentName, external }, profile);
   }
 
   /** A child that was refused before the restart had this path. */
@@ -229,8 +233,9 @@ export function deliver(entry: AgentEntry, incoming: Incoming): void {
   entry.unread.push(incoming);
 }
 
-export function childInfo({ agentId, lastRunId: runId, path, label, depth, agentName }: AgentEntry): ChildInfo {
-  return { agentId, runId, path, label, depth, agentName };
+export function childInfo(entry: AgentEntry): ChildInfo {
+  const { agentId, lastRunId: runId, path, label, depth, agentName, external } = entry;
+  return { agentId, runId, path, label, depth, agentName, ...(external !== undefined && { external }) };
 }
 
 export function childStatus(entry: AgentEntry): ChildStatus {

@@ -5,8 +5,8 @@ import { Refused } from "../../core/errors.ts";
 import { whyNotNamed } from "../../core/model.ts";
 import { nearestFirst } from "../../core/nearest.ts";
 import type { Rights } from "../../core/rights.ts";
-import type { Run } from "../../core/run.ts";
-import { depthMessage, isSubagentToolName, type SpawnRequest } from "../../core/spawn.ts";
+import type { Run, RunProfile } from "../../core/run.ts";
+import { depthMessage, isSubagentToolName, type SpawnOptions, type SpawnRequest } from "../../core/spawn.ts";
 import { TURNS } from "../../core/words/limits.ts";
 
 /** Max names in a sentence. */
@@ -58,6 +58,41 @@ function checkNotOwnTask(request: SpawnRequest, parent: Run): void {
     if (agentName !== undefined && agentName !== run.profile.agentName) continue;
     throw new Refused("invalid_input", "This is the task you were given: do it yourself");
   }
+}
+
+/**
+ * The options of a call for an agent that may be fixed: they narrow it and rewrite nothing, because its tools and what its rules allow
+ * were given to these instructions, on this model, for so many turns. `profile` is what the definition alone leads to. Throws `Refused`.
+ */
+export function narrowing(
+  definition: AgentDefinition | undefined,
+  { model }: RunProfile,
+  asked: SpawnOptions | undefined,
+): SpawnOptions | undefined {
+  if (definition === undefined || asked === undefined || !isFixed(definition)) return asked;
+  const { name, maxTurns } = definition;
+  if (asked.systemPrompt !== undefined)
+    throw notNarrower(name, "has its own instructions", "leave system_prompt out and say in the task what to do");
+  if (asked.context === "fork")
+    throw notNarrower(
+      name,
+      "begins with its own instructions and not with your conversation",
+      "leave context out and say in the task all it must know, or leave agent out and fork yourself",
+    );
+  if (maxTurns !== undefined && asked.maxTurns !== undefined && asked.maxTurns > maxTurns)
+    throw notNarrower(name, `has at most ${maxTurns} turns`, "leave max_turns out or ask for no more than that");
+  if (definition.model === undefined || asked.model === undefined) return asked;
+  if (asked.model !== definition.model && asked.model !== model.id)
+    throw notNarrower(name, `works on ${model.id}`, "leave model out");
+  return { ...asked, model: undefined };
+}
+
+function isFixed({ fixed, rules }: AgentDefinition): boolean {
+  return fixed ?? rules !== undefined;
+}
+
+function notNarrower(name: string, what: string, instead: string): Refused {
+  return new Refused("invalid_input", `The agent ${name} ${what}, and a call cannot change that: ${instead}`);
 }
 
 /** A model that a call names; an object is given by code. `own` is the provider of the run that calls. */

@@ -7,7 +7,7 @@ import { type Tool, type ToolContext, tool } from "../../core/tool.ts";
 import { utf8Slice } from "../../core/truncate.ts";
 import type { SubagentCancelInput, SubagentReportInput, SubagentSendInput, SubagentWaitInput } from "./input.ts";
 import { DESCRIPTIONS } from "./prompts.ts";
-import { labelledReports, toToolResult } from "./report.ts";
+import { labelledReports, toToolResult, wordsOf } from "./report.ts";
 import { notBlank, sentenceSchema } from "./sentence-schema.ts";
 
 const REPORT_PAGE_BYTES = 16_384;
@@ -50,9 +50,11 @@ export const reportTool: Tool = tool({
     if (whole === undefined) {
       throw new ToolFailure(`No finished subagent with the id ${subagent_id}. subagent_list shows those you started.`);
     }
-    const { text, end, total } = utf8Slice(whole, offset, REPORT_PAGE_BYTES);
+    const { text: page, end, total } = utf8Slice(whole, offset, REPORT_PAGE_BYTES);
     // The offset may be of an earlier report: an empty answer would look like the end of this one.
     if (offset > total) throw new ToolFailure(`offset ${offset} is past the end: the last report has ${total} bytes`);
+    const external = context?.children.list().find(({ agentId }) => agentId === subagent_id)?.external;
+    const text = external === undefined ? page : wordsOf(external, page);
     if (end >= total) return text;
     return `${text}\n[Notice: ${total - end} more bytes; ask again with offset ${end}]`;
   },

@@ -8,8 +8,10 @@ import { DEFAULT_LIMITS } from "../../core/words/limits.ts";
 import { type InputLimits, type ParallelSubagentInput, parallelInputSchema, toSpawnRequest } from "./input.ts";
 import { DESCRIPTIONS } from "./prompts.ts";
 import {
+  failureForModel,
   failureSentence,
   type ReportMetadata,
+  reportForModel,
   reportMetadata,
   reportsTogether,
   reportText,
@@ -98,13 +100,17 @@ function lowered(asked: number | undefined, limit: number): Pick<ParallelOutput,
 /** JSON that is not cut in the middle. */
 function toText(output: ParallelOutput, done: readonly Done[]): string {
   return reportsTogether(done.length, (maxBytes) =>
-    JSON.stringify({ ...output, results: done.map((one) => shorten(one, maxBytes)) }),
+    JSON.stringify({ ...output, results: done.map((one) => forModel(one, maxBytes)) }),
   );
 }
 
-function shorten({ result, report }: Done, maxBytes: number): ParallelResult {
-  const short = report && shortened(report, maxBytes);
-  return short === undefined || short === report ? result : { ...result, output: reportText(short), truncated: true };
+function forModel({ result, report }: Done, maxBytes: number): ParallelResult {
+  if (report === undefined) return result;
+  const short = shortened(report, maxBytes);
+  const shown: ParallelResult = { ...result, output: reportForModel(short) };
+  if (result.error !== undefined) shown.error = failureForModel(report);
+  if (short !== report) shown.truncated = true;
+  return shown;
 }
 
 async function runOne(

@@ -1,5 +1,6 @@
 /** The report about a child for its parent's model: one bounded text that always says how the child ended. */
 
+import { dataMark, unmarked } from "../../core/data-mark.ts";
 import type { ErrorType } from "../../core/errors.ts";
 import { completionStatus, isSuccess } from "../../core/outcome.ts";
 import type { ChildInfo, ChildReport, SpawnReply } from "../../core/spawn.ts";
@@ -59,12 +60,12 @@ export function toToolResult(reply: SpawnReply): ToolResult {
       const metadata = reportMetadata(report);
       const trailer = `(subagent_id: ${report.agentId})`;
       if (isSuccess(report.outcome)) {
-        return { success: true, output: `${reportText(report)}\n${trailer}`, metadata, data: reply.report };
+        return { success: true, output: `${reportForModel(report)}\n${trailer}`, metadata, data: reply.report };
       }
-      const partial = report.text === "" ? "" : `Partial result:\n${reportText(report)}\n`;
+      const partial = report.text === "" ? "" : `Partial result:\n${reportForModel(report)}\n`;
       return {
         success: false,
-        error: failureSentence(report),
+        error: failureForModel(report),
         output: `${partial}${trailer}`,
         metadata,
         data: reply.report,
@@ -104,7 +105,8 @@ export function reportsTogether(count: number, inWords: (maxBytes: number) => st
 export function labelledReports(reports: readonly ChildReport[]): string {
   const inWords = (report: ChildReport) => {
     const { success, output, error } = toToolResult({ kind: "ended", report });
-    return `${report.label}: ${success ? output : `${error}\n${output}`}`;
+    const whose = report.external === undefined ? "" : ` (an external agent, whose words end with their mark)`;
+    return `${report.label}${whose}: ${success ? output : `${error}\n${output}`}`;
   };
   return reportsTogether(reports.length, (maxBytes) =>
     reports.map((report) => inWords(shortened(report, maxBytes))).join("\n\n"),
@@ -112,18 +114,46 @@ export function labelledReports(reports: readonly ChildReport[]): string {
 }
 
 /** The text of a report, with a notice when it is incomplete or cut. */
-export function reportText({ outcome, text, truncation, isFetchable }: ChildReport): string {
+export function reportText(report: ChildReport): string {
+  const { ending, cut } = noticesOf(report);
+  return lines(ending, report.text, cut);
+}
+
+/** The same for the model of its parent: the words of an external agent end with a mark, and below it stands what is ours. */
+export function reportForModel(report: ChildReport): string {
+  const { external, text } = report;
+  if (external === undefined) return reportText(report);
+  const { ending, cut } = noticesOf(report);
+  return lines(wordsOf(external, text), ending, cut);
+}
+
+/** What an external agent said, and whose words these are. */
+export function wordsOf(external: string, text: string): string {
+  return lines(text === "" ? undefined : unmarked(text), dataMark("external agent", external));
+}
+
+function noticesOf({ outcome, truncation, isFetchable }: ChildReport) {
   const reason = stopReasonOf(outcome);
-  const notice = reason === undefined ? "" : `[Notice: ${reason.notice(outcome.turns)}]\n`;
-  if (truncation === undefined) return `${notice}${text}`;
+  const ending = reason && `[Notice: ${reason.notice(outcome.turns)}]`;
+  if (truncation === undefined) return { ending, cut: undefined };
   const { keptBytes, originalBytes } = truncation;
   const rest = isFetchable ? `; subagent_report reads the rest from offset ${keptBytes}` : "";
-  return `${notice}${text}\n[Notice: cut after ${keptBytes} of ${originalBytes} bytes${rest}]`;
+  return { ending, cut: `[Notice: cut after ${keptBytes} of ${originalBytes} bytes${rest}]` };
+}
+
+function lines(...parts: readonly (string | undefined)[]): string {
+  return parts.filter((part) => part !== undefined).join("\n");
 }
 
 /** Says why a child gave no usable result. */
 export function failureSentence({ outcome, label }: Pick<ChildReport, "outcome" | "label">): string {
   return OUTCOMES[outcome.status].sentence?.(outcome.fault?.message ?? "", label) ?? "";
+}
+
+/** The same for the model of its parent: the sentence may quote an external agent. */
+export function failureForModel(report: ChildReport): string {
+  const sentence = failureSentence(report);
+  return report.external === undefined ? sentence : wordsOf(report.external, sentence);
 }
 
 function startedMetadata({ agentId, label, depth, path }: ChildInfo): StartedMetadata {

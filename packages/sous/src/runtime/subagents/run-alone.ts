@@ -3,12 +3,13 @@
 import type { AgentDefinition } from "../../core/agent.ts";
 import { toRefusal } from "../../core/errors.ts";
 import type { EventListener, StoredEvent } from "../../core/event.ts";
+import { externalNameIn } from "../../core/model.ts";
 import { isSuccess } from "../../core/outcome.ts";
 import type { RunOptions, RunResult } from "../../core/runtime.ts";
 import type { ChildReport, SpawnReply } from "../../core/spawn.ts";
 import type { Tool, ToolContext, ToolResult } from "../../core/tool.ts";
 import { toolLogOf } from "../../core/tool-log.ts";
-import { failureSentence, reportMetadata, reportText, toToolResult } from "./report.ts";
+import { failureForModel, reportForModel, reportMetadata, toToolResult } from "./report.ts";
 
 /** Starts a tree of its own, for a tool that is called outside of one. The runtime supplies it. */
 export type StartRun = (definition: AgentDefinition, task: string, options: RunOptions) => Promise<RunResult>;
@@ -29,11 +30,13 @@ const MAX_TREE_DEPTH = 10;
 export async function runAlone(definition: AgentDefinition, task: string, call: AloneCall): Promise<SpawnReply> {
   const { start, label, depth, maxDepth, context } = call;
   const events: StoredEvent[] = [];
+  let external: string | undefined;
   try {
     const result = await start(definition, task, {
       signal: context?.signal,
       onEvent(event) {
         if (event.parentId !== null) return;
+        if (event.type === "run-start") external = externalNameIn(event.model);
         if (event.type === "tool-call-start" || event.type === "tool-call-end" || event.type === "approval-end")
           events.push(event);
         return call.onEvent?.(event);
@@ -45,7 +48,7 @@ export async function runAlone(definition: AgentDefinition, task: string, call: 
       kind: "ended",
       report: rootReport(
         result,
-        { label, depth },
+        { label, depth, external },
         toolLogOf(events, (name) => displayNameIn(definition, name)),
       ),
     };
@@ -63,7 +66,7 @@ export function displayNameIn({ tools }: AgentDefinition, toolName: string): str
 
 function rootReport(
   result: RunResult,
-  { label, depth }: Pick<AloneCall, "label" | "depth">,
+  { label, depth, external }: Pick<ChildReport, "label" | "depth" | "external">,
   toolLog: ChildReport["toolLog"],
 ): ChildReport {
   const { runId, text, usage, costUsd, error, agents } = result;
@@ -75,6 +78,7 @@ function rootReport(
     label,
     depth,
     agentName: own?.label ?? label,
+    external,
     outcome: { ...result, fault: error, toolCount: own?.toolCount ?? 0, usage: own?.usage ?? usage },
     text,
     truncation: undefined,
@@ -90,6 +94,6 @@ export function aloneToolResult(reply: SpawnReply): ToolResult {
   if (reply.kind !== "ended") return toToolResult(reply);
   const { report } = reply;
   const success = isSuccess(report.outcome);
-  const error = success ? undefined : failureSentence(report);
-  return { success, output: reportText(report), error, metadata: reportMetadata(report) };
+  const error = success ? undefined : failureForModel(report);
+  return { success, output: reportForModel(report), error, metadata: reportMetadata(report) };
 }

@@ -15,7 +15,7 @@ import { FIRST_FENCE, type Store } from "../../core/store.ts";
 import { readTraceContext } from "../../core/trace-context.ts";
 import { isUlid } from "../../core/ulid.ts";
 import { checkLimits, DEFAULT_LIMITS } from "../../core/words/limits.ts";
-import { ChildTime } from "../budget/admission.ts";
+import { ChildTime, type MessageLimit, MessageStarts } from "../budget/admission.ts";
 import { createDeadlines } from "../budget/deadlines.ts";
 import { openLedger, withinBudget } from "../budget/ledger.ts";
 import { priceFor, priceOf, withFees } from "../budget/prices.ts";
@@ -37,6 +37,8 @@ export type Shared = {
   store: Store;
   newId: () => string;
   models: (choice: ModelChoice) => Model | Promise<Model>;
+  /** The children of one message, where no limit of executions is set. */
+  perMessage?: MessageLimit | undefined;
   /** Keeps the books in another way than by the rules, as a rerun does. */
   openLedger?: ((budget: Budget) => Ledger) | undefined;
   /** Takes the place of the profiles that follow from the definitions, as in a rerun. */
@@ -59,7 +61,7 @@ const NO_RULES: TreeParts["rules"] = { decide: () => undefined };
 export type OpenTree = ReturnType<typeof openTree>;
 
 export function openTree(shared: Shared, earlier?: Earlier) {
-  const { options, runOptions, host, store, newId, models } = shared;
+  const { options, runOptions, host, store, newId, models, perMessage } = shared;
   const { clock, random, cwd } = host;
   const redactor = redactorFor(host);
   const limits = checkLimits(withDefaults(DEFAULT_LIMITS, options.limits, runOptions.limits));
@@ -128,6 +130,7 @@ export function openTree(shared: Shared, earlier?: Earlier) {
         },
         onNear: (limit) => tellBudgetNear(undefined, limit, tree.book, journal),
       }),
+      starts: perMessage && limits.children.executions === undefined ? new MessageStarts(perMessage) : undefined,
     },
     approve: typeof options.approve === "object" ? options.approve.ask : options.approve,
     rules: typeof options.approve === "object" ? options.approve : ruledAgent(options.agents ?? []) && NO_RULES,

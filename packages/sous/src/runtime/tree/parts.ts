@@ -11,7 +11,7 @@ import type { RunProfile, TreePorts } from "../../core/run.ts";
 import type { IsSampled, TraceContext } from "../../core/trace-context.ts";
 import { toStoredLimits } from "../../core/units.ts";
 import type { DelegationLimits } from "../../core/words/limits.ts";
-import type { ChildTime } from "../budget/admission.ts";
+import type { ChildTime, MessageStarts } from "../budget/admission.ts";
 import { repairHistory } from "../loop/repair-history.ts";
 import type { AskPorts } from "../model/ask-for-run.ts";
 import type { ProfileSource } from "./profiles.ts";
@@ -54,6 +54,8 @@ export type Spending = {
   readonly children: Account;
   readonly deadlines: Deadlines;
   readonly childTime: ChildTime;
+  /** The children of one message; undefined where they are not limited. */
+  readonly starts: MessageStarts | undefined;
 };
 
 /** Names, and what the journal remembers. */

@@ -1,6 +1,6 @@
 /** Ties the knot: what the loop asks of its tree, each answered by the part that does it. */
 
-import type { ApprovalAnswer, ApprovalRequest, LateAnswer } from "../../core/approval.ts";
+import type { ApprovalAnswer, ApprovalRequest, AskedCall, LateAnswer } from "../../core/approval.ts";
 import type { PieceBody, StoredBody, ToolProgress } from "../../core/event.ts";
 import type { LimitState } from "../../core/limits.ts";
 import type { RunOutcome } from "../../core/outcome.ts";
@@ -8,7 +8,9 @@ import type { AskOptions, BilledAnswer, Run, TreePorts } from "../../core/run.ts
 import type { ChildControl, SpawnReply, SpawnRequest } from "../../core/spawn.ts";
 import type { Journal } from "../../core/store.ts";
 import { type TraceContext, traceWithin } from "../../core/trace-context.ts";
+import { redactBody } from "../events/redact-event.ts";
 import { askForRun, tellBudgetWait } from "../model/ask-for-run.ts";
+import { AskedTargets } from "../rights/asked-targets.ts";
 import type { AgentEntry } from "../subagents/agent-book.ts";
 import { closeChildren, nextReport } from "../subagents/background-children.ts";
 import { type ControlPorts, childControl } from "../subagents/child-control.ts";
@@ -24,6 +26,7 @@ export class Ports implements TreePorts {
   readonly clock: TreePorts["clock"];
   readonly cwd: string;
   readonly redactor: TreePorts["redactor"];
+  readonly questions: TreePorts["questions"];
   readonly rules: TreePorts["rules"];
   readonly maxDepth: number;
   readonly conversation: TreePorts["conversation"];
@@ -39,6 +42,7 @@ export class Ports implements TreePorts {
     this.clock = asking.clock;
     this.cwd = settings.cwd;
     this.redactor = settings.redactor;
+    this.questions = new AskedTargets((asked) => redactBody(asked, settings.redactor) as AskedCall);
     this.rules = rules;
     this.maxDepth = limits.maxDepth;
     this.conversation = settings.conversation;

@@ -16,7 +16,7 @@ import { type DelegationLimits, shorterLimit, TURNS } from "../../core/words/lim
 import { withOutput } from "../loop/parse-output.ts";
 import { narrow, narrowAgain, rootRights, toStoredRights } from "../rights/narrow.ts";
 import { compileSchema, compileSchemaOf } from "../schema/compile.ts";
-import { checkAllowed, checkModel, findAgent } from "../subagents/check-spawn.ts";
+import { checkAllowed, checkModel, findAgent, narrowing } from "../subagents/check-spawn.ts";
 import { callableAgents, DelegationTools } from "../subagents/delegation-tools.ts";
 import { CHILD_INSTRUCTIONS } from "../subagents/prompts.ts";
 import { andThen } from "./at-once.ts";
@@ -100,7 +100,9 @@ export class Profiles implements ProfileSource {
   child(parent: RunProfile, request: SpawnRequest): RunProfile | Promise<RunProfile> {
     const definition = this.#definitionOf(parent, request.agent);
     const base = this.#known.get(parent)?.get(definition) ?? this.#remember(parent, definition);
-    return andThen(base, (built) => this.#changed(built, parent, request));
+    return andThen(base, (built) =>
+      this.#changed(built, parent, { ...request, options: narrowing(definition, built, request.options) }),
+    );
   }
 
   /** A thousand siblings that start at once share one profile, so it is remembered also while something is loaded for it. */

@@ -1,8 +1,9 @@
-/** The redactor for the variables of this machine. */
+/** The redactor for the variables of this machine, and the request for a child without the secrets in its names. */
 
 import { isDeepStrictEqual } from "node:util";
 import type { Redactor } from "../../core/clean-text.ts";
 import type { Host } from "../../core/clock.ts";
+import type { SpawnRequest } from "../../core/spawn.ts";
 import { createRedactor } from "../secrets/redact.ts";
 import { type Secret, secretsOf } from "../secrets/variables.ts";
 
@@ -31,4 +32,16 @@ export function redactorFor({ environment, clock }: Pick<Host, "environment" | "
   const redactor = createRedactor(secrets);
   known.set(environment, { secrets, redactor, lookedAt: now });
   return redactor;
+}
+
+/**
+ * The same request without secrets in the names that a call chooses: they go into paths, rows, spans and labels, where nothing is
+ * looked for later. A name of a model with a mark in it is no name of a model, and is refused.
+ */
+export function withoutSecretNames(request: SpawnRequest, redactor: Redactor): SpawnRequest {
+  const { options } = request;
+  const label = redactor.text(request.label);
+  const model = typeof options?.model === "string" ? redactor.text(options.model) : options?.model;
+  if (label === request.label && model === options?.model) return request;
+  return { ...request, label, options: options && { ...options, model } };
 }

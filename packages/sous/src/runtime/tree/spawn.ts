@@ -3,38 +3,39 @@
 import { Conversation } from "../../core/conversation.ts";
 import { ignore, Refused, toRefusal } from "../../core/errors.ts";
 import type { Account, CallNeed, RunSlot } from "../../core/limits.ts";
-import { type Message, userMessage } from "../../core/message.ts";
+import { userMessage } from "../../core/message.ts";
 import type { Run, RunProfile, SummaryPlan } from "../../core/run.ts";
 import { Cancelled, onDispose, Parked, Scope } from "../../core/scope.ts";
-import type { ChildReport, SpawnOptions, SpawnReply, SpawnRequest } from "../../core/spawn.ts";
+import { type ChildReport, FAN_OUT, type SpawnOptions, type SpawnReply, type SpawnRequest } from "../../core/spawn.ts";
 import { smallerBudget } from "../../core/words/limits.ts";
-import { checkPrice, type Fee, pay } from "../budget/admission.ts";
+import { type Counting, checkPrice, type Fee, pay } from "../budget/admission.ts";
 import { checkDuration } from "../budget/deadlines.ts";
 import { wakeUp } from "../budget/run-slots.ts";
 import { externalNeed } from "../loop/external-funds.ts";
-import { outputInstructions } from "../loop/parse-output.ts";
 import { callNeed, tellBudgetWait } from "../model/ask-for-run.ts";
 import { childInfo } from "../subagents/agent-book.ts";
 import { addBackgroundChild, addOutsideChild, childGone } from "../subagents/background-children.ts";
 import { checkDepth, checkRequest } from "../subagents/check-spawn.ts";
 import { stopRun } from "../subagents/child-control.ts";
 import { approveExternal } from "./approval.ts";
+import { closedPrefix, forkTask } from "./fork-start.ts";
 import { type ChildPlan, discardRun, entryOf, makeRun, startRun } from "./lifecycle.ts";
+import { withoutSecretNames } from "./redaction.ts";
 import { reportOf } from "./report.ts";
 import type { TreeState } from "./state.ts";
 
 const NOT_STARTED = "Subagent cancelled before it started";
 
 /** Starts the child that a call of the parent asks for. A refusal is a reply, is recorded, and costs nothing. */
-export async function spawn(tree: TreeState, parent: Run, callId: string, request: SpawnRequest): Promise<SpawnReply> {
+export async function spawn(tree: TreeState, parent: Run, callId: string, asked: SpawnRequest): Promise<SpawnReply> {
   const { limits, settings, profiles } = tree.parts;
+  const request = withoutSecretNames(asked, settings.redactor);
+  const { label } = request;
   let path: string | undefined;
   let plan: ChildPlan;
   try {
     checkDepth(parent.who.depth + 1, limits.maxDepth);
     checkRequest(request, parent);
-    // The label becomes part of the path, which every event of the child carries.
-    const label = settings.redactor.text(request.label);
     // The path is taken before the first await: the order of the calls is the order of the numbers.
     path = tree.book.nextPath(entryOf(tree, parent), label);
     const profile = await profiles.child(parent.profile, request, path);
@@ -45,7 +46,7 @@ export async function spawn(tree: TreeState, parent: Run, callId: string, reques
     }
     plan = newChild(tree, parent, callId, request, { label, path, profile });
   } catch (error) {
-    if (!(error instanceof Parked)) return refuse(tree, error, parent, { label: request.label, path });
+    if (!(error instanceof Parked)) return refuse(tree, error, parent, { label, path });
     // The question whether to hand the task to an external agent is answered later.
     parent.parkCall(callId);
     return { kind: "parked", report: undefined };
@@ -166,19 +167,19 @@ type Queueing = { readonly callId?: string | undefined; readonly onQueued?: () =
 /** Waits until the child can start, runs it to its end and reports. Throws what keeps it from starting. */
 async function payAndRun(tree: TreeState, run: Run, plan: ChildPlan, queueing: Queueing): Promise<ChildReport> {
   const { parent, entry, earlier } = plan;
-  const counting = accountBelow(tree, parent);
   try {
     // A tool can keep its context, and a message can come from outside the tree: the parent may have ended meanwhile.
     if (!tree.book.isLive(parent)) plan.scope.abort(new Cancelled(NOT_STARTED));
     checkWrapUp(parent);
     await checkPrice(plan.profile, entry.account);
-    const started = pay(feeOf(tree, run, plan, queueing));
+    const fee = feeOf(tree, run, plan, queueing);
+    const started = pay(fee);
     run.waitedToStart = started instanceof Promise;
     const { holding, slot, first } = await started;
     run.holding = holding;
     run.slot = slot;
     run.firstCall = first && { lease: first, promptTokens: plan.conversation.promptTokens };
-    checkStillWanted(tree, run, plan);
+    checkStillWanted(tree, run, plan, fee);
   } catch (error) {
     discardRun(tree, run, plan);
     const reason = run.scope.aborted ? new Refused("cancelled", NOT_STARTED) : error;
@@ -187,7 +188,7 @@ async function payAndRun(tree: TreeState, run: Run, plan: ChildPlan, queueing: Q
     if (closed !== undefined) return closed;
     throw reason;
   }
-  if (earlier === undefined) counting.useExecution();
+  if (earlier === undefined) accountBelow(tree, parent).useExecution();
   tree.parts.spending.childTime.start();
   return startRun(tree, run, plan).then((outcome) => reportOf(run, entry, outcome, tree.parts));
 }
@@ -206,7 +207,7 @@ function feeOf(tree: TreeState, run: Run, plan: ChildPlan, { callId, onQueued = 
     scope,
     onWait: (limit) => tellBudgetWait(run, limit, asking.journal),
     onRefused: () => run.endWaits(),
-    counting: accountBelow(tree, parent),
+    counting: countingOf(tree, plan),
     account,
     childTime: spending.childTime,
     isCounted: earlier !== undefined,
@@ -222,13 +223,13 @@ function firstNeed({ profile, conversation, entry }: ChildPlan): CallNeed {
 }
 
 /** The wait may have been long, so the conditions of the start are checked again. */
-function checkStillWanted(tree: TreeState, run: Run, { parent, earlier }: ChildPlan): void {
+function checkStillWanted(tree: TreeState, run: Run, { parent, earlier }: ChildPlan, { counting }: Fee): void {
   try {
     run.scope.throwIfAborted();
     checkWrapUp(parent);
     tree.parts.spending.childTime.check();
   } catch (error) {
-    if (earlier === undefined) accountBelow(tree, parent).undoExecution();
+    if (earlier === undefined) counting.undoExecution();
     throw error;
   }
 }
@@ -236,6 +237,16 @@ function checkStillWanted(tree: TreeState, run: Run, { parent, earlier }: ChildP
 /** A run that wraps up starts nothing more. */
 function checkWrapUp(parent: Run): void {
   if (parent.isWrappingUp) throw new Refused("cancelled", NOT_STARTED);
+}
+
+/** Counts the start of a child: a call of a model counts for its message, too, and a program does not. */
+function countingOf(tree: TreeState, { parent, call }: ChildPlan): Counting {
+  const account = accountBelow(tree, parent);
+  const { starts } = tree.parts.spending;
+  if (starts === undefined || call === undefined || call.callId === FAN_OUT) return account;
+  let root = parent;
+  while (root.parent !== undefined) root = root.parent;
+  return starts.with(account, root.who.runId);
 }
 
 /** The account that the children of this run draw on, and that counts their starts. */
@@ -281,16 +292,4 @@ function stopWith({ book }: TreeState, run: Run, { call }: ChildPlan, signal: Ab
   if (signal.aborted) stop();
   signal.addEventListener("abort", stop, { once: true });
   return onDispose(() => signal.removeEventListener("abort", stop));
-}
-
-/** The history up to the answer whose calls are still open: a fork keeps this prefix byte for byte, for the prompt cache. */
-function closedPrefix(messages: readonly Message[]): Message[] {
-  const last = messages.at(-1);
-  return last?.role === "assistant" ? messages.slice(0, -1) : [...messages];
-}
-
-/** A fork has its parent's instructions, so its own come with the task. */
-function forkTask({ task, options }: SpawnRequest, { output }: RunProfile): string {
-  const parts = [options?.systemPrompt, task, output === undefined ? undefined : outputInstructions(output)];
-  return parts.filter((each) => each !== undefined).join("\n\n");
 }

@@ -148,7 +148,8 @@ class RecordedSession implements ExternalSession {
     const { callId, input } = playback.ids.toActual(act);
     if (act.type === "approval-request") {
       // The answer comes in its own turn; other calls of the agent do not wait for it.
-      host.approve({ callId, toolName: act.toolName, input }).catch(ignore);
+      const { toolName, toolReason: unclear } = act;
+      host.approve({ callId, toolName, input, unclear, isRepeated: true }).catch(ignore);
       return;
     }
     const { phase, name, kind, title, output, isError } = playback.ids.toActual(act);

@@ -5,7 +5,7 @@ import { messageOf, StoreError } from "../../core/errors.ts";
 import type { EventOf, RunIdentity, StoredEvent } from "../../core/event.ts";
 import { isObject } from "../../core/schema.ts";
 import { utf8Length } from "../../core/usage.ts";
-import { EVENT_VERSION } from "../../core/words/events.ts";
+import { STORED_TYPES, versionOf } from "../../core/words/events.ts";
 import { isVersion, parseStoredEvent } from "./event-schema.ts";
 
 export type EncodedEvent = {
@@ -26,6 +26,11 @@ class Damaged extends Error {
 }
 
 const MAX_TEXT_BYTES = 64 * 1024;
+/** Looked up for every event. */
+const VERSIONS = Object.fromEntries(STORED_TYPES.map((type) => [type, versionOf(type)])) as Record<
+  StoredEvent["type"],
+  number
+>;
 const NO_BLOBS: readonly Blob[] = Object.freeze([]);
 
 export function encodeEvent(event: StoredEvent): EncodedEvent {
@@ -54,7 +59,7 @@ export function decodeEvent(
     const { seq, type } = row;
     const { runId, agentId, parentId, path, depth } = identity;
     const head = { seq, runId, agentId, parentId, path, depth, type };
-    const { version, fields } = "v" in body ? versionOf(body) : { version: 1, fields: body };
+    const { version, fields } = "v" in body ? splitVersion(body) : { version: 1, fields: body };
     // First for the order of the fields, last so that no row can speak for another run.
     return parseStoredEvent({ ...head, ...fields, ...head }, version);
   } catch (error) {
@@ -83,15 +88,16 @@ function toJson(body: object, event: StoredEvent): string {
   }
 }
 
-function versionOf({ v: version, ...fields }: Record<string, unknown>): { version: number; fields: object } {
+function splitVersion({ v: version, ...fields }: Record<string, unknown>): { version: number; fields: object } {
   if (!isVersion(version)) throw new Damaged("its version is not a whole number of at least 1");
   return { version, fields };
 }
 
-/** The part that the key and the row of the run do not say already. `v` is the version of the event; without it, it is 1. */
+/** The part that the key and the row of the run do not say already. `v` is the version that last changed the event; without it, it is 1. */
 function bodyOf(event: StoredEvent): object {
   const { seq, runId, agentId, parentId, path, depth, type, ...body } = event;
-  return EVENT_VERSION === 1 ? body : { v: EVENT_VERSION, ...body };
+  const version = VERSIONS[type];
+  return version === 1 ? body : { v: version, ...body };
 }
 
 type Path = readonly (string | number)[];

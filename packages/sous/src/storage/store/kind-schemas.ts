@@ -254,6 +254,7 @@ export const kindSchemas = once(() => {
     budget,
     terms: treeTerms,
     toolOrigin: z.object({ server: z.string(), tool: z.string(), definition: z.string().optional() }),
+    callTarget: z.strictObject({ paths: list(z.string()), sha256: z.string().optional() }),
     resumedRun,
     fault: z.strictObject({ type: errorType, message: z.string(), stack: z.string().optional() }),
   } satisfies { [Each in StoredKind]: z.ZodType<Kinds[Each]> };

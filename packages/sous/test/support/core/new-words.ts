@@ -1,6 +1,10 @@
 /** Each kind of change that the architecture page counts, as all that it changes in the sources. */
 
+import { EVENT_VERSION } from "../../../src/core/words/events.ts";
 import type { SourceChanges } from "../changed-sources.ts";
+
+/** The version that a change of what is stored makes. */
+export const NEXT_VERSION: number = EVENT_VERSION + 1;
 
 /** A stored event: someone likes an answer. */
 export const NEW_EVENT: SourceChanges = {
@@ -14,12 +18,12 @@ export const NEW_EVENT: SourceChanges = {
     [
       '  "run-end": {\n',
       `  applause: {
+    since: ${NEXT_VERSION},
     fields: { turn: "count", words: "text", from: "id?" },
     noun: ({ turn }) => \`the applause for turn \${turn}\`,
     line: ({ words }, plain) => \`is applauded: \${plain(words, 20)}\`,
   },\n$&`,
     ],
-    ["EventStep>> = {};", "EventStep>> = { 2: (event) => event };"],
   ],
   "runtime/loop/run-state.ts": [['      case "truncation":\n', '$&      case "applause":\n']],
   "testing/checker.ts": [['      case "truncation":\n', '$&      case "applause":\n']],
@@ -35,7 +39,7 @@ export const NEW_STOP_REASON = {
     [
       "export const STOP_REASONS: Readonly<Record<StopReason, StopReasonRow>> = {\n",
       `$&  patience: {
-    since: 2,
+    since: ${NEXT_VERSION},
     isOutOfTurns: false,
     lacksApproval: false,
     exit: "budget",
@@ -62,7 +66,7 @@ export const NEW_LIMIT: SourceChanges = {
     ["  maxConcurrent: number;\n", "$&  /** Children of one run. */\n  maxSiblings: number;\n"],
     [
       '  maxConcurrent: { default: 5, min: 1, narrows: "lower" },\n',
-      '$&  maxSiblings: { since: 2, default: 8, min: 2, max: 90, narrows: "lower" },\n',
+      `$&  maxSiblings: { since: ${NEXT_VERSION}, default: 8, min: 2, max: 90, narrows: "lower" },\n`,
     ],
   ],
   "app/config/limit-settings.ts": [

@@ -4,18 +4,20 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { StoredEvent } from "../../../src/core/event.ts";
+import { EVENT_VERSION } from "../../../src/core/words/events.ts";
 import type { RunOptions, RunResult, Store } from "../../../src/index.ts";
 import { importTree as importNow } from "../../../src/storage/store/import/tree.ts";
 import { openMemoryStore } from "../../../src/storage/store/memory.ts";
 import type { Script } from "../../../src/testing/steps.ts";
 import type { ChangedSources } from "../changed-sources.ts";
 import { packageFolder } from "../source-files.ts";
+import { NEXT_VERSION } from "./new-words.ts";
 
 const GOLDEN = join(packageFolder, "test/golden/journal-1.json");
 
 type Stored = { readonly result: RunResult; readonly events: readonly StoredEvent[] };
 
-/** Runs the agent `lead`. Its tree comes back from an export of version 2, and the sources as they are refuse that one. */
+/** Runs the agent `lead`. Its tree comes back from an export of the next version, and the sources as they are refuse that one. */
 export async function runChanged(sources: ChangedSources, script: Script, options?: RunOptions): Promise<Stored> {
   const { agent, createRuntime } = await sources.load<typeof import("../../../src/index.ts")>("index.ts");
   const { scriptedModel } = await sources.load<typeof import("../../../src/testing.ts")>("testing.ts");
@@ -25,7 +27,7 @@ export async function runChanged(sources: ChangedSources, script: Script, option
   const exported = await exportFrom(sources, store, result.runId);
   await assert.rejects(importNow(openMemoryStore(), exported), {
     name: "UserError",
-    message: "The file cannot be imported: it has version 2 and this sous knows version 1; use a newer sous",
+    message: `The file cannot be imported: it has version ${NEXT_VERSION} and this sous knows version ${EVENT_VERSION}; use a newer sous`,
   });
   return { result, events: await importInto(sources, exported) };
 }
@@ -46,6 +48,6 @@ async function importInto(sources: ChangedSources, exported: string): Promise<re
 async function exportFrom(sources: ChangedSources, store: Store, rootId: string): Promise<string> {
   const { exportTree } = await sources.load<typeof import("../../../src/replay.ts")>("replay.ts");
   const exported = await exportTree(store, rootId, "json");
-  assert.equal(JSON.parse(exported).version, 2);
+  assert.equal(JSON.parse(exported).version, NEXT_VERSION);
   return exported;
 }

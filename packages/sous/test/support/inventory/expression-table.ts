@@ -73,15 +73,6 @@ export const UNPROVED: readonly UnprovedExpression[] = [
     worst: { expression: /^[ \t]*[0-9a-f]{6,16}:?[ \t]+|\s+/gim, text: (length) => " ".repeat(length) },
   },
   {
-    path: "runtime/secrets/token-shapes.ts",
-    written: 'new RegExp(SHAPES.map(({ pattern }) => `(${pattern.source})`).join("|"), "y")',
-    reason: "joins expressions that are each proved, as choices at one place; every repetition in them is bounded",
-    worst: {
-      expression: /sk-[\w-]{20,400}|eyJ[\w-]{10,2000}\.eyJ[\w-]{8,400}/g,
-      text: (length) => "eyJ-".repeat(length / 4),
-    },
-  },
-  {
     path: "app/tools/html-tokens.ts",
     written: 'new RegExp(`</${name}(?=[\\\\s/>])`, "gi")',
     reason: "the name is one of our own list of elements; no repetition",

@@ -175,25 +175,26 @@ suite("B4.3: a server of a trusted project", () => {
 });
 
 suite("B4.2: the review before trust", () => {
-  test("B4.2: the review before trust shows what follows a thousand blanks, the folder, and what is set", async () => {
-    const args = ["-y", " ".repeat(5000), "evil-package"];
+  test("B4.2: the review before trust shows what follows a hundred blanks, the folder, and what is set", async () => {
+    const args = ["-y", " ".repeat(100), "evil-package"];
     await using here = await stage({ command: "npx", args, cwd: "sub", env: { npm_config_registry: "http://x" } });
     const { stdout } = await here.command("trust", "--yes");
-    assert.match(
-      stdout,
-      /npx -y evil-package {2}\(probe in \.mcp\.json, in the folder sub, sets npm_config_registry\)/,
-    );
+    const blanks = ` ${"\\x20".repeat(99)}`;
+    const facts = "probe in .mcp.json, in the folder sub, sets npm_config_registry=(not shown)";
+    assert.ok(stdout.includes(`  npx -y $'${blanks}' evil-package  (${facts})\n`), stdout);
   });
 
-  test("B4.2: the review before trust marks a command that is too long to be shown, and leaves out no server", async () => {
-    const mcpServers = Object.fromEntries(
+  test("B4.2: the review before trust leaves out no server, and refuses a command that is too long to be shown", async () => {
+    const mcpServers: Record<string, object> = Object.fromEntries(
       Array.from({ length: 150 }, (_, index) => [`s${index}`, { command: `c${index}` }]),
     );
-    Object.assign(mcpServers, { long: { command: "c", args: ["\u200b".repeat(3000), "evil"] } });
     await using here = await stage({}, { "project/.mcp.json": JSON.stringify({ mcpServers }) });
-    const { stdout } = await here.command("trust", "--yes");
-    assert.match(stdout, /^ {2}c149 {2}\(s149 in/m);
-    assert.match(stdout, /^ {2}c\.\.\. {2}\(long in/m);
+    assert.match((await here.command("trust", "--yes")).stdout, /^ {2}c149 {2}\(s149 in/m);
+    mcpServers.long = { command: "c", args: ["\u200b".repeat(3000), "evil"] };
+    await writeFile(join(here.path, "project/.mcp.json"), JSON.stringify({ mcpServers }));
+    const { code, stdout, stderr } = await here.command("trust", "--yes");
+    assert.deepEqual([code, stdout], [3, ""]);
+    assert.match(stderr, /in \.mcp\.json the entry of the server long takes 180\d\d characters to show/);
   });
 });
 

@@ -1,29 +1,46 @@
 /** Attempts to run a denied command, and to run another command under a rule that allows one, judged by what happened. */
 
 import assert from "node:assert/strict";
-import { mkdirSync, readdirSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { before, suite, test } from "node:test";
-import { calling, type Flags, openCommand, saying } from "../../support/attacks/whole-command.ts";
+import { type Command, calling, type Flags, openCommand, saying } from "../../support/attacks/whole-command.ts";
 import { LISTED_EVASIONS } from "./b5-3-evasion-forms.ts";
 import { generatedEvasions, generatedWidenings } from "./b5-3-generated-forms.ts";
 import { ALLOWED_RULES, LISTED_WIDENINGS } from "./b5-3-widening-forms.ts";
+import { LINKED_EVASIONS, LINKS, WRAPPED_EVASIONS, WRAPPER_FILES } from "./b5-3-wrapper-forms.ts";
 
 /** Runs all of them in one chat with the real terminal; gives the attempts whose marker was made. */
 async function markersOf(attempts: readonly string[], flags: Flags, configuration: string): Promise<Set<string>> {
   await using command = await openCommand({ "home/.config/sous/config.yaml": configuration });
   const marks = join(command.root, "marks");
   mkdirSync(marks);
+  const tools = writeTools(command);
   const made = attempts.map((text, index) =>
-    text.replaceAll("$PWD/M", "M").replaceAll(/\bM\b/g, join(marks, `m${index}`)),
+    text
+      .replaceAll("ROOT", command.root)
+      .replaceAll("$PWD/M", "M")
+      .replaceAll(/\bM\b/g, join(marks, `m${index}`)),
   );
   const calls = made.map((text) => ["terminal", { command: text, timeout: 5 }] as const);
   const answers = Array.from({ length: Math.ceil(calls.length / 50) }, (_, at) =>
     calling(...calls.slice(at * 50, at * 50 + 50)),
   );
-  const { events } = await command.run({ sous: [...answers, saying("Done.")] }, flags);
+  const env = { PATH: `${tools}:${command.env.PATH}` };
+  const { events } = await command.run({ sous: [...answers, saying("Done.")] }, flags, { env });
   assert.equal(events.filter(({ type }) => type === "tool-call-end").length, attempts.length);
   return new Set(readdirSync(marks).map((name) => attempts[Number(/\d+/.exec(name)?.[0])] ?? name));
+}
+
+/** The folder of the wrappers. The links lie in the repository. */
+function writeTools({ path, root, write }: Command): string {
+  for (const [name, script] of Object.entries(WRAPPER_FILES)) {
+    write(`tools/${name}`, script);
+    chmodSync(join(path, "tools", name), 0o755);
+  }
+  mkdirSync(join(root, "deep"));
+  for (const [name, target] of Object.entries(LINKS)) symlinkSync(target, join(root, name));
+  return join(path, "tools");
 }
 
 /** One run for all of them, and one row for each. */
@@ -62,5 +79,26 @@ suite("B5.3: no form makes a rule that allows one command allow another", () => 
     const tried = some(LISTED_WIDENINGS, 8);
     const made = await markersOf(tried, { allow: ["terminal"] }, "");
     assert.ok(made.size >= tried.length * 0.6, `${made.size} of ${tried.length}`);
+  });
+});
+
+suite("B5.3: no program that is not known starts a denied command, and no link leads to one", () => {
+  const attempts = [...WRAPPED_EVASIONS, ...LINKED_EVASIONS];
+  const deny = 'permissions:\n  - deny: "terminal(touch*)"\n';
+  const ask = 'permissions:\n  - ask: "terminal(touch*)"\n  - allow: "terminal(*)"\n';
+  judge(attempts, (all) => markersOf(all, { yes: true }, deny));
+
+  test("a rule that asks is met by each of them, too, where another allows every command", async () => {
+    assert.deepEqual([...(await markersOf(attempts, {}, ask))], []);
+  });
+
+  test("terminal(*) alone allows no code behind a wrapper", async () => {
+    assert.deepEqual([...(await markersOf(WRAPPED_EVASIONS, { allow: ["terminal(*)"] }, ""))], []);
+  });
+
+  test("every form makes the marker without the rule, so the rows above can fail", async () => {
+    const tried = [...WRAPPED_EVASIONS.filter((text) => text.includes("zokrun run --")), ...LINKED_EVASIONS];
+    const made = await markersOf(tried, { yes: true }, "");
+    assert.ok(made.size >= tried.length * 0.7, `${made.size} of ${tried.length}`);
   });
 });

@@ -15,6 +15,9 @@ import { scriptFolder } from "../../support/app/cli/run-process.ts";
 import { ANSWER, assertHidden, KEY, MARK, WITH_KEY } from "../../support/attacks/shapeless-key.ts";
 import { startAimock } from "../../support/runtime/model/aimock.ts";
 
+/** A file with the name of the key, so that it is a model that can be asked. */
+const NAMED = { label: `use ${KEY}`, task_prompt: "Look.", model: `script/${KEY}.json` };
+
 const SCRIPTS = {
   says: { sous: [{ text: ANSWER }] },
   returns: { sous: [{ text: JSON.stringify({ key: KEY }) }] },
@@ -22,6 +25,21 @@ const SCRIPTS = {
     sous: [{ calls: [{ tool: "subagent", input: { label: "scout", task_prompt: `Use ${KEY}` } }] }, { text: ANSWER }],
     "sous/scout": [{ text: `I have used ${KEY}` }],
   },
+  names: {
+    sous: [
+      {
+        text: "I name it.",
+        calls: [
+          { tool: "subagent", input: NAMED },
+          { tool: "parallel_subagent", input: { tasks: [{ ...NAMED, agent: KEY }, NAMED] } },
+          { tool: KEY, input: { [KEY]: KEY } },
+        ],
+      },
+      { text: ANSWER },
+    ],
+    "**": [{ text: "Here." }],
+  },
+  [KEY]: { "**": [{ text: "Here." }] },
   streams: { sous: [{ text: ["The key is ", ...(KEY.match(/.{1,5}/g) ?? []), ", as you know."] }] },
   schema: { type: "object", properties: { key: { type: "string" } }, required: ["key"] },
 };
@@ -39,6 +57,8 @@ suite("B3.3: a known secret leaves the command line by no way", () => {
     ["an answer on stdout", "says", []],
     ["a tree in JSON", "works", ["--json"]],
     ["a tree as a stream of events", "works", ["--output-format", "stream-json"]],
+    ["a tree in JSON whose calls choose names", "names", ["--json"]],
+    ["a stream of events whose calls choose names", "names", ["--output-format", "stream-json"]],
     ["an output that follows a schema", "returns", ["--output-schema", "schema.json"]],
   ];
   for (const [what, script, flags] of formats) {
@@ -53,6 +73,22 @@ suite("B3.3: a known secret leaves the command line by no way", () => {
       if (flags.includes("--json")) assert.equal(JSON.parse(stdout).status, "completed");
     });
   }
+
+  test("B3.3: a database has none of the names that calls chose, and neither has what is shown of it", async () => {
+    const database = ["--db-path", "names.db"];
+    const { code, stderr } = await sous(["run", "Go", "--model", "script/names.json", ...database]);
+    assert.equal(code, 0, stderr);
+    assertHidden(await readFile(join((await place).path, "names.db"), "latin1"));
+    for (const words of [
+      ["replay", "--id", "last", "--tree"],
+      ["replay", "--id", "last", "--json"],
+      ["stats", "--by", "model"],
+    ]) {
+      const shown = await sous([...words, ...database]);
+      assert.deepEqual([shown.code, shown.stderr], [0, ""]);
+      assertHidden(shown.stdout);
+    }
+  });
 
   test("B3.3: an answer that comes in pieces shows no more than the first letters of the key", async () => {
     const { stdout } = await run("streams", "--output-format", "stream-json");

@@ -124,10 +124,10 @@ suite("B5.7: a key before a question could be read is no answer", () => {
       () => {},
     );
     const asked = questions.ask(requestFor("terminal", { command: "touch marker" }), new AbortController().signal);
-    assert.equal(questions.answering(1e9), undefined);
-    questions.shown(1e9);
+    assert.equal(questions.answering(1e9, true), undefined);
+    questions.shown(1e9, true);
     questions.hidden();
-    assert.equal(questions.answering(2e9), undefined);
+    assert.equal(questions.answering(2e9, true), undefined);
     questions.refuse();
     assert.deepEqual(await asked, { allow: false });
   });

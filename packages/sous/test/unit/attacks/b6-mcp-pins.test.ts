@@ -59,15 +59,15 @@ test("B6.2: lines that have not changed do not push out of the question those th
   assert.doesNotMatch(asked, /field50/);
 });
 
-test("B6.2: of a change that is too long to be shown, new lines are shown as well as old ones", async () => {
+test("B6.2: of a change of many lines every line is shown", async () => {
   await using world = await hostileWorld({ programs: serversHere() });
   const many = (word: string) => ({
     ...ECHO,
     description: Array.from({ length: 300 }, (_, index) => `${word}${index}`).join("\n"),
   });
   const [asked = ""] = await questions(world, many("a"), many("b"));
-  assert.match(asked, /^\+ b0$/m);
-  assert.match(asked, /^\+ \([0-9]+ more new lines: sous mcp check shows them\)$/m);
+  for (const line of ["- a0", "- a299", "+ b0", "+ b150", "+ b299"])
+    assert.match(asked, new RegExp(`^${line.replace("+", "\\+")}$`, "m"));
 });
 
 test("B6.2: a tool whose own name is what an approved one is called here is not taken for it", async () => {

@@ -4,7 +4,7 @@ import type { GuardPaths } from "../../../core/guarded-files.ts";
 import type { Programs } from "../../../core/process.ts";
 import type { Store } from "../../../core/store.ts";
 import type { Tool } from "../../../core/tool.ts";
-import { guardOfFile } from "../../../runtime/rights/guarded-writes.ts";
+import { guardOfFile } from "../../../runtime/rights/target.ts";
 import type { Configuration } from "../../config/configuration.ts";
 import { writeTrusted } from "../../config/trust/trust.ts";
 import type { AroundWrite } from "../../tools/edit-file.ts";

@@ -10,14 +10,16 @@ import type { PermissionRule } from "../../../core/configuration.ts";
 import { UnpricedModel } from "../../../core/errors.ts";
 import { isExternalModel } from "../../../core/model.ts";
 import type { Programs } from "../../../core/process.ts";
-import type { RunOptions } from "../../../core/runtime.ts";
+import type { RunOptions, RuntimeOptions } from "../../../core/runtime.ts";
 import type { Store } from "../../../core/store.ts";
 import type { Tool } from "../../../core/tool.ts";
 import type { ReadingRuntime } from "../../../runtime.ts";
 import type { Configuration } from "../../config/configuration.ts";
+import { CHILDREN_PER_MESSAGE, LIMIT_SETTINGS } from "../../config/limit-settings.ts";
 import { userFileIfAny } from "../files/paths.ts";
 import { alsoHide, withoutValuesIn } from "../files/without-secrets.ts";
 import { inertLine } from "../terminal/text.ts";
+import { configuredModels } from "./configured-models.ts";
 import { externalAgents, serverSecrets } from "./external.ts";
 import { builtInFor, type Machine, openMachine } from "./machine.ts";
 import { mcpSecrets, neededServers, openServerTools } from "./mcp.ts";
@@ -43,6 +45,8 @@ export type Application = AsyncDisposable & {
   readonly agents: readonly AgentDefinition[];
   /** Limits and budget of one run, from the flags and the configuration. */
   readonly runOptions: Pick<RunOptions, "budget" | "limits" | "conversation">;
+  /** The children that models may start for one message; undefined where the person has set a limit. */
+  readonly childrenPerMessage?: number | undefined;
   /** Undefined when nothing is stored. */
   readonly store: Store | undefined;
   /** Starts the lines that a person runs with `!`. */
@@ -98,6 +102,7 @@ export async function openApplication(asked: ApplicationRequest): Promise<Applic
       limits: configuration.agent.limits,
       conversation: configuration.agent.conversation,
     },
+    childrenPerMessage: configuration.agent.limits.children.executions === undefined ? PER_MESSAGE.children : undefined,
     store,
     programs,
     commands,
@@ -137,7 +142,11 @@ async function openRuntime(parts: Settings & Machine & CommandTools, opened: Ope
     ...mcpSecrets(Object.values(configuration.mcpServers)),
   };
   alsoHide(secrets);
-  const telemetry = request.telemetry ?? opened.use(await openTelemetry({ settings: configuration, env, say }));
+  const telemetry =
+    request.telemetry ??
+    opened.use(
+      await openTelemetry({ settings: configuration, env, models: configuredModels(configuration, files), say }),
+    );
   const [{ systemHost }, { runtimeOn }] = await Promise.all([
     import("../../../machine/host.ts"),
     import("../../../runtime.ts"),
@@ -157,7 +166,7 @@ async function openRuntime(parts: Settings & Machine & CommandTools, opened: Ope
   const { rights } = flags;
   const given = { configuration, tools, files, rulesOfFiles, rights, notes, external, chosen };
   const { root, agents } = await rootAndAgents(given);
-  const runtime = runtimeOn(models.resolve, {
+  const options: RuntimeOptions = {
     host,
     agents,
     store,
@@ -167,9 +176,16 @@ async function openRuntime(parts: Settings & Machine & CommandTools, opened: Ope
     maxConcurrentCalls: configuration.provider.maxConcurrentCalls,
     onEvent: [...(nested === undefined ? [] : [nested.onEvent]), ...telemetry.listeners],
     models: { allow: configuration.models.allow, prices: configuration.prices, external },
-  });
+  };
+  const runtime = runtimeOn(models.resolve, options, { perMessage: PER_MESSAGE });
   return { runtime: withinOuter(runtime, outer), clock: host.clock, root, agents };
 }
+
+/** Holds where the person has set no limit. In code there is none. */
+const PER_MESSAGE = {
+  children: CHILDREN_PER_MESSAGE,
+  advice: `A person allows more with --max-agents N or ${LIMIT_SETTINGS["limits.children.executions"].key}.`,
+};
 
 type CommandTools = CommandRules & {
   readonly models: ModelSource;

@@ -23,6 +23,8 @@ export type RunTelemetry = AsyncDisposable & {
 type TelemetryRequest = {
   readonly settings: TelemetrySettings;
   readonly env: Variables;
+  /** The models of the configuration and of agent files. */
+  readonly models: readonly string[];
   /** One line for a person. */
   readonly say: (line: string) => void;
 };
@@ -34,14 +36,17 @@ export async function openTelemetry(request: TelemetryRequest): Promise<RunTelem
   await using opened = new Opened();
   const registry = await openEndpoint(request, opened);
   const sent = await openSending(request, registry, opened);
-  const listeners = [...(await measured(registry)), ...sent.listeners];
+  const listeners = [...(await measured(registry, request)), ...sent.listeners];
   return opened.moveTo({ listeners, isSampled: sent.isSampled });
 }
 
-async function measured(meter: Meter | undefined): Promise<EventListener[]> {
+async function measured(meter: Meter | undefined, { models }: TelemetryRequest): Promise<EventListener[]> {
   if (meter === undefined) return [];
-  const { measureRuns } = await import("../../../bridges/telemetry/metrics.ts");
-  return [measureRuns(meter)];
+  const [{ measureRuns }, { pricedName }] = await Promise.all([
+    import("../../../bridges/telemetry/metrics.ts"),
+    import("../../../runtime/budget/prices.ts"),
+  ]);
+  return [measureRuns(meter, { models, pricedName })];
 }
 
 /** A port that cannot be had is no reason to end the run. */
@@ -97,7 +102,7 @@ function isAsked({ telemetry: { otlpEndpoint } }: TelemetrySettings, env: Variab
 }
 
 async function openOtlpListeners(
-  { settings: { telemetry }, env }: TelemetryRequest,
+  request: TelemetryRequest,
   found: OtlpSettings,
   registry: Registry | undefined,
   opened: Opened,
@@ -108,6 +113,8 @@ async function openOtlpListeners(
     import("../../../../package.json", { with: { type: "json" } }),
   ]);
   const { version } = manifest;
+  const { settings, env, models } = request;
+  const { telemetry } = settings;
   const onLost = (count: number): void => registry?.count("droppedSpans", count, []);
   const otlp = await openOtlp(found, { version, idGenerator: runIdGenerator(), onLost });
   let hasHeard = false;
@@ -123,10 +130,13 @@ async function openOtlpListeners(
     },
   ];
   if (tracerProvider !== undefined) {
-    const { traceRuns } = await import("../../../bridges/telemetry/spans.ts");
+    const [{ tracesOf }, { pricedName }] = await Promise.all([
+      import("../../../bridges/telemetry/spans.ts"),
+      import("../../../runtime/budget/prices.ts"),
+    ]);
     const baggage = readTraceContext(env)?.baggage;
     const content = { captureContent: telemetry.captureContent, redact: withoutSecrets };
-    listeners.push(traceRuns({ tracerProvider, baggage, ...content }));
+    listeners.push(tracesOf({ tracerProvider, baggage, models, ...content }, pricedName));
   }
-  return { listeners: [...listeners, ...(await measured(meter))], isSampled };
+  return { listeners: [...listeners, ...(await measured(meter, request))], isSampled };
 }

@@ -2,10 +2,10 @@
 
 import type { Cursor, Frame, ScreenSize } from "../terminal/live-screen.ts";
 import type { Style } from "../terminal/style.ts";
-import { breakLine, charactersOf, cutToWidth, displayWidth, inert, joinToWidth } from "../terminal/text.ts";
+import { charactersOf, cutToWidth, displayWidth, inert } from "../terminal/text.ts";
 import type { LiveView } from "../view/live-lines.ts";
 import type { Editor } from "./editor.ts";
-import type { ApprovalQuestion } from "./questions.ts";
+import { type QuestionPage, type QuestionScene, questionPage } from "./question-view.ts";
 import type { Transcript } from "./transcript.ts";
 
 export type ChatScene = {
@@ -13,7 +13,7 @@ export type ChatScene = {
   editor: Editor;
   /** The purpose of the line, when it is not for the root: `why not`, `sous/scout`. */
   purpose: string | undefined;
-  question: { first: ApprovalQuestion; count: number; isHeld: boolean } | undefined;
+  question: QuestionScene | undefined;
   /** The path of the child that was chosen. */
   selected: string | undefined;
   /** One line below everything: choices of Tab, what a key would do. */
@@ -24,7 +24,10 @@ export type ChatScene = {
 const MAX_WORK_LINES = 24;
 const SPINNER_MS = 160;
 
-export function chatFrame(scene: ChatScene, size: ScreenSize, style: Style): Required<Frame> {
+/** A frame, and what of the question it shows. */
+type ChatFrame = Required<Frame> & { question: QuestionPage | undefined };
+
+export function chatFrame(scene: ChatScene, size: ScreenSize, style: Style): ChatFrame {
   // One column stays free: a terminal wraps a line that fills it.
   const columns = size.columns - 1;
   const third = Math.max(1, Math.floor((size.rows - 1) / 3));
@@ -34,8 +37,11 @@ export function chatFrame(scene: ChatScene, size: ScreenSize, style: Style): Req
     maxLines: Math.max(1, Math.min(8, third)),
   });
   const below = hintLines(scene, columns, style);
-  const asked = questionLines(scene, columns, Math.max(3, third), style);
-  const rest = size.rows - 2 - typed.lines.length - below.length - asked.length;
+  const left = size.rows - 2 - typed.lines.length - below.length;
+  // Nothing is as urgent as a question: it may take all there is.
+  const question = scene.question && questionPage(scene.question, columns, Math.max(3, left), style);
+  const asked = question?.lines ?? [];
+  const rest = left - asked.length;
   const pending = scene.transcript.pending(columns, Math.max(0, Math.min(6, rest - 1)));
   const view: LiveView = {
     now: scene.now,
@@ -48,55 +54,7 @@ export function chatFrame(scene: ChatScene, size: ScreenSize, style: Style): Req
   const work = rest - pending.length > 0 ? scene.transcript.workLines(view) : [];
   const above = [...pending, ...work, ...asked];
   const { row, column } = typed.cursor;
-  return { lines: [...above, ...typed.lines, ...below], cursor: { row: above.length + row, column } };
-}
-
-/** True when the whole of a question does not fit into the region. */
-export function isLongQuestion({ action }: ApprovalQuestion, size: ScreenSize): boolean {
-  const third = Math.max(3, Math.floor((size.rows - 1) / 3));
-  const head = breakLine(`! ${action.title} (1 of 9)`, size.columns - 1);
-  const rest =
-    actionLines(action, size.columns - 1).length + choiceLines(action, false, size.columns - 1, " - ").length;
-  return head.length + rest > third;
-}
-
-function actionLines({ lines, why }: ApprovalQuestion["action"], columns: number): string[] {
-  return [...lines, ...why].flatMap((line) => breakLine(`  ${line}`, columns));
-}
-
-function questionLines({ question }: ChatScene, columns: number, maxLines: number, style: Style): string[] {
-  if (question === undefined) return [];
-  const { paint, glyphs } = style;
-  const { action, request } = question.first;
-  const more = question.count > 1 ? ` (1 of ${question.count})` : "";
-  const head = breakLine(`${glyphs.status.asks} ${action.title}${more}`, columns).slice(0, maxLines);
-  const lines = actionLines(action, columns);
-  const choices = question.isHeld
-    ? ["  Esc to answer"]
-    : choiceLines(action, request.isFromTool === true, columns, glyphs.dot);
-  const room = Math.max(1, maxLines - head.length - choices.length);
-  const shown =
-    lines.length <= room ? lines : [...lines.slice(0, room - 1), `  ${glyphs.more} the whole of it is above`];
-  return [
-    ...head.map((line) => paint("yellow", line)),
-    ...shown,
-    ...choices.map((line) => paint("bold", cutToWidth(line, columns, glyphs.more))),
-  ];
-}
-
-/**
- * Breaks the choices into as many lines as needed: a choice must not be cut. What a tool asks by itself is approved for good,
- * not once.
- */
-function choiceLines(
-  { rule }: ApprovalQuestion["action"],
-  isFromTool: boolean,
-  columns: number,
-  dot: string,
-): string[] {
-  const yes = isFromTool ? "y approve" : "y once";
-  const keys = [yes, ...(rule === undefined ? [] : ["a always for this agent"]), "n no", "r no, and why"];
-  return joinToWidth(keys, dot, columns - 2).map((line) => `  ${line}`);
+  return { lines: [...above, ...typed.lines, ...below], cursor: { row: above.length + row, column }, question };
 }
 
 function hintLines({ hint, selected }: ChatScene, columns: number, { paint, glyphs }: Style): string[] {

@@ -74,7 +74,7 @@ export function costLines(tree: RunTree, now: number, columns: number, { glyphs 
 
 /** One line for each limit, then for each run that holds something of it or waits. */
 export function budgetLines({ application, conversation, transcript, columns }: Omit<FactsScene, "style">): string[] {
-  const { runOptions, agent } = application;
+  const { runOptions, agent, childrenPerMessage } = application;
   const { limits, runs } = conversation.spending() ?? {
     limits: limitsBefore(runOptions.budget, runOptions.limits?.children),
     runs: [],
@@ -83,7 +83,10 @@ export function budgetLines({ application, conversation, transcript, columns }: 
   const lines = conversation.keepsEarlierLimits
     ? ["The limits of the earlier conversation hold; they are shown after the next message."]
     : limits.map(limitLine);
-  if (lines.length === 0) lines.push("Tokens, money, time and the number of children are not limited.");
+  const isUnlimited = childrenPerMessage === undefined;
+  if (lines.length === 0)
+    lines.push(`Tokens, money${isUnlimited ? ", time and the number of children" : " and time"} are not limited.`);
+  if (!isUnlimited && !conversation.keepsEarlierLimits) lines.push(`children: at most ${childrenPerMessage} a message`);
   if (added !== "") lines.push(`the whole tree: ${added} more with the next message`);
   if (agent.maxTurns !== undefined) lines.push(`turns: at most ${agent.maxTurns} a message`);
   const held = runs.map(holdingLine).filter((line) => line !== undefined);

@@ -11,7 +11,7 @@ import { LiveScreen, type Screen } from "../terminal/live-screen.ts";
 import type { Style } from "../terminal/style.ts";
 import { breakLine, inertLine } from "../terminal/text.ts";
 import { Chat } from "./chat.ts";
-import { type ChatScene, chatFrame, isLongQuestion } from "./chat-view.ts";
+import { type ChatScene, chatFrame } from "./chat-view.ts";
 import type { Key, KeyName } from "./keys.ts";
 import { echoLines, type History, PromptLine } from "./prompt-line.ts";
 import { QuestionKeys, type Questions } from "./questions.ts";
@@ -60,8 +60,9 @@ export class InteractiveChat implements Disposable {
       screen,
       clock: application.clock,
       draw: (size) => {
-        questions.shown(application.clock.monotonic());
-        return chatFrame(this.#scene(), size, style);
+        const frame = chatFrame(this.#scene(), size, style);
+        this.#keys.drawn(frame.question);
+        return frame;
       },
       isMoving: () => this.chat.conversation.isLive,
     });
@@ -102,10 +103,6 @@ export class InteractiveChat implements Disposable {
   onQuestion(): void {
     this.#keys.onQuestion();
     if (this.#line.purpose?.kind === "reason") this.#line.putBack();
-    const { first } = this.#parts.questions;
-    const { size } = this.#screen;
-    if (first !== undefined && isLongQuestion(first, size))
-      this.say([first.action.title, ...[...first.action.lines, ...first.action.why].map((line) => `  ${line}`)]);
     this.#screen.refresh();
   }
 
@@ -254,7 +251,7 @@ export class InteractiveChat implements Disposable {
       transcript: this.chat.transcript,
       editor,
       purpose: purpose?.kind === "reason" ? "why not" : purpose?.path,
-      question: first && { first, count, isHeld: isAsking && this.#keys.isHeld },
+      question: first && { first, count, isHeld: isAsking && this.#keys.isHeld, top: this.#keys.top },
       selected: this.#selected,
       hint: hint ?? (this.chat.isInShell ? IN_SHELL : undefined),
       now: application.clock.now(),

@@ -126,16 +126,18 @@ export class LineAnswers implements AsyncIterable<string> {
     if (first === this.#shown) return;
     this.#shown = first;
     if (first === undefined) return;
-    tell([first.action.title, ...[...first.action.lines, ...first.action.why].map((line) => `  ${line}`)].join("\n"));
-    tell("y once, n no; anything else is a no and the reason for it");
-    questions.shown(clock.monotonic());
+    const { action, request } = first;
+    tell([action.title, ...[...action.lines, ...action.why].map((line) => `  ${line}`)].join("\n"));
+    tell(`end of the question ${request.digest ?? ""}: y once, n no; anything else is a no and the reason for it`);
+    questions.shown(clock.monotonic(), true);
   }
 
   #take({ text, typedAt }: Line, questions: Questions): void {
     const said = text.trim();
-    const settle = questions.answering(typedAt);
+    const isYes = /^y(?:es)?$/i.test(said);
+    const settle = questions.answering(typedAt, isYes);
     if (settle === undefined) this.#parts.tell(`${whyNot(questions)}. It was ignored: ${inertLine(said, 80)}`);
-    else if (/^y(?:es)?$/i.test(said)) settle({ allow: true });
+    else if (isYes) settle({ allow: true });
     else settle({ allow: false, reason: /^(?:no?)?$/i.test(said) ? undefined : said });
   }
 

@@ -6,6 +6,7 @@ import type { Style } from "../terminal/style.ts";
 import { inertLine } from "../terminal/text.ts";
 import type { Key } from "./keys.ts";
 import type { PromptLine } from "./prompt-line.ts";
+import type { QuestionPage } from "./question-view.ts";
 
 export type ApprovalQuestion = {
   readonly request: ApprovalRequest;
@@ -26,8 +27,9 @@ export class Questions {
   readonly #waiting: Waiting[] = [];
   readonly #describe: DescribeAction;
   readonly #changed: () => void;
-  /** The time at which the first question was shown; undefined while it is not. */
+  /** The times at which the first question and its end came in sight; undefined while they are not. */
   #shownAt: number | undefined;
+  #endShownAt: number | undefined;
 
   /** `changed` is called when another question becomes the first, or the last one is settled. */
   constructor(describe: DescribeAction, changed: () => void) {
@@ -55,20 +57,35 @@ export class Questions {
     return promise;
   };
 
-  /** The first question is in sight now. The screen that draws it reports this each time; only the first report counts. Monotonic. */
-  shown(now: number): void {
-    if (this.first !== undefined) this.#shownAt ??= now;
+  /**
+   * The first question is in sight now, with its end or without. The screen that draws it reports this each time; only the first
+   * report counts. Monotonic.
+   */
+  shown(now: number, isEndShown: boolean): void {
+    if (this.first === undefined) return;
+    this.#shownAt ??= now;
+    if (isEndShown) this.#endShownAt ??= now;
+  }
+
+  /** True while the first question is in sight and its end was not yet. */
+  get hasMore(): boolean {
+    return this.#shownAt !== undefined && this.#endShownAt === undefined;
   }
 
   /** The first question is out of sight: it must be read again. */
   hidden(): void {
     this.#shownAt = undefined;
+    this.#endShownAt = undefined;
   }
 
-  /** The way to answer the first question with what was typed at this time; undefined when it is not an answer. */
-  answering(typedAt: number): ((answer: ApprovalAnswer) => void) | undefined {
+  /**
+   * The way to answer the first question with what was typed at this time; undefined when it is not an answer. A yes to a question
+   * that was not shown to its end is none.
+   */
+  answering(typedAt: number, allow: boolean): ((answer: ApprovalAnswer) => void) | undefined {
     const [first] = this.#waiting;
-    if (first === undefined || this.#shownAt === undefined || typedAt - this.#shownAt < MIN_SHOWN_MS) return undefined;
+    const since = allow ? this.#endShownAt : this.#shownAt;
+    if (first === undefined || since === undefined || typedAt - since < MIN_SHOWN_MS) return undefined;
     return (answer) => this.#settle(first, answer);
   }
 
@@ -82,7 +99,7 @@ export class Questions {
     const at = this.#waiting.indexOf(waiting);
     if (at < 0) return;
     this.#waiting.splice(at, 1);
-    if (at === 0) this.#shownAt = undefined;
+    if (at === 0) this.hidden();
     waiting.answer(answer);
     this.#changed();
   }
@@ -99,11 +116,15 @@ type QuestionKeysParts = {
 /** A person in the middle of typing does not mean to answer, and a key that is held down counts once. */
 const QUIET_MS = 400;
 const TOO_EARLY = "The question has only just appeared: read it, then press the key again";
+const NOT_READ = "There is more of it: v shows all, and y counts once you have seen its end";
 
 export class QuestionKeys {
   readonly #parts: QuestionKeysParts;
   #lastKeyAt = Number.NEGATIVE_INFINITY;
   #wantsToAnswer = false;
+  /** The first row in sight while the person reads the question page by page, and the page as it was drawn last. */
+  #top: number | undefined;
+  #page: QuestionPage | undefined;
 
   constructor(parts: QuestionKeysParts) {
     this.#parts = parts;
@@ -114,9 +135,22 @@ export class QuestionKeys {
     return !this.#wantsToAnswer && !this.#parts.line.isFree;
   }
 
+  get top(): number | undefined {
+    return this.#top;
+  }
+
   /** The first question has changed, or the last one is settled. */
   onQuestion(): void {
     this.#wantsToAnswer = false;
+    this.#top = undefined;
+  }
+
+  /** Called with what was drawn of the first question. */
+  drawn(page: QuestionPage | undefined): void {
+    this.#page = page;
+    if (page === undefined) return;
+    if (this.#top !== undefined) this.#top = Math.min(this.#top, page.lastTop);
+    this.#parts.questions.shown(this.#parts.application.clock.monotonic(), page.isEndShown);
   }
 
   /** True when the key was about the first question, also when it is not taken for an answer. Called for every key. */
@@ -131,6 +165,7 @@ export class QuestionKeys {
       questions.refuse();
       return true;
     }
+    if (this.#moves(key)) return true;
     if (!this.#wantsToAnswer) {
       if (key.type === "key" && key.name === "escape") {
         this.#wantsToAnswer = true;
@@ -138,10 +173,15 @@ export class QuestionKeys {
       }
       if (!line.isFree) return false;
     }
+    if (key.type === "text" && key.text === "v" && this.#page !== undefined && !this.#page.isEndShown) {
+      this.#top = 0;
+      return true;
+    }
     if (key.type !== "text" || !/^[yanr]$/.test(key.text)) return false;
     const isTyping = !this.#wantsToAnswer && quiet < QUIET_MS;
-    if (isTyping || questions.answering(now) === undefined) {
-      line.hint = TOO_EARLY;
+    const allow = /^[ya]$/.test(key.text);
+    if (isTyping || questions.answering(now, allow) === undefined) {
+      line.hint = allow && questions.hasMore ? NOT_READ : TOO_EARLY;
       return true;
     }
     if (key.text === "r") line.take({ kind: "reason" });
@@ -150,9 +190,28 @@ export class QuestionKeys {
     return true;
   }
 
+  /** True for a key that moves in a question which is read page by page, or closes it. No other key but an answer does anything there. */
+  #moves(key: Key): boolean {
+    if (this.#top === undefined || (key.type === "text" && /^[yanr]$/.test(key.text))) return false;
+    const { rows = 1, lastTop = 0 } = this.#page ?? {};
+    const name = key.type === "key" ? key.name : key.type === "text" ? key.text : "";
+    const steps: Readonly<Record<string, number>> = {
+      " ": rows,
+      down: 1,
+      enter: 1,
+      up: -1,
+      b: -rows,
+      end: lastTop,
+      home: -lastTop,
+    };
+    if (name === "escape" || name === "v" || name === "q") this.#top = undefined;
+    else this.#top = Math.max(0, Math.min(lastTop, this.#top + (steps[name] ?? 0)));
+    return true;
+  }
+
   answer(answer: GivenAnswer, word = this.#wordFor(answer)): void {
     const { questions, application } = this.#parts;
-    const settle = questions.answering(application.clock.monotonic());
+    const settle = questions.answering(application.clock.monotonic(), answer.allow);
     if (settle === undefined) return;
     this.#tell(answer, word);
     settle(answer);

@@ -110,6 +110,7 @@ export function helpRows(): [typed: string, about: string][] {
     ["Alt-Enter, \\", "a new line; Enter sends"],
     ["Ctrl-C", "clear the line; while a run is live: wrap up, then stop"],
     ["Ctrl-O", "more or less detail"],
+    ["y a n r, v", "answer a question; v reads one that is longer than the screen"],
     ["Ctrl-Z", "back to the shell for a while; fg comes back"],
     ["Up, Down", "history; while children work: choose one to steer, wrap up or stop"],
   ];

@@ -93,7 +93,7 @@ async function mcpCheck({ values, positionals }: TypedMcp): Promise<number> {
   if (values.json) printJson(checkJson(server, checked));
   else {
     const output = openOutput(process.stdout, values);
-    output.print(checkedLines(server, checked, output));
+    output.print(checkedLines(server, checked, output, { approves: values.approve }));
     if (values.approve && checked.problem === undefined)
       output.print([
         `approved: ${plural(checked.tools.length, "tool")} of ${inertLine(server.name, 60)}, as shown here`,

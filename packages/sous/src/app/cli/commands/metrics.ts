@@ -5,6 +5,8 @@ import { serveMetrics } from "../../../bridges/telemetry/metrics-endpoint.ts";
 import { createRegistry } from "../../../bridges/telemetry/registry.ts";
 import { measureStore } from "../../../bridges/telemetry/totals-metrics.ts";
 import { messageOf } from "../../../core/errors.ts";
+import { pricedName } from "../../../runtime/budget/prices.ts";
+import { readConfiguredModels } from "../application/configured-models.ts";
 import { EXIT, usageError } from "../exit-codes.ts";
 import { processContext } from "../files/paths.ts";
 import { findDatabase, openRuns } from "../stored/database.ts";
@@ -24,7 +26,8 @@ export async function metrics(parameters: readonly string[]): Promise<number> {
   const file = await findDatabase({ dbPath, configFile }, processContext());
   await using store = await openRuns(file, "read");
   const registry = createRegistry();
-  const stored = measureStore(store, registry);
+  const models = await readConfiguredModels(configFile, processContext());
+  const stored = measureStore(store, registry, { models, pricedName });
   // The first look comes before anything is answered: in a large database it takes longer than a reader waits.
   await stored.refresh();
   const refresh = warnedOnce(() => stored.refresh());

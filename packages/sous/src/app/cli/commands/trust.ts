@@ -2,8 +2,7 @@
 
 import { isExternalModel } from "../../../core/model.ts";
 import { type ProjectSnapshot, readProject } from "../../config/trust/files.ts";
-import { MAX_NESTED } from "../../config/trust/nested-notes.ts";
-import { reviewProject } from "../../config/trust/review.ts";
+import { type NamedServer, type ProjectReview, reviewProject } from "../../config/trust/review.ts";
 import { trust as giveTrust, revoke } from "../../config/trust/trust.ts";
 import { findNested } from "../application/nested-notes.ts";
 import { findTrust } from "../application/project.ts";
@@ -12,9 +11,11 @@ import { processContext, userFolder } from "../files/paths.ts";
 import { readOnlyOptions } from "../table/options.ts";
 import { TRUST } from "../table/setup-entries.ts";
 import { type Output, openOutput, personAtTerminal } from "../terminal/output.ts";
-import { breakLine, inertLine, plural } from "../terminal/text.ts";
+import { shownName, shownWord, shownWords } from "../terminal/shown-words.ts";
+import { inertLine, plural } from "../terminal/text.ts";
 
-const MAX_LINES = 100;
+/** Max characters of an entry as it is shown: more is not read by a person. */
+const MAX_ENTRY = 4000;
 
 export async function trust(parameters: readonly string[]): Promise<number> {
   const values = readOnlyOptions(TRUST, parameters);
@@ -23,28 +24,30 @@ export async function trust(parameters: readonly string[]): Promise<number> {
   if (values.revoke) {
     const before = await findTrust(context);
     const wasTrusted = await revoke({ cwd: context.cwd, stateFolder: userFolder("state", context.env) });
-    const root = inertLine(before.root, 1000);
+    const root = shownName(before.root);
     output.printText(wasTrusted ? `${root} is no longer trusted.` : `${root} was not trusted.`);
     return EXIT.ok;
   }
   const { root, state, present, changes, nested: before } = await findTrust(context);
   const { notes, left } = await findNested(root);
   if (present.length === 0 && notes.length === 0 && state === "unknown") {
-    output.printText(`${inertLine(root, 1000)} has no files for sous: there is nothing to trust.`);
+    output.printText(`${shownName(root)} has no files for sous: there is nothing to trust.`);
     return EXIT.ok;
   }
   const snapshot = await readProject(root);
+  const review = reviewProject(snapshot);
   const nestedNow = state === "trusted" ? nestedChanges(before, notes) : [];
+  const isTrusted = state === "trusted" && nestedNow.length === 0;
+  if (!isTrusted) refuseLongEntries(review);
   output.print([
-    ...reviewLines(root, snapshot, output),
-    ...section("Notes of folders, for agents that work in them", nestedLines(notes, left, output), MAX_NESTED + 1),
-    ...section(
-      "What has changed since it was trusted",
-      [...changes, ...nestedNow].map((change) => inertLine(change, 1000)),
-    ),
+    output.style.paint("bold", shownName(root)),
+    ...section("Files that sous would read", fileLines(snapshot, output)),
+    ...section("Agents it would have", agentLines(review, output)),
+    ...section("Notes of folders, for agents that work in them", nestedLines(notes, left, output)),
+    ...section("What has changed since it was trusted", [...changes, ...nestedNow].map(shownName)),
+    ...section("Programs and addresses it names", serverLines(review, output)),
   ]);
-  const nested = notes.map(({ path, sha256 }) => ({ path, sha256 }));
-  if (state === "trusted" && nestedNow.length === 0) {
+  if (isTrusted) {
     output.printText("It is trusted already.");
     return EXIT.ok;
   }
@@ -53,61 +56,92 @@ export async function trust(parameters: readonly string[]): Promise<number> {
     return EXIT.failed;
   }
   // Trusts what was shown, even if the files have changed since.
+  const nested = notes.map(({ path, sha256 }) => ({ path, sha256 }));
   await giveTrust(root, snapshot, { stateFolder: userFolder("state", context.env), at: new Date(), nested });
   output.printText("Trusted, until one of these files changes.");
   return EXIT.ok;
 }
 
-function reviewLines(root: string, snapshot: ProjectSnapshot, output: Output): string[] {
-  const { paint } = output.style;
-  const review = reviewProject(snapshot);
-  const fileLines = snapshot.files.map(({ path, target, content }) => {
+function fileLines({ files }: ProjectSnapshot, { style: { paint } }: Output): string[] {
+  return files.map(({ path, target, content }) => {
     const size = content === undefined ? "not read" : plural(content.length, "byte");
-    return `${inertLine(path)}${target === undefined ? "" : ` -> ${inertLine(target)}`}  ${paint("dim", size)}`;
+    return `${shownName(path)}${target === undefined ? "" : ` -> ${shownName(target)}`}  ${paint("dim", size)}`;
   });
-  const agentLines = review.agents.flatMap(({ agent, problems }) => {
-    const broken = problems.find(({ severity }) => severity === "error");
-    if (agent === undefined)
-      return broken === undefined ? [] : [`${inertLine(broken.file)}: not loaded: ${inertLine(broken.message)}`];
-    const tools = agent.tools === undefined ? "the tools of its caller" : agent.tools.join(" ") || "no tools";
-    const denied = agent.deny.length === 0 ? "" : `, never ${agent.deny.join(" ")}`;
-    const { model = "" } = agent;
-    const external = isExternalModel(model) ? `, works as ${inertLine(model)}, with tools of its own` : "";
-    return [`${paint("bold", inertLine(agent.name))}: ${tools}${denied}${external}`];
-  });
-  const serverLines = review.servers.map(({ file, name, runs, cwd, sets, variables }) => {
-    const where = cwd === undefined ? "" : `, in the folder ${inertLine(cwd, 300)}`;
-    const gives = sets.length === 0 ? "" : `, sets ${inertLine(sets.join(", "), 1000)}`;
-    const asks = variables.length === 0 ? "" : `, asks for ${inertLine(variables.join(", "), 300)}`;
-    return brokenLines(inertLine(runs, 1000), `  (${inertLine(name, 100)} in ${file}${where}${gives}${asks})`, output);
-  });
-  return [
-    `${paint("bold", inertLine(root, 1000))}`,
-    ...section("Files that sous would read", fileLines),
-    ...section("Agents it would have", agentLines),
-    ...section(
-      "Programs and addresses it names",
-      serverLines.map((lines) => lines.join("\n")),
-      serverLines.length,
-    ),
-  ];
 }
 
-/** Further lines are indented: a project chooses what it runs, and no part of that may look like a line of ours. */
-function brokenLines(runs: string, facts: string, { style: { paint }, columns, isTerminal }: Output): string[] {
-  const text = `${runs}${facts}`;
-  let left = runs.length;
-  return (isTerminal ? breakLine(text, columns - 6) : [text]).map((line, index) => {
-    const coloured = Math.max(0, Math.min(left, line.length));
-    left -= line.length + 1;
-    return `${index === 0 ? "" : "      "}${paint("yellow", line.slice(0, coloured))}${line.slice(coloured)}`;
+function agentLines({ agents }: ProjectReview, { style: { paint } }: Output): string[] {
+  return agents.flatMap(({ agent, problems }) => {
+    const broken = problems.find(({ severity }) => severity === "error");
+    if (agent === undefined)
+      return broken === undefined ? [] : [`${shownName(broken.file)}: not loaded: ${inertLine(broken.message)}`];
+    const tools = agent.tools === undefined ? "the tools of its caller" : namesIn(agent.tools) || "no tools";
+    const denied = agent.deny.length === 0 ? "" : `, never ${namesIn(agent.deny)}`;
+    const { model = "" } = agent;
+    const external = isExternalModel(model) ? `, works as ${shownName(model)}, with tools of its own` : "";
+    return [`${paint("bold", shownName(agent.name))}: ${tools}${denied}${external}`];
   });
+}
+
+function namesIn(names: readonly string[]): string {
+  return names.map(shownName).join(" ");
+}
+
+function serverLines({ servers }: ProjectReview, { style: { paint }, columns, isTerminal }: Output): string[] {
+  return servers.map((server) => {
+    const { runs, facts } = entryOf(server);
+    const rows = isTerminal ? rowsOf(`${runs}${facts}`, columns - INDENT) : [`${runs}${facts}`];
+    let left = runs.length;
+    // Further rows are indented: no part of what a project runs may look like a line of ours.
+    const painted = rows.map((row) => {
+      const coloured = Math.max(0, Math.min(left, row.length));
+      left -= row.length;
+      return `${paint("yellow", row.slice(0, coloured))}${row.slice(coloured)}`;
+    });
+    return painted.join(`\n${" ".repeat(INDENT)}`);
+  });
+}
+
+const INDENT = 6;
+
+/** Full rows, so that no blank at the end of one is unseen. */
+function rowsOf(line: string, columns: number): string[] {
+  return Array.from({ length: Math.ceil(line.length / columns) }, (_, row) =>
+    line.slice(row * columns, (row + 1) * columns),
+  );
+}
+
+/** Two blanks stand between what it runs and our words about it, and nowhere inside of what it runs. */
+function entryOf({ file, name, runs, cwd, sets, variables }: NamedServer): { runs: string; facts: string } {
+  const where = cwd === undefined ? "" : `, in the folder ${shownWord(cwd)}`;
+  const gives = sets.length === 0 ? "" : `, sets ${sets.map(given).join(", ")}`;
+  const asks = variables.length === 0 ? "" : `, asks for ${variables.map(shownWord).join(", ")}`;
+  return {
+    runs: shownWords(runs) || "no command and no url",
+    facts: `  (${shownWord(name)} in ${file}${where}${gives}${asks})`,
+  };
+}
+
+function given({ name, value }: NamedServer["sets"][number]): string {
+  return value === undefined ? `${shownWord(name)}=(not shown)` : shownWord(`${name}=${value}`);
+}
+
+function refuseLongEntries({ servers }: ProjectReview): void {
+  for (const server of servers) {
+    const { runs, facts } = entryOf(server);
+    const length = runs.length + facts.length;
+    if (length <= MAX_ENTRY) continue;
+    const name = inertLine(shownWord(server.name), 100);
+    throw new CommandError(
+      `This project cannot be trusted: in ${server.file} the entry of the server ${name} takes ${length} characters to show, and ${MAX_ENTRY} is the most that a person is asked about. Shorten it, put its command into a script, or remove the entry.`,
+      EXIT.configuration,
+    );
+  }
 }
 
 type NestedFile = { readonly path: string; readonly sha256: string; readonly bytes: number };
 
 function nestedLines(notes: readonly NestedFile[], left: string | undefined, { style: { paint } }: Output): string[] {
-  const lines = notes.map(({ path, bytes }) => `${inertLine(path, 1000)}  ${paint("dim", plural(bytes, "byte"))}`);
+  const lines = notes.map(({ path, bytes }) => `${shownName(path)}  ${paint("dim", plural(bytes, "byte"))}`);
   return left === undefined ? lines : [...lines, left];
 }
 
@@ -124,10 +158,8 @@ function nestedChanges(before: readonly Pick<NestedFile, "path" | "sha256">[], n
   ];
 }
 
-function section(title: string, lines: readonly string[], max = MAX_LINES): string[] {
-  if (lines.length === 0) return [];
-  const rest = lines.length - max;
-  return [`${title}:`, ...lines.slice(0, max).map((line) => `  ${line}`), ...(rest > 0 ? [`  and ${rest} more`] : [])];
+function section(title: string, lines: readonly string[]): string[] {
+  return lines.length === 0 ? [] : [`${title}:`, ...lines.map((line) => `  ${line}`)];
 }
 
 async function isAgreed(): Promise<boolean> {

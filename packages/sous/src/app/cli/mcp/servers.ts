@@ -84,7 +84,13 @@ type Page = Pick<Output, "style" | "columns" | "isTerminal">;
 
 const MIN_TEXT_COLUMNS = 10;
 
-export function checkedLines(server: McpServer, checked: CheckedMcpServer, page: Page): string[] {
+/** `approves`: all that models read of a tool is shown, so that an approval is for what was seen. */
+export function checkedLines(
+  server: McpServer,
+  checked: CheckedMcpServer,
+  page: Page,
+  { approves = false } = {},
+): string[] {
   const { tools, notes, stderrTail, problem } = checked;
   const { paint } = page.style;
   const isOff = server.isDisabled && server.problem === undefined;
@@ -94,7 +100,10 @@ export function checkedLines(server: McpServer, checked: CheckedMcpServer, page:
     ...rowsOf(server, checked, isOff).flatMap(([what, value]) =>
       hung(`  ${what.padEnd("reached by".length)}  `, inertLine(value, 1000), page),
     ),
-    ...tools.flatMap((tool) => toolLines(tool, page)),
+    ...tools.flatMap((tool) => [
+      ...toolLines(tool, page),
+      ...(approves && tool.state === "new" ? schemaLines(tool, page) : []),
+    ]),
     ...notes.flatMap((note) => hung("  note  ", inertLine(note, 1000), page)),
     ...(problem === undefined || stderrTail === ""
       ? []
@@ -145,6 +154,11 @@ function toolLines({ name, toolName, state, change, definition }: CheckedMcpTool
     ...quoted("    ", definition.description, page),
     ...(change === undefined ? [] : [...hung("    ", "what has changed:", page), ...quoted("    ", change, page)]),
   ];
+}
+
+function schemaLines({ definition }: CheckedMcpTool, page: Page): string[] {
+  const schema = JSON.stringify(definition.inputSchema, undefined, 2);
+  return [...hung("    ", "input schema:", page), ...quoted("    ", schema, page)];
 }
 
 const NAME_COLUMNS = 40;

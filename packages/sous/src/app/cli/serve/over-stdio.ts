@@ -4,8 +4,9 @@
  */
 
 import type { Store } from "../../../core/store.ts";
+import { configuredModels } from "../application/configured-models.ts";
 import { Opened } from "../application/opened.ts";
-import { readConfiguration } from "../application/project.ts";
+import { loadAgents, readConfiguration } from "../application/project.ts";
 import { openTelemetry, type RunTelemetry } from "../application/telemetry.ts";
 import { EXIT } from "../exit-codes.ts";
 import { processContext } from "../files/paths.ts";
@@ -104,7 +105,9 @@ async function openShared(flags: RunFlags): Promise<Shared & AsyncDisposable> {
   const { configuration } = await readConfiguration({ flags, ...context, project: undefined });
   await using opened = new Opened();
   const store = opened.use(await openForRun(storageOf(flags.storage, configuration)));
-  const request = { settings: configuration, env: context.env, say: tell };
+  const { agents } = await loadAgents(context, { files: [] }, configuration);
+  const models = configuredModels(configuration, agents);
+  const request = { settings: configuration, env: context.env, models, say: tell };
   const telemetry = opened.use(await openTelemetry(request));
   return opened.moveTo({ store, telemetry });
 }

@@ -81,7 +81,8 @@ async function askClient(
 ): Promise<ApprovalAnswer> {
   const { title, lines, why, rule } = application.describe(asked, COLUMNS);
   const request = { ...asked, input: withoutValuesIn(asked.input) };
-  const question = { request, lines: [title, ...lines, ...why], always: rule?.pattern };
+  const end = `end of the question ${asked.digest ?? ""}`.trimEnd();
+  const question = { request, lines: [title, ...lines, ...why, end], always: rule?.pattern };
   const answer = await view.ask(question, signal);
   if (answer === "always" && rule !== undefined) application.remember(rule, asked);
   return { allow: answer !== "no" };

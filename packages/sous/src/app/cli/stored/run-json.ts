@@ -78,8 +78,8 @@ export function resultJson(result: RunResult): Record<string, unknown> {
   };
 }
 
-export function questionJson({ id, path, toolName, input, action }: OpenQuestion): Record<string, unknown> {
-  return { id, path, tool_name: toolName, input, action };
+export function questionJson({ id, digest, path, toolName, input, action }: OpenQuestion): Record<string, unknown> {
+  return { id, digest, path, tool_name: toolName, input, action };
 }
 
 /** RFC 3339; null when it is unknown, or when a damaged database holds a number that is not a date. */

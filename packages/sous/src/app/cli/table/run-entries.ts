@@ -203,14 +203,14 @@ export const RESUME = {
   text: [
     "What is finished is not done again. The answer is on stdout, progress on stderr, and the exit code is that of the run. Two processes cannot continue one run.",
     'ID is a whole id, at least 6 characters of its beginning, or "last". Without one it is the newest run that was interrupted or waits for an answer.',
-    "The open questions of a run that was made with --park are answered by --approve and --deny; what is still open then stays open.",
+    "The open questions of a run that was made with --park are answered by --approve and --deny; what is still open then stays open. A yes counts for what was read: a question of one line is approved by its id, any other by ID:DIGEST, which stands behind its last line. What leads elsewhere by then, such as a folder that has become a link, is asked again.",
     "A run belongs to the folder it was made in. In another folder it is refused unless --here is given.",
   ],
   usage: ["resume [ID] [options]"],
   examples: [
     "sous resume",
     "sous resume 01K2F8Q6ZV --add-budget 0.50",
-    "sous resume last --approve 17 --deny '23=not on a Friday'",
+    "sous resume last --approve 17 --approve 21:9f2c41aa --deny '23=not on a Friday'",
     "sous resume last --fork --at 2",
   ],
   offers: "run",
@@ -219,8 +219,8 @@ export const RESUME = {
     HERE,
     {
       name: "approve",
-      value: "QID",
-      about: "allow what this open question is about; all for all of them; may be repeated",
+      value: "QID[:DIGEST]",
+      about: "allow what this open question is about; all for those of one line; may be repeated",
     },
     { name: "deny", value: "QID[=WHY]", about: "do not allow it; the model reads why; may be repeated" },
     PARK,

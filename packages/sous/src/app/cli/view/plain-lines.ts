@@ -1,8 +1,9 @@
 /** Events, one line each, for a pipe, a log or a screen reader: nothing moves and nothing is drawn over. */
 
+import { withoutDataMark } from "../../../core/data-mark.ts";
 import type { SousEvent, ToolProgress } from "../../../core/event.ts";
 import type { ExternalCall } from "../../../core/external-agent.ts";
-import { shownToolName, withoutDataMark } from "../../../core/mcp-names.ts";
+import { shownToolName } from "../../../core/mcp-names.ts";
 import { isSubagentToolName } from "../../../core/spawn.ts";
 import { countsIn, describeCounts } from "../../../core/tool-log.ts";
 import { lineOf } from "../../../core/words/events.ts";

@@ -134,6 +134,7 @@ export function toDefinition(file: AgentFile, { tools, delegates, notes, rules }
     maxTurns: file.maxTurns,
     toolChoice: choiceAmong(file, tools),
     rules,
+    fixed: true,
   });
 }
 

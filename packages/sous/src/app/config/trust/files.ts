@@ -144,7 +144,7 @@ export async function realInside(path: string, folder: string): Promise<string |
 }
 
 /** Looks, opens nothing. */
-async function isThere(path: string): Promise<boolean> {
+export async function isThere(path: string): Promise<boolean> {
   return lstat(path).then(
     () => true,
     () => false,

@@ -5,8 +5,10 @@ import type { ReadAgent } from "../agents/file.ts";
 import { dialectOf, PROJECT_FOLDERS, placeIn } from "../agents/folders.ts";
 import { isPlainReadme } from "../agents/load.ts";
 import { readAgentFile } from "../agents/read.ts";
+import type { ServerFields } from "../group-types.ts";
 import { isFlat, openMcpFile, SERVER_KEYS } from "../mcp-file.ts";
-import { normalFields } from "../mcp-servers.ts";
+import { normalFields, splitFields, texts, toText } from "../mcp-servers.ts";
+import { MAX_CONFIGURATION_BYTES } from "../read-file.ts";
 import { spelledOut, variablesIn } from "../to-mcp-servers.ts";
 import { readYaml } from "../yaml/document.ts";
 import type { ProjectFile, ProjectSnapshot } from "./files.ts";
@@ -17,19 +19,21 @@ export type ProjectReview = {
   readonly servers: readonly NamedServer[];
 };
 
-type NamedServer = {
+export type NamedServer = {
   readonly file: string;
   readonly name: string;
-  readonly runs: string;
+  /** The program with its arguments, or the address. Empty when it has neither: then it is not used, and a warning says why. */
+  readonly runs: readonly string[];
   /** The folder it wants to start in; undefined is the project. */
   readonly cwd: string | undefined;
-  /** The names of the variables and headers that it sets: `npm_config_registry` makes `npx` start another program. */
-  readonly sets: readonly string[];
+  /** The variables and headers that it sets: `npm_config_registry` makes `npx` start another program. */
+  readonly sets: readonly Given[];
   /** The names of the variables that it asks for. */
   readonly variables: readonly string[];
 };
 
-const MAX_YAML = 1024 * 1024;
+/** A value may be a key, and is left out. One with a blank in it is none, and may be a command: `bash -c '$RUN'`. */
+type Given = { readonly name: string; readonly value: string | undefined };
 
 /** Reviews the snapshot and nothing else: what is shown is what is trusted. */
 export function reviewProject({ files }: ProjectSnapshot): ProjectReview {
@@ -50,7 +54,10 @@ function serversOf({ path, content }: ProjectFile): ProjectReview["servers"] {
     return named(path, isFlat(value) ? { mcpServers: value } : value, SERVER_KEYS);
   }
   if (path !== ".sous/config.yaml") return [];
-  return named(path, readYaml(content, { file: path, maxBytes: MAX_YAML }).value, ["mcp_servers", "agent_servers"]);
+  return named(path, readYaml(content, { file: path, maxBytes: MAX_CONFIGURATION_BYTES }).value, [
+    "mcp_servers",
+    "agent_servers",
+  ]);
 }
 
 function named(file: string, value: unknown, keys: readonly string[]): ProjectReview["servers"] {
@@ -65,31 +72,32 @@ function named(file: string, value: unknown, keys: readonly string[]): ProjectRe
   });
 }
 
-/** Leaves out the values of variables and headers, which may be keys. */
-function runsOf(server: unknown): string {
-  if (!isRecord(server)) return NOTHING;
-  const { command, args, url } = normalFields(server);
-  const words = [command, ...(Array.isArray(args) ? args : []), ...(command === undefined ? [url] : [])];
-  // Blanks would push what follows out of sight.
-  const line = words
-    .filter((word) => word !== undefined)
-    .map(String)
-    .join(" ")
-    .replace(/\s+/g, " ");
-  return line === "" ? NOTHING : line;
+function runsOf(server: unknown): readonly string[] {
+  const { command, args, url } = usedFields(server);
+  return [command, ...texts(args), url].filter((word) => word !== undefined).map(toText);
 }
 
-/** It is not used then, and a warning says why. */
-const NOTHING = "no command and no url";
+/** The fields as the server is started with them: one that is null counts as not written. */
+function usedFields(server: unknown): ServerFields {
+  return isRecord(server) ? normalFields(splitFields(server).used) : {};
+}
 
 function surroundingsOf(server: unknown): Pick<NamedServer, "cwd" | "sets"> {
-  const { cwd, env, headers } = isRecord(server) ? normalFields(server) : {};
-  const names = [env, headers].flatMap((each) => (isRecord(each) ? Object.keys(each) : []));
-  return { cwd: cwd === undefined ? undefined : String(cwd), sets: names };
+  const { cwd, env, headers } = usedFields(server);
+  const variables = isRecord(env)
+    ? Object.entries(env).map(([name, value]) => ({ name, value: commandIn(value) }))
+    : [];
+  const sent = isRecord(headers) ? Object.keys(headers).map((name) => ({ name, value: undefined })) : [];
+  return { cwd: cwd === undefined ? undefined : toText(cwd), sets: [...variables, ...sent] };
+}
+
+function commandIn(value: unknown): string | undefined {
+  const text = toText(value);
+  return /\s/.test(text) ? text : undefined;
 }
 
 function askedBy(server: unknown): string[] {
-  const { env, headers } = isRecord(server) ? normalFields(server) : {};
+  const { env, headers } = usedFields(server);
   return variablesIn([...textsIn(server), ...textsIn([env, headers]).map(spelledOut)]);
 }
 

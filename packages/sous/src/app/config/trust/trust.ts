@@ -4,9 +4,10 @@
  */
 
 import { realpath } from "node:fs/promises";
-import { join, sep } from "node:path";
+import { join } from "node:path";
 import type { PermissionRule } from "../../../core/configuration.ts";
 import { messageOf, UserError } from "../../../core/errors.ts";
+import { type Binding, bindingsFor } from "./bindings.ts";
 import {
   type FileHash,
   hashesOf,
@@ -34,8 +35,8 @@ export type ProjectTrust = {
   /** Changes since it was trusted: `changed AGENTS.md`, `added .mcp.json`, `removed .sous/config.yaml`. */
   readonly changes: readonly string[];
   /**
-   * Rules that deny and ask, as they were when trust was given: of a project that has changed since then, and of every
-   * trusted folder above, so that a repository made inside of one is bound by them too.
+   * Rules that deny and ask, as they were when trust was given: of a project that has changed since then, of every trusted
+   * folder above, so that a repository made inside of one is bound by them too, and of every trusted worktree of its repository.
    */
   readonly heldRules: readonly PermissionRule[];
   /** The notes of sub-folders as they were when trust was given; empty unless it is trusted. */
@@ -60,14 +61,14 @@ export async function trustOf({ cwd, stateFolder }: TrustFolders): Promise<Proje
   const start = await realFolder(cwd);
   const root = await projectRoot(start, pathsOf(records));
   const present = await presentPaths(root);
-  const binding = records.filter(({ path }) => isWithin(start, path));
-  const record = binding.find(({ path }) => path === root);
-  const heldRules = binding.flatMap(rulesOf);
+  const bindings = await bindingsFor(start, records);
+  const record = records.find(({ path }) => path === root);
+  const heldRules = bindings.flatMap(rulesOf);
   if (record === undefined) return { ...found, root, state: "unknown", present, heldRules };
   try {
     const { sha256, files } = await readProject(root);
     if (sha256 === record.sha256) {
-      const above = binding.filter((each) => each !== record).flatMap(rulesOf);
+      const above = bindings.filter((each) => each.record !== record).flatMap(rulesOf);
       return { ...found, root, state: "trusted", present, files, heldRules: above, nested: record.nested };
     }
     return { ...found, root, state: "changed", present, changes: changesSince(record, files), heldRules };
@@ -150,15 +151,11 @@ function changesSince(record: TrustRecord, files: readonly ProjectFile[]): strin
   ];
 }
 
-function rulesOf({ path, rules }: TrustRecord): PermissionRule[] {
+function rulesOf({ record: { path, rules }, root }: Binding): PermissionRule[] {
   const origin = `${join(path, ".sous/config.yaml")} as it was when it was trusted`;
-  return rules.map((rule) => ({ ...rule, origin, root: path }));
+  return rules.map((rule) => ({ ...rule, origin, root }));
 }
 
 function pathsOf(records: readonly TrustRecord[]): string[] {
   return records.map(({ path }) => path);
-}
-
-function isWithin(folder: string, above: string): boolean {
-  return folder === above || folder.startsWith(above.endsWith(sep) ? above : `${above}${sep}`);
 }

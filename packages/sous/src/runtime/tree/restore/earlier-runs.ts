@@ -6,6 +6,7 @@ import { BudgetExceeded, type ErrorType, toRefusal } from "../../../core/errors.
 import type { EventOf, RunIdentity, RunStart } from "../../../core/event.ts";
 import type { Account, Budget } from "../../../core/limits.ts";
 import { type Message, toolCallsOf } from "../../../core/message.ts";
+import { externalNameIn } from "../../../core/model.ts";
 import { type RunOutcome, statusOfRefusal } from "../../../core/outcome.ts";
 import { readHistory } from "../../../core/read-history.ts";
 import type { StoredRights } from "../../../core/rights.ts";
@@ -64,7 +65,8 @@ export class EarlierRuns {
       // A budget that was added since counts for the next restart too.
       const budget = event.depth === 0 ? this.#parts.spending.budget : own;
       const isBackground = call?.background === true;
-      this.#book.restore({ agentId, parent, path, label, agentName, account, budget, isBackground });
+      const external = externalNameIn(event.model);
+      this.#book.restore({ agentId, parent, path, label, agentName, external, account, budget, isBackground });
     } else if (event.type === "message-end" || event.type === "retry") {
       const { totalTokens } = event.type === "retry" ? event.spent : event.usage;
       this.#account(event.runId).charge({ tokens: totalTokens, costUsd: event.costUsd });

@@ -1,9 +1,16 @@
 /** The answers that `resume` was given, each to one open question of the stored tree. */
 
-import type { ApprovalRequest, GivenAnswer, LateAnswer } from "../../../core/approval.ts";
+import {
+  type ApprovalRequest,
+  type GivenAnswer,
+  isShort,
+  type LateAnswer,
+  toAnswerKey,
+} from "../../../core/approval.ts";
 import { UserError } from "../../../core/errors.ts";
 import { truncateUtf8 } from "../../../core/truncate.ts";
 import { isSameJson } from "../../loop/to-json.ts";
+import { leadsTo } from "../../rights/asked-targets.ts";
 import type { AskedQuestion, AskedQuestions } from "../../rights/open-questions.ts";
 
 export class GivenAnswers {
@@ -16,10 +23,14 @@ export class GivenAnswers {
     const given = Object.entries(answers).filter(([, answer]) => answer !== undefined);
     if (given.length === 0) return;
     const open = new Map(questions.list().map((question) => [question.id, question]));
-    for (const [id, answer] of given) {
+    for (const [key, answer] of given) {
+      const { id, digest } = toAnswerKey(key);
       const question = open.get(id);
       if (question === undefined)
         throw new UserError(`No open question has the id ${id}. ${inWords([...open.values()])}`);
+      const problem = whyNotAnswered(question, digest, checked(id, answer));
+      if (problem !== undefined) throw new UserError(problem);
+      if (this.#byCall.has(keyOf(question))) throw new UserError(`The question ${id} has two answers`);
       this.#byCall.set(keyOf(question), { question, answer: checked(id, answer) });
     }
   }
@@ -32,9 +43,28 @@ export class GivenAnswers {
     const { question, answer } = given;
     const isSameInput = isSameJson(request.input, question.input); // guard: shown-input
     const isSameTool = request.origin?.definition === question.origin?.definition; // guard: shown-definition
-    if (answer.allow && !(isSameInput && isSameTool)) return undefined;
+    const isSameTarget = leadsTo(question.target, request); // guard: shown-target
+    if (answer.allow && !(isSameInput && isSameTool && isSameTarget)) return undefined;
     return { answer, toolReason: question.toolReason };
   }
+}
+
+/** A yes counts for the question that was read to its end, which is what the digest shows. A no needs none. */
+function whyNotAnswered(
+  question: AskedQuestion,
+  digest: string | undefined,
+  { allow }: GivenAnswer,
+): string | undefined {
+  const { id, action } = question;
+  if (!allow) return undefined;
+  if (digest === undefined && isShort(question)) return undefined;
+  if (question.digest !== "" && digest === question.digest) return undefined;
+  const how =
+    question.digest === ""
+      ? "It is too long to be allowed: deny it"
+      : `Read all of it, then answer it as ${id}:${question.digest}`;
+  const why = digest === undefined ? "has several lines" : "is not the one that this answer was given for";
+  return `The question ${id} ${why}:\n${action}\n${how}`;
 }
 
 function inWords(open: readonly AskedQuestion[]): string {

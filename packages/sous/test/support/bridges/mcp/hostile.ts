@@ -8,8 +8,8 @@ import { type McpGround, type McpTools, openMcpTools } from "../../../../src/bri
 import { openPinBook } from "../../../../src/bridges/mcp/pins.ts";
 import type { Clock } from "../../../../src/core/clock.ts";
 import type { McpServer } from "../../../../src/core/configuration.ts";
+import { dataMark } from "../../../../src/core/data-mark.ts";
 import { ToolFailure } from "../../../../src/core/errors.ts";
-import { dataMark } from "../../../../src/core/mcp-names.ts";
 import type { Programs } from "../../../../src/core/process.ts";
 import type { Tool, ToolContext, ToolResult } from "../../../../src/core/tool.ts";
 import { systemClock } from "../../../../src/machine/host.ts";
@@ -118,7 +118,7 @@ export async function callTool(
 
 /** Whatever a server says, its last line is ours. */
 function withoutMark({ output, error, ...rest }: ToolResult, { origin }: Tool): ToolResult {
-  const mark = dataMark(origin?.server ?? "");
+  const mark = dataMark("MCP server", origin?.server ?? "");
   const said = rest.success ? output : (error ?? "");
   if (!said.endsWith(mark)) throw new Error(`The result does not say whose it is: ${said.slice(-200)}`);
   const own = said.slice(0, -mark.length).replace(/\n$/, "");

@@ -156,7 +156,7 @@ test("sous trust shows what a project's agents work as, and the commands of its 
   });
   const { stdout } = await here.command("trust", "--yes");
   assert.match(stdout, /coder: the tools of its caller, works as external\/their-agent, with tools of its own\n/);
-  assert.match(stdout, /their-acp --fast {2}\(Their Agent in \.sous\/config\.yaml\)\n/);
+  assert.match(stdout, /their-acp --fast {2}\('Their Agent' in \.sous\/config\.yaml\)\n/);
 });
 
 test("a key among the variables of a server is in nothing that is stored", async () => {

@@ -1,65 +1,23 @@
 /** Programs that a repository makes git start, with the real git: each row leaves a marker when git starts without our settings. */
 
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { existsSync } from "node:fs";
 import { after, before, suite, test } from "node:test";
 import { openPrograms } from "../../../../src/app/process/programs.ts";
+import {
+  GitRepositories,
+  type Repository,
+  type Row,
+  runGit,
+  runGitAlone,
+  VARIABLES,
+} from "../../../support/app/process/git-repositories.ts";
 
-const IDENTITY = { GIT_AUTHOR_NAME: "a", GIT_AUTHOR_EMAIL: "a", GIT_COMMITTER_NAME: "a", GIT_COMMITTER_EMAIL: "a" };
-const VARIABLES = { PATH: "/usr/bin:/bin", HOME: "/nonexistent", ...IDENTITY };
-
-let place = "";
-let clean = "";
-let count = 0;
-
+let repositories: GitRepositories;
 before(() => {
-  place = realpathSync(mkdtempSync(join(tmpdir(), "sous-git-")));
-  clean = join(place, "clean");
-  mkdirSync(clean);
-  const git = (...args: string[]) => spawnSync("git", args, { cwd: clean, env: VARIABLES });
-  git("init", "-q");
-  writeFileSync(join(clean, "file"), "text\n");
-  git("add", "file");
-  assert.equal(git("commit", "-qm", "first").status, 0);
+  repositories = new GitRepositories();
 });
-after(() => rmSync(place, { recursive: true, force: true, maxRetries: 5 }));
-
-type Repository = {
-  readonly root: string;
-  readonly marker: string;
-  /** A program that leaves the marker. */
-  readonly program: string;
-  write(name: string, text: string, mode?: number): void;
-  /** A line of the repository's own configuration. */
-  set(section: string, line: string): void;
-};
-
-function hostileRepository(): Repository {
-  count += 1;
-  const root = join(place, `repository-${count}`);
-  cpSync(clean, root, { recursive: true });
-  const marker = join(place, `marker-${count}`);
-  const program = join(place, `program-${count}`);
-  writeFileSync(program, `#!/bin/sh\n: > '${marker}'\n`, { mode: 0o755 });
-  const write = (name: string, text: string, mode = 0o644) => {
-    mkdirSync(dirname(join(root, name)), { recursive: true });
-    writeFileSync(join(root, name), text, { mode });
-  };
-  const set = (section: string, line: string) =>
-    writeFileSync(join(root, ".git/config"), `[${section}]\n\t${line}\n`, { flag: "a" });
-  return { root, marker, program, write, set };
-}
-
-type Row = {
-  what: string;
-  prepare: (repository: Repository) => void;
-  args: readonly string[];
-  /** Below the repository. */
-  folder?: string;
-};
+after(() => repositories[Symbol.dispose]());
 
 /** What file tools could write without a `.git`: git takes the folder for a repository. */
 function looksBare({ write, program }: Repository): void {
@@ -164,32 +122,22 @@ const UNTRUSTED: readonly Row[] = [
   },
 ];
 
-async function runGit({ root }: Repository, { args, folder = "." }: Row, isTrusted: boolean): Promise<void> {
-  const cwd = join(root, folder);
-  await using programs = openPrograms({
-    environment: { PATH: VARIABLES.PATH, HOME: VARIABLES.HOME },
-    workspace: { cwd, projects: [{ root, isTrusted }] },
-  });
-  const limits = { maxOutputBytes: 4096, timeoutMs: 20_000 };
-  await programs.run({ program: "git", args, cwd, environment: IDENTITY, mayUseProject: true, ...limits });
-}
-
 suite("B4.5: git does not start what a repository names", () => {
   for (const row of [...ALWAYS, ...UNTRUSTED]) {
     test(`B4.5: git does not start ${row.what}`, async () => {
-      const repository = hostileRepository();
+      const repository = repositories.make();
       row.prepare(repository);
       await runGit(repository, row, false);
       assert.equal(existsSync(repository.marker), false);
       // The same without us, so that the row can fail.
-      spawnSync("git", row.args, { cwd: join(repository.root, row.folder ?? "."), env: VARIABLES, timeout: 20_000 });
+      runGitAlone(repository, row);
       assert.equal(existsSync(repository.marker), true, "git itself did not start it either");
     });
   }
 
   for (const row of ALWAYS) {
     test(`B4.5: git does not start ${row.what}, in a trusted project`, async () => {
-      const repository = hostileRepository();
+      const repository = repositories.make();
       row.prepare(repository);
       await runGit(repository, row, true);
       assert.equal(existsSync(repository.marker), false);
@@ -197,7 +145,7 @@ suite("B4.5: git does not start what a repository names", () => {
   }
 
   test("hooks of a trusted project are its own, and run", async () => {
-    const repository = hostileRepository();
+    const repository = repositories.make();
     const [hook] = UNTRUSTED as [Row];
     hook.prepare(repository);
     await runGit(repository, hook, true);
@@ -205,7 +153,7 @@ suite("B4.5: git does not start what a repository names", () => {
   });
 
   test("B4.5: a variable that was named for a program does not change what git is told", async () => {
-    const repository = hostileRepository();
+    const repository = repositories.make();
     repository.set("core", `fsmonitor = ${repository.program}`);
     await using programs = openPrograms({
       environment: { PATH: VARIABLES.PATH, GIT_CONFIG_COUNT: "0", GIT_DIR: repository.root },

@@ -1,7 +1,7 @@
 /** The frames of a chat and the lines it leaves in the scrollback, for terminals of several sizes: pictures to compare with. */
 
 import { suite, test } from "node:test";
-import { type ChatScene, chatFrame, isLongQuestion } from "../../../../src/app/cli/chat/chat-view.ts";
+import { type ChatScene, chatFrame } from "../../../../src/app/cli/chat/chat-view.ts";
 import { edit, emptyEditor, insert, withText } from "../../../../src/app/cli/chat/editor.ts";
 import type { KeyName } from "../../../../src/app/cli/chat/keys.ts";
 import { Transcript } from "../../../../src/app/cli/chat/transcript.ts";
@@ -20,11 +20,16 @@ const SIZES = [
 
 type Question = NonNullable<ChatScene["question"]>;
 
-function questionOf(lines: string[], count: number, isHeld: boolean): Question {
+function questionOf(lines: string[], count: number, isHeld: boolean, top?: number): Question {
   const rule = { effect: "allow", pattern: "terminal(make)", origin: "" } as const;
   const action = { title: "main/api-docs wants to use terminal", lines, why: ["no rule covers it"], rule };
   const who = { runId: "r", path: "main", agent: "main", above: [], callId: "c" };
-  return { first: { request: { ...who, toolName: "terminal", input: {}, cwd: "/" }, action }, count, isHeld };
+  const request = { ...who, toolName: "terminal", input: {}, cwd: "/", digest: "9f2c41aa" };
+  return { first: { request, action }, count, isHeld, top };
+}
+
+function linesOf(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `line ${index + 1} of the command`);
 }
 
 const SCENES: Record<string, { tell?: typeof threeChildren; says?: string } & Partial<ChatScene>> = {
@@ -38,12 +43,11 @@ const SCENES: Record<string, { tell?: typeof threeChildren; says?: string } & Pa
   "a question": { tell: threeChildren, question: questionOf(["npm run openapi:build"], 1, false) },
   "a long question of three": {
     tell: threeChildren,
-    question: questionOf(
-      Array.from({ length: 9 }, (_, index) => `line ${index + 1} of the command`),
-      3,
-      true,
-    ),
+    question: questionOf(linesOf(9), 3, true),
   },
+  "a question that is longer than the screen": { question: questionOf(linesOf(60), 1, false) },
+  "the middle of it": { question: questionOf(linesOf(60), 1, false, 20) },
+  "the end of it": { question: questionOf(linesOf(60), 1, false, 60) },
 };
 
 suite("frames", () => {
@@ -63,10 +67,9 @@ suite("frames", () => {
           now: START + 72_000,
           ...more,
         };
-        const { lines, cursor } = chatFrame(scene, size, STYLE);
-        const isLong = scene.question !== undefined && isLongQuestion(scene.question.first, size);
+        const { lines, cursor, question } = chatFrame(scene, size, STYLE);
         const head = `== ${size.columns} × ${size.rows}, cursor ${cursor.row}:${cursor.column}`;
-        return [`${head}${isLong ? ", shown above as a whole" : ""}`, ...lines];
+        return [`${head}${question?.isEndShown === false ? ", its end is not in sight" : ""}`, ...lines];
       });
       assertGolden(`frame-${name.replaceAll(/[ ,]+/g, "-")}.txt`, pictures);
     });

@@ -211,7 +211,7 @@ suite("frames", () => {
     const action = { title: "sous wants to use terminal", lines: ["make"], why: [], rule };
     const who = { runId: "r", path: "sous", agent: "sous", above: [], callId: "c" };
     const request = { ...who, toolName: "terminal", input: {}, cwd: "/" };
-    const question = { first: { request, action }, count: 1, isHeld: false };
+    const question = { first: { request, action }, count: 1, isHeld: false, top: undefined };
     for (const columns of [20, 40, 60, 100]) {
       const scene = sceneOf(new Transcript(LIVE), START, { question });
       const text = chatFrame(scene, { columns, rows: 24 }, LIVE).lines.join("\n");
@@ -229,7 +229,7 @@ suite("frames", () => {
     const who = { runId: "r", path: "sous", agent: "sous", above: [], callId: "c" };
     const request = { ...who, toolName: "mcp__github__post", input: {}, cwd: "/", isFromTool: true } as const;
     const scene = sceneOf(new Transcript(LIVE), START, {
-      question: { first: { request, action }, count: 1, isHeld: false },
+      question: { first: { request, action }, count: 1, isHeld: false, top: undefined },
     });
     const text = chatFrame(scene, { columns: 80, rows: 24 }, LIVE).lines.join("\n");
     assert.match(text, /y approve · n no · r no, and why/);

@@ -159,16 +159,50 @@ suite("questions", () => {
     assert.match(screen.text(), /> ayyes/);
   });
 
-  test("H4: an action that does not fit into the region is shown as a whole above it", async () => {
-    const command = Array.from({ length: 40 }, (_, index) => `echo line-${index}`).join("\n");
+  test("H4: an action that is longer than the screen is read page by page, and a yes counts once its end was in sight", async () => {
+    const ran: string[] = [];
+    const command = Array.from({ length: 60 }, (_, index) => `echo line-${index}`).join("\n");
     const script = { sous: [[calls("terminal", { command })], [says("Finished.")]] };
-    await using stage = openStage(script, { tools: [terminal([])], rows: 20 });
+    await using stage = openStage(script, { tools: [terminal(ran)], rows: 20 });
+    const { screen } = stage;
     stage.type("go\r");
-    const text = await stage.screen.until("the whole of it is above");
-    for (let index = 0; index < 40; index++) assert.match(text, new RegExp(`echo line-${index}\\n`));
+    await screen.until(/46 more rows\n.*v read all of it/);
+    stage.pause();
+    for (const key of ["y", "a"]) {
+      stage.type(key);
+      await screen.until("y counts once you have seen its end");
+    }
+    stage.type("v");
+    const seen = new Set<string>();
+    for (let isLast = false; !isLast; ) {
+      const text = await screen.until(/(rows \d+) to \d+ of 60|end of the question/);
+      for (const [line] of text.matchAll(/line-\d+/g)) seen.add(line);
+      isLast = text.includes("end of the question");
+      const [before = ""] = /rows \d+ to/.exec(text) ?? [];
+      stage.type(isLast ? "" : " ");
+      if (!isLast) await screen.until((now) => !now.includes(before));
+    }
+    assert.deepEqual([seen.size, ran], [60, []]);
+    await screen.until(/end of the question [0-9a-f]{8}/);
+    stage.type("y");
+    await screen.until("only just appeared");
+    stage.pause();
+    stage.type("y");
+    await screen.until("Finished.");
+    assert.deepEqual(ran, [command]);
+  });
+
+  test("H4: a no to an action that is longer than the screen needs no reading", async () => {
+    const ran: string[] = [];
+    const command = "echo a\n".repeat(60);
+    const script = { sous: [[calls("terminal", { command })], [says("Finished.")]] };
+    await using stage = openStage(script, { tools: [terminal(ran)], rows: 20 });
+    stage.type("go\r");
+    await stage.screen.until("v read all of it");
     stage.pause();
     stage.type("n");
     await stage.screen.until("Finished.");
+    assert.deepEqual(ran, []);
   });
 
   test("H4: Ctrl-C is a no, and a question that is withdrawn disappears", async () => {

@@ -34,8 +34,8 @@ suite("B4.3: real files", () => {
     assert.deepEqual(
       shown.map(({ name, runs }) => [name, runs]),
       [
-        ["play", "npx play"],
-        ["far", "https://a.example"],
+        ["play", ["npx", "play"]],
+        ["far", ["https://a.example"]],
       ],
     );
   });

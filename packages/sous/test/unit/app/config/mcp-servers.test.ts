@@ -288,22 +288,29 @@ test("E1: values of variables and headers are in no explanation and in no proble
   }
 });
 
-test("B4.2: trust shows each server with what it runs, where, and the names of the variables it sets and asks for", async () => {
+test("B4.2: trust shows each server with what it runs, where, and the variables it sets and asks for: values that may be keys are left out", async () => {
+  const hidden = (name: string) => ({ name, value: undefined });
   using inner = new ConfigurationFolder();
   const mcpServers = {
-    github: { command: ["npx", "-y"], args: ["gh"], cwd: "sub", env: { GH: "${GITHUB_TOKEN}", PLAIN: "canary-9" } },
+    github: {
+      command: ["npx", "-y"],
+      args: ["gh"],
+      cwd: "sub",
+      env: { GH: "${GITHUB_TOKEN}", PLAIN: "canary-9", RUN: "touch x" },
+    },
     far: { httpUrl: "https://a.example", headers: { A: "Bearer ${env:KEY:-x} ${USER}", B: "canary-9" } },
   };
   writeFileSync(inner.file(".mcp.json"), `// shown\n${JSON.stringify({ mcpServers })}`);
   const { servers } = reviewProject(await readProject(inner.path));
   assert.deepEqual(servers, [
     {
-      ...{ file: ".mcp.json", name: "github", runs: "npx -y gh", cwd: "sub" },
-      ...{ sets: ["GH", "PLAIN"], variables: ["GITHUB_TOKEN"] },
+      ...{ file: ".mcp.json", name: "github", runs: ["npx", "-y", "gh"], cwd: "sub" },
+      sets: [hidden("GH"), hidden("PLAIN"), { name: "RUN", value: "touch x" }],
+      variables: ["GITHUB_TOKEN"],
     },
     {
-      ...{ file: ".mcp.json", name: "far", runs: "https://a.example", cwd: undefined },
-      ...{ sets: ["A", "B"], variables: ["KEY"] },
+      ...{ file: ".mcp.json", name: "far", runs: ["https://a.example"], cwd: undefined },
+      ...{ sets: [hidden("A"), hidden("B")], variables: ["KEY"] },
     },
   ]);
 });

@@ -368,9 +368,9 @@ test("a server of a project that is not a map is shown without a command, beside
   assert.deepEqual(
     reviewProject(await readProject(here.root)).servers.map(({ name, runs }) => [name, runs]),
     [
-      ["odd", "no command and no url"],
-      ["one", "node one.js"],
-      ["far", "https://a.example"],
+      ["odd", []],
+      ["one", ["node", "one.js"]],
+      ["far", ["https://a.example"]],
     ],
   );
 });

@@ -1,8 +1,8 @@
-/** The text about a tool that has changed: whatever is new is in it, or is counted. */
+/** The text about a tool that has changed: all that is new is in it, and all that is gone. */
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { describeChange, WHOLE } from "../../../../src/bridges/mcp/diff.ts";
+import { describeChange } from "../../../../src/bridges/mcp/diff.ts";
 import type { McpDefinition } from "../../../../src/bridges/mcp/pins.ts";
 
 function definition(description: string, inputSchema: object = {}): McpDefinition {
@@ -26,15 +26,12 @@ test("B6.2: many removed lines do not hide new words", () => {
     definition(`${"New. ".repeat(300)}${EVIL}`, { properties: { one: { description: EVIL } } }),
   );
   assert.equal(shown.replaceAll("\n+ ", "").split(EVIL).length, 3, shown);
-  assert.match(shown, /^- \(\d+ more lines\)$/m);
-  assert.ok(Buffer.byteLength(shown) < 8000);
+  assert.match(shown, /field299/);
 });
 
-test("B6.2: new lines that do not fit are counted", () => {
-  const many = Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`field${n}`, { type: "string" }]));
-  const change = [definition("Same."), definition("Same.", { properties: many })] as const;
-  const shown = describeChange(...change);
-  assert.match(shown, /^\+ \(\d+ more new lines: sous mcp check shows them\)$/m);
-  assert.ok(Buffer.byteLength(shown) < 8000);
-  assert.match(describeChange(...change, WHOLE), /field299/);
+test("B6.2: of many new lines none is left out", () => {
+  const names = Array.from({ length: 300 }, (_, n) => `field${n}`);
+  const many = Object.fromEntries(names.map((name) => [name, { type: "string" }]));
+  const shown = describeChange(definition("Same."), definition("Same.", { properties: many }));
+  for (const name of names) assert.match(shown, new RegExp(`^\\+ .*"${name}"`, "m"));
 });

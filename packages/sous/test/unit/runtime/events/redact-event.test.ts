@@ -161,6 +161,7 @@ function bodiesWith(text: string): Bodies {
       input: text,
       origin: { server: text, tool: text, definition: "0123456789abcdef" },
       toolReason: text,
+      target: { paths: [text], sha256: "5b7a" },
     },
     "approval-end": { type: "approval-end", callId: "call-1", allowed: false, by: "person", reason: `No: ${text}` },
     "budget-warning": { type: "budget-warning", message: text },

@@ -26,6 +26,7 @@ import {
   liveFanOut,
   liveProvider,
   liveShape,
+  liveTarget,
   liveTraced,
 } from "./make-golden-journal.ts";
 
@@ -92,6 +93,10 @@ const JOURNALS: Record<string, { rootId: string; folded: Folded[] }> = {
   "shape-1.json": {
     rootId: "01KDVDNA00DQ6C5T3W6KSRC406",
     folded: [["lead", "completed", 2, 0, 203, "uaua"]],
+  },
+  "target-2.json": {
+    rootId: "01KDVDNA00HA850WC29JX9W7A9",
+    folded: [["lead", "completed", 2, 1, 149, "uata"]],
   },
   "traced-1.json": {
     rootId: "01KDVDNA00CQBDRSDG60XJHNSN",
@@ -168,7 +173,7 @@ suite("everything an event can hold", () => {
     const lived = [
       ...[await liveEverything(), await liveFanOut(), await liveExternal()],
       ...[await liveTraced(), await liveContinued(), await liveProvider()],
-      ...[await liveShape(), await liveAsked()],
+      ...[await liveShape(), await liveAsked(), await liveTarget()],
     ];
     assert.deepEqual(lackedBy(lived.flatMap(eventsIn)), []);
   });

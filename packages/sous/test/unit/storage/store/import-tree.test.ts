@@ -136,8 +136,8 @@ suite("a file that is refused", () => {
     ["no format", ({ version, events }) => ({ version, events }), NO_TREE],
     [
       "a newer version",
-      (file) => ({ ...file, version: 2 }),
-      /has version 2 and this sous knows version 1; use a newer sous$/,
+      (file) => ({ ...file, version: 99 }),
+      /has version 99 and this sous knows version \d+; use a newer sous$/,
     ],
     ["version 0", (file) => ({ ...file, version: 0 }), /its version is not a whole number of at least 1$/],
     ["a version in words", (file) => ({ ...file, version: "1" }), /its version is not a whole number of at least 1$/],

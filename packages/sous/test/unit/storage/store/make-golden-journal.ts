@@ -1,5 +1,5 @@
 /**
- * A tree in which everything happens that can, lived by the runtime: it wrote `test/golden/journal-1.json`. A fan-out is a tree of its own: `fan-out-1.json`, and so is one with an external agent: `outside-1.json`, a root in a trace: `traced-1.json`, one whose provider runs tools of its own: `provider-1.json`, one whose provider refused a schema: `shape-1.json`, and one with a tool that asks by itself: `asked-1.json`. One that continues another is `continued-1.json`.
+ * A tree in which everything happens that can, lived by the runtime: it wrote `test/golden/journal-1.json`. A fan-out is a tree of its own: `fan-out-1.json`, and so is one with an external agent: `outside-1.json`, a root in a trace: `traced-1.json`, one whose provider runs tools of its own: `provider-1.json`, one whose provider refused a schema: `shape-1.json`, one with a tool that asks by itself: `asked-1.json`, and one that asks about a file: `target-2.json`. One that continues another is `continued-1.json`.
  *
  *   node --conditions=sous-source -p "import('./test/unit/storage/store/make-golden-journal.ts').then((made) => made.liveEverything())"
  *
@@ -7,6 +7,9 @@
  * have. Every version of the events (`EVENT_VERSION`) has a file of its own beside the old ones, which must work for ever.
  */
 
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { agent } from "../../../../src/core/agent.ts";
 import type { ApprovalAnswer, ApprovalRequest } from "../../../../src/core/approval.ts";
 import { ApprovalNeeded, ModelError } from "../../../../src/core/errors.ts";
@@ -285,6 +288,32 @@ export async function liveAsked(): Promise<string> {
   const runtime = createRuntime({ host: world.host, store, approve: () => ({ allow: true }) });
   const { runId } = await world.run(() => runtime.run(lead, "Build."));
   return exportTree(store, runId, "json");
+}
+
+/** The edit of a file, which a person is asked about. */
+export async function liveTarget(): Promise<string> {
+  const world = createWorld({ seed: 13, lateness: 0 });
+  const store = openMemoryStore();
+  const cwd = mkdtempSync(join(tmpdir(), "sous-target-"));
+  try {
+    writeFileSync(join(cwd, "door.md"), "A wall.");
+    const edit = tool({
+      name: "edit_file",
+      description: "Edits.",
+      tier: "confirm",
+      inputSchema: { type: "object" },
+      execute: () => "A door.",
+    });
+    const input = { path: "door.md", old: "wall", new: "door" };
+    const script = { lead: [calls("edit_file", input), says("Open.")] };
+    const lead = agent({ name: "lead", model: scriptedModel(script, { clock: world.clock }), tools: [edit] });
+    const runtime = createRuntime({ host: { ...world.host, cwd }, store, approve: () => ({ allow: true }) });
+    const { runId } = await world.run(() => runtime.run(lead, "Open it."));
+    // The folder has another name on each machine.
+    return (await exportTree(store, runId, "json")).replaceAll(realpathSync(cwd), "/work").replaceAll(cwd, "/work");
+  } finally {
+    rmSync(cwd, { recursive: true });
+  }
 }
 
 /** A branch of another tree, which one process made, and another sent a further message: it died between two attempts. */

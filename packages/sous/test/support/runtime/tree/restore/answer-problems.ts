@@ -33,6 +33,8 @@ async function live(kept: readonly StoredEvent[], isAnswered: boolean, make = cr
         problems.push("ran on an input that was not shown");
       if (asked?.type === "approval-request" && asked.origin?.definition !== "1")
         problems.push("ran by a definition that was not asked about");
+      if (asked?.type === "approval-request" && asked.target !== undefined)
+        problems.push("ran on a target that was not shown");
       if (!events.some(({ type }) => type === "approval-end")) problems.push("ran before the answer was stored");
       return "paid";
     },
@@ -66,12 +68,14 @@ function slowly(store: Store): Store {
 }
 
 /** As if the person had been asked about something else. */
-type Change = Partial<Pick<EventOf<"approval-request">, "input" | "origin">>;
+type Change = Partial<Pick<EventOf<"approval-request">, "input" | "origin" | "target">>;
 
 const OTHERS: readonly Change[] = [
   { input: { amount: 1 } },
   { origin: { server: "bank", tool: "pay", definition: "2" } },
   { origin: undefined },
+  // The tool is about no file, so it does not lead there.
+  { target: { paths: ["/elsewhere"] } },
 ];
 
 function askedOther(events: readonly StoredEvent[], change: Change): StoredEvent[] {

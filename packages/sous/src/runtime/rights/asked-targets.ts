@@ -1,0 +1,82 @@
+/** The questions of a tree and what they lead to: looked up when a person is asked, and again when the answer comes. */
+
+import type {
+  ApprovalRequest,
+  AskedCall,
+  CallTarget,
+  QuestionPorts,
+  TargetProblem,
+  WatchedTarget,
+} from "../../core/approval.ts";
+import { toolRow } from "../../core/words/tools.ts";
+import { hashOfFile, lookUpTarget, questionDigest } from "./question.ts";
+import { externalProblem } from "./target.ts";
+
+/** A file that a person is asked to have edited, and its content as far as they know it. */
+type WaitingEdit = { readonly path: string; sha256: string };
+
+export class AskedTargets implements QuestionPorts {
+  readonly #redacted: (asked: AskedCall) => AskedCall;
+  /**
+   * The person is asked about a file as it was then, so a file that another program changes meanwhile makes another question. What
+   * other calls of the same tree write into it does not: each of those was allowed itself.
+   */
+  readonly #edits = new Set<WaitingEdit>();
+
+  constructor(redacted: (asked: AskedCall) => AskedCall) {
+    this.#redacted = redacted;
+  }
+
+  digest(asked: AskedCall): string | undefined {
+    return questionDigest(this.#redacted(asked));
+  }
+
+  watch(request: ApprovalRequest): WatchedTarget {
+    const target = request.target ?? lookUpTarget(request);
+    const { paths: [path] = [], sha256 } = target ?? {};
+    const edit = path === undefined || sha256 === undefined ? undefined : { path, sha256 };
+    if (edit !== undefined) this.#edits.add(edit);
+    return {
+      target,
+      hasChanged: () => !isSameTarget(lookUpTarget(request), target && { ...target, sha256: edit?.sha256 }),
+      [Symbol.dispose]: () => void (edit && this.#edits.delete(edit)),
+    };
+  }
+
+  followWrite(request: () => ApprovalRequest): (() => void) | undefined {
+    if (this.#edits.size === 0) return undefined;
+    const asked = request();
+    if (toolRow(asked.toolName)?.change === undefined) return undefined;
+    const [path = ""] = lookUpTarget(asked)?.paths ?? [];
+    const waiting = [...this.#edits].filter((edit) => edit.path === path);
+    const before = waiting.length === 0 ? undefined : hashOfFile(path);
+    if (before === undefined) return undefined;
+    return () => {
+      const after = hashOfFile(path);
+      for (const edit of waiting) if (after !== undefined && edit.sha256 === before) edit.sha256 = after;
+    };
+  }
+
+  leadsTo(target: CallTarget | undefined, request: ApprovalRequest): boolean {
+    return leadsTo(target, request);
+  }
+
+  lookUp(request: ApprovalRequest): CallTarget | undefined {
+    return lookUpTarget(request);
+  }
+
+  externalProblem(request: ApprovalRequest): TargetProblem | undefined {
+    return externalProblem(request);
+  }
+}
+
+/** True when the call leads where it led when it was asked about. What was asked before targets were stored leads anywhere. */
+export function leadsTo(target: CallTarget | undefined, request: ApprovalRequest): boolean {
+  return target === undefined || isSameTarget(target, lookUpTarget(request));
+}
+
+function isSameTarget(one: CallTarget | undefined, other: CallTarget | undefined): boolean {
+  const [paths, others] = [one?.paths ?? [], other?.paths ?? []];
+  const isSame = paths.length === others.length && paths.every((path, index) => path === others[index]);
+  return isSame && one?.sha256 === other?.sha256;
+}

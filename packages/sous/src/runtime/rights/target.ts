@@ -1,0 +1,159 @@
+/**
+ * Where a path leads, and what speaks against going there. One judgement for the tools, for the files that a command opens, and
+ * for every path that an external agent asks about: none of them gets what the others are refused.
+ */
+
+import { lstatSync, realpathSync } from "node:fs";
+import { isAbsolute, resolve } from "node:path";
+import type { ApprovalRequest, TargetProblem } from "../../core/approval.ts";
+import { type FileGuard, type GuardPaths, guardOf } from "../../core/guarded-files.ts";
+import { isInstalled, whyNotPlain } from "../../core/plain-path.ts";
+import { toolRow } from "../../core/words/tools.ts";
+import { type Action, type PathAction, type RealPath, readAction, readPath } from "./action.ts";
+
+type Ground = {
+  readonly cwd: string;
+  readonly paths: GuardPaths;
+  readonly realPath?: RealPath | undefined;
+};
+
+/** The kernel follows a link before it goes up from it, so `..` behind a name may lead anywhere. */
+function goesUpFromName(path: string): boolean {
+  const names = path.split(/[/\\]/).filter((name) => name !== "" && name !== ".");
+  return names.slice(0, names.lastIndexOf("..") + 1).some((name) => name !== "..");
+}
+
+/** The facts about a path at this moment. */
+class Target {
+  readonly #found: Pick<PathAction, "path" | "named" | "absolute">;
+  readonly #ground: Ground;
+
+  constructor(found: Pick<PathAction, "path" | "named" | "absolute">, ground: Ground) {
+    this.#found = found;
+    this.#ground = ground;
+  }
+
+  get isOutside(): boolean {
+    return isAbsolute(this.#found.path);
+  }
+
+  /** The strictest guard on the path that was asked for, and on the one it leads to. */
+  guard(effect?: FileGuard["effect"]): FileGuard | undefined {
+    const workspace = realOrSame(this.#ground);
+    const { path, named } = this.#found;
+    const guards = [path, named].flatMap((each) => guardOfFile(resolve(workspace, each), this.#ground.paths) ?? []);
+    if (effect !== undefined) return guards.find((each) => each.effect === effect);
+    return guards.find((each) => each.effect === "refuse") ?? guards[0];
+  }
+
+  get mode(): number {
+    return lstatSync(this.#found.absolute.path, { throwIfNoEntry: false })?.mode ?? 0;
+  }
+
+  /** The entry that the path names, or for `real` the one that it leads to; a path that may not be read counts as a file. */
+  kind(which: "named" | "path"): "none" | "link" | "folder" | "hard link" | "file" {
+    try {
+      const stats = lstatSync(this.#found.absolute[which], { throwIfNoEntry: false });
+      if (stats === undefined) return "none";
+      if (stats.isSymbolicLink()) return "link";
+      if (stats.isDirectory()) return "folder";
+      return stats.isFile() && stats.nlink > 1 ? "hard link" : "file";
+    } catch {
+      return "hard link";
+    }
+  }
+}
+
+/**
+ * The strictest guard on what a call writes: the tool itself, or the files that a command of the terminal opens. The tools refuse
+ * by themselves what is always refused; behind a redirection and behind an external agent there is no tool.
+ */
+export function writeGuard(
+  action: Action,
+  files: readonly Action[],
+  { isExternal, ...ground }: Ground & { isExternal: boolean },
+): FileGuard | undefined {
+  const own = isWrite(action) ? new Target(action, ground).guard(isExternal ? undefined : "ask") : undefined;
+  if (own !== undefined) return own.effect === "refuse" ? own : asked(own);
+  const found = files.filter(isWrite).flatMap((file) => redirectionGuard(new Target(file, ground)) ?? []);
+  return found.find(({ effect }) => effect === "refuse") ?? found[0];
+}
+
+function redirectionGuard(target: Target): FileGuard | undefined {
+  if (target.kind("path") === "hard link")
+    return { effect: "refuse", reason: "it would write a hard link: the same file has another name" };
+  const guard = target.guard();
+  if (guard?.effect !== "refuse") return guard && asked(guard);
+  return { effect: "refuse", reason: `it would write a file that is never written: ${guard.reason}` };
+}
+
+function asked({ reason }: FileGuard): FileGuard {
+  return { effect: "ask", reason: `it is guarded even where writes are allowed: ${reason}` };
+}
+
+/**
+ * What speaks against an action of an external agent. It acts by itself once it is allowed to, so what our tools refuse while they
+ * run is refused here, before any rule: all but the files that a configuration guards, which the rules know.
+ */
+export function externalProblem(request: ApprovalRequest): TargetProblem | undefined {
+  const ground: Ground = { cwd: request.cwd, paths: { top: request.cwd } };
+  const { path, cwd: folder } = (request.input ?? {}) as { path?: unknown; cwd?: unknown };
+  const given = request.toolName === "terminal" ? folder : path;
+  if (given === undefined) return undefined;
+  if (typeof given !== "string") return { effect: "unclear", reason: "its path is not a text" };
+  const spelling =
+    whyNotPlain(given) ?? (goesUpFromName(given) ? "it goes up from a name that may be a link" : undefined);
+  if (spelling !== undefined) return { effect: "unclear", reason: `its path can mean different files: ${spelling}` };
+  const action = readAction(request, ground);
+  if (action.kind !== "path") {
+    const target = new Target(readPath(given, ground), ground);
+    return target.isOutside ? OUTSIDE : undefined;
+  }
+  const target = new Target(action, ground);
+  if (target.isOutside) return OUTSIDE;
+  if (writes(request.toolName)) return writeProblem(target);
+  const isForeign = target.kind("path") === "hard link" && !isInstalled(action.absolute.path, target.mode);
+  return isForeign ? { effect: "refuse", reason: "it is a hard link" } : undefined;
+}
+
+const OUTSIDE: TargetProblem = { effect: "refuse", reason: "it leads outside of the workspace" };
+
+function writeProblem(target: Target): TargetProblem | undefined {
+  const guard = target.guard("refuse");
+  if (guard !== undefined) return { effect: "refuse", reason: guard.reason };
+  if (target.kind("named") === "link") return { effect: "refuse", reason: "it is a link" };
+  const kind = target.kind("path");
+  if (kind === "hard link") return { effect: "refuse", reason: "it is a hard link" };
+  // No tool of ours changes a folder: everything below it would be changed unseen.
+  return kind === "folder" ? { effect: "unclear", reason: "it changes a whole folder" } : undefined;
+}
+
+/** `path` is absolute. */
+export function guardOfFile(path: string, paths: GuardPaths): FileGuard | undefined {
+  return guardOf(path, paths, isThere);
+}
+
+function isWrite(action: Action): action is Action & PathAction {
+  return action.kind === "path" && writes(action.toolName);
+}
+
+function writes(toolName: string): boolean {
+  return toolRow(toolName)?.effect !== "read";
+}
+
+/** A path that may not be read counts as there: then a person is asked. */
+function isThere(path: string): boolean {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  } catch {
+    return true;
+  }
+}
+
+function realOrSame({ cwd, realPath = realpathSync.native }: Ground): string {
+  try {
+    return realPath(cwd);
+  } catch {
+    return cwd;
+  }
+}
