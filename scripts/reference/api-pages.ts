@@ -61,7 +61,15 @@ const PAGES: readonly ApiPage[] = [
     title: "Ask for approval",
     intro:
       "What is asked before a `confirm` tool runs. [Ask before a tool runs](../../how-to/ask-before-a-tool-runs.md).",
-    names: ["Approve", "ApprovalRequest", "ApprovalAnswer", "ApprovalPolicy", "RuleAnswer", "OpenQuestion"],
+    names: [
+      "Approve",
+      "ApprovalRequest",
+      "ApprovalAnswer",
+      "ApprovalPolicy",
+      "RuleAnswer",
+      "OpenQuestion",
+      "CallTarget",
+    ],
   },
   {
     file: "delegation",

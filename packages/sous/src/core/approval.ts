@@ -40,7 +40,7 @@ export type ApprovalRequest = {
 };
 
 /**
- * What a call of a file tool or a command leads to at one moment. An answer counts for the target it was given for: another one is
+ * The files that a call of a file tool or a command leads to at one moment. An answer counts for the target it was given for: another one is
  * another question.
  */
 export type CallTarget = {
@@ -166,7 +166,7 @@ export type WatchedTarget = Disposable & {
   hasChanged(): boolean;
 };
 
-/** What speaks against a call. `refuse`: nobody makes it. `unclear`: only a person can tell what is meant. */
+/** The reason against a call. `refuse`: the call is never made. `unclear`: only a person can tell what is meant. */
 export type TargetProblem = { readonly effect: "refuse" | "unclear"; readonly reason: string };
 
 /** Questions to a person, and what the calls that they are about lead to. */
@@ -175,15 +175,15 @@ export type QuestionPorts = {
   digest(asked: AskedCall): string | undefined;
   watch(request: ApprovalRequest): WatchedTarget;
   /**
-   * Called before a tool runs. What it returns is called once it has run: edits that wait go on with what it has written into their
-   * file.
+   * Called before a tool runs. Call the result once the tool has run: edits of the same file that wait for an answer then expect
+   * what it has written.
    */
   followWrite(request: () => ApprovalRequest): (() => void) | undefined;
   /** Looks up what a call leads to now. */
   lookUp(request: ApprovalRequest): CallTarget | undefined;
   /** True when the call leads there now; so does every call for a target that is not known. */
   leadsTo(target: CallTarget | undefined, request: ApprovalRequest): boolean;
-  /** What speaks against an action of an external agent, whatever rules and people allow. */
+  /** The reason against an action of an external agent, whatever rules and people allow. */
   externalProblem(request: ApprovalRequest): TargetProblem | undefined;
 };
 

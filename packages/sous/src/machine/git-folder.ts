@@ -3,6 +3,7 @@
 import { lstat, realpath } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { codeOf } from "../core/errors.ts";
+import { trimEndOf } from "../core/truncate.ts";
 import { readRegular } from "./private-file.ts";
 
 const MAX_BYTES = 4096;
@@ -38,7 +39,7 @@ export async function gitFoldersAround(folder: string): Promise<GitFolders[]> {
 export async function foldersOf(own: string): Promise<Omit<GitFolders, "top">> {
   const file = join(own, "commondir");
   const isShared = (await ifThere(lstat(file))) !== undefined;
-  const named = isShared ? (await readText(file)).replace(/[\r\n]+$/, "") : ".";
+  const named = isShared ? trimEndOf(await readText(file), "\r\n") : ".";
   return { own, common: await realpath(resolve(own, named)) };
 }
 

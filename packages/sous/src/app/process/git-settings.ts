@@ -5,6 +5,7 @@
 
 import { realpath } from "node:fs/promises";
 import { dirname, isAbsolute, join } from "node:path";
+import { trimEndOf } from "../../core/truncate.ts";
 import { foldersOf, type GitFolders, gitFoldersAt, ifThere } from "../../machine/git-folder.ts";
 import { readRegular } from "../../machine/private-file.ts";
 
@@ -111,8 +112,8 @@ const ESCAPES: Readonly<Record<string, string>> = { t: "\t", b: "\b", n: "\n" };
 
 /** Git knows few kinds of blanks, and takes none away inside of quotes. The end of a line inside a value stays, so that no path has one. */
 function unquoted(value: string): string {
-  return value
-    .replace(/^[ \t\r]+|[ \t\r]+$/g, "")
+  return trimEndOf(value, " \t\r")
+    .replace(/^[ \t\r]+/, "")
     .replace(/\\([\s\S])|"/g, (_, escaped?: string) => (escaped === undefined ? "" : (ESCAPES[escaped] ?? escaped)));
 }
 

@@ -126,7 +126,7 @@ function described(callId: string, data: ToolCallData): Omit<ExternalCall, "phas
 }
 
 /** The value, or the beginning of its JSON when that is too long. */
-export function boundedJson(value: unknown, maxBytes: number): unknown {
+function boundedJson(value: unknown, maxBytes: number): unknown {
   if (value === undefined || value === null) return {};
   const json = JSON.stringify(value);
   const { text, truncated } = truncateUtf8(json, maxBytes);

@@ -3,6 +3,7 @@
  * will do, or has a field that is not known here, becomes an action that only a person can allow, who sees all of it.
  */
 
+import { isIPv4 } from "node:net";
 import type { ExternalAction } from "../../core/external-agent.ts";
 import { isRecord } from "../../core/schema.ts";
 import type { OpenCall } from "./activity.ts";
@@ -185,7 +186,7 @@ function searchActions(data: ToolCallData, fields: Fields): Asked[] {
   // A pattern of files can lead out of the folder as a path can.
   if (
     !patterns.every(
-      (each) => typeof each === "string" && !/^[~/\\$%]|^[a-z]+:|(?:^|[/\\{,])\.\.(?:[/\\},]|$)/i.test(each),
+      (each) => typeof each === "string" && !/^[~/\\$%]|^[a-z]{1,40}:|(?:^|[/\\{,])\.\.(?:[/\\},]|$)/i.test(each),
     )
   )
     return [];
@@ -198,8 +199,8 @@ function searchActions(data: ToolCallData, fields: Fields): Asked[] {
 function isPage(url: unknown): boolean {
   if (typeof url !== "string" || !URL.canParse(url)) return false;
   const { protocol, hostname } = new URL(url);
-  const isNamed = !/^\[|^[\d.]+$|(?:^|\.)localhost\.?$/i.test(hostname);
-  return /^https?:$/.test(protocol) && isNamed;
+  const isAddress = hostname.startsWith("[") || isIPv4(hostname);
+  return /^https?:$/.test(protocol) && !isAddress && !/(?:^|\.)localhost\.?$/i.test(hostname);
 }
 
 /** Named after what it says, with all that was said. */

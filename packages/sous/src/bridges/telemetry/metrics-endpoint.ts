@@ -1,6 +1,7 @@
 /**
  * The address where Prometheus reads metrics. Only programs on this machine reach it. A connection has one request and one answer,
  * and nothing behind the request is read: a program that asks and never reads costs one answer for each of a few connections.
+ * `node:http` reads and parses whatever arrives, which costs more than 32 MB for 60 connections that send pipelined requests.
  */
 
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
@@ -98,7 +99,7 @@ async function answerTo(head: string, render: EndpointOptions["render"]): Promis
   if (method === undefined || !headers.every((line) => HEADER.test(line)))
     return { status: "400 Bad Request", text: "This is not a request of HTTP/1.1.\n" };
   // A page in a browser that calls this machine by a name of its own would be refused here.
-  if (!isLocalHost(headers.flatMap((line) => HOST.exec(line)?.[1] ?? [])))
+  if (!isLocalHost(headers.flatMap((line) => HOST.exec(line)?.[1]?.trim() ?? [])))
     return { status: "403 Forbidden", text: "Only requests to 127.0.0.1 or localhost are answered.\n" };
   if (url.split("?", 1)[0] !== PATH) return { status: "404 Not Found", text: `Metrics are at ${PATH}.\n` };
   if (method !== "GET" && method !== "HEAD")
@@ -111,7 +112,7 @@ async function answerTo(head: string, render: EndpointOptions["render"]): Promis
 }
 
 const HEADER = /^[!#$%&'*+.^_`|~\w-]+:[\t\x20-\x7e\x80-\xff]*$/;
-const HOST = /^host:[\t ]*(.*?)[\t ]*$/i;
+const HOST = /^host:(.*)$/i;
 
 /** Two of them are refused: the first is not more true than the second. */
 function isLocalHost([host, another]: readonly string[]): boolean {

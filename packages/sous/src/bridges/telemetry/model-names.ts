@@ -23,7 +23,7 @@ type Named = Pick<EventOf<"run-start">, "model">;
 type HeardRun = Named & {
   /** The name by which its model is shown. */
   readonly name: string;
-  /** Those of its calls that name models. */
+  /** The calls of it that name models. */
   readonly calls: Map<string, ReturnType<typeof askedModels>>;
 };
 
@@ -65,7 +65,7 @@ export class ModelNames {
     return model === parent.model ? parent.name : this.chosen({ model });
   }
 
-  /** Of a run that another process began, the calls are not known. */
+  /** The calls of a run that another process began are not known. */
   resumed({ parentId }: RunIdentity, { model }: Pick<ResumedRun, "model">): string {
     return parentId === null ? this.chosen({ model }) : this.#nameOf(model, false);
   }

@@ -129,7 +129,7 @@ export class RunHost implements ExternalHost, Disposable {
     }
   }
 
-  /** What none of our tools does, a run may do that may do anything. */
+  /** A run that may do anything may also do what none of our tools does. */
   async #isAllowedWithoutTool(request: ApprovalRequest): Promise<boolean> {
     if (!this.#mayDoAnything) return false;
     const rule = decideByRules(request, this.#run);

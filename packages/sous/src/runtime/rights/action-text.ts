@@ -161,5 +161,5 @@ export function visible(text: string): string {
     .replace(/ {9,}/g, (gap) => ` <${gap.length - 2} spaces> `);
 }
 
-const MARK = /<(?=U\+[\dA-F]{4,6}>|\d+ (?:spaces|empty lines)>)/g;
+const MARK = /<(?=U\+[\dA-F]{4,6}>|\d{1,10} (?:spaces|empty lines)>)/g;
 const INVISIBLE = /(?![ \n])[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}\u2800]/gu;

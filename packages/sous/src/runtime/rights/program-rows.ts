@@ -1,4 +1,4 @@
-/** Which row of the table of programs is about a command, and whether the command has an option of that row. */
+/** The row of the table of programs that is about a command, and whether the command has an option of that row. */
 
 import { CODE, PROGRAM_ROWS, type ProgramRow } from "./programs-table.ts";
 import { mayBeOption, type ShellWord } from "./shell-words.ts";

@@ -1,4 +1,4 @@
-/** What a yes stands for: the call, its input and what it leads to, bound together by a digest. */
+/** A yes stands for a call, its input and the files it leads to: a digest binds them together. */
 
 import { createHash } from "node:crypto";
 import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync } from "node:fs";

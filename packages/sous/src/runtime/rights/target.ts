@@ -1,5 +1,5 @@
 /**
- * Where a path leads, and what speaks against going there. One judgement for the tools, for the files that a command opens, and
+ * Finds where a path leads, and the reason against going there. One judgement for the tools, for the files that a command opens, and
  * for every path that an external agent asks about: none of them gets what the others are refused.
  */
 
@@ -9,7 +9,7 @@ import type { ApprovalRequest, TargetProblem } from "../../core/approval.ts";
 import { type FileGuard, type GuardPaths, guardOf } from "../../core/guarded-files.ts";
 import { isInstalled, whyNotPlain } from "../../core/plain-path.ts";
 import { toolRow } from "../../core/words/tools.ts";
-import { type Action, type PathAction, type RealPath, readAction, readPath } from "./action.ts";
+import { type Action, kindOf, type PathAction, type RealPath, readAction, readPath } from "./action.ts";
 
 type Ground = {
   readonly cwd: string;
@@ -92,13 +92,13 @@ function asked({ reason }: FileGuard): FileGuard {
 }
 
 /**
- * What speaks against an action of an external agent. It acts by itself once it is allowed to, so what our tools refuse while they
+ * Gives the reason against an action of an external agent. It acts by itself once it is allowed to, so what our tools refuse while they
  * run is refused here, before any rule: all but the files that a configuration guards, which the rules know.
  */
 export function externalProblem(request: ApprovalRequest): TargetProblem | undefined {
   const ground: Ground = { cwd: request.cwd, paths: { top: request.cwd } };
   const { path, cwd: folder } = (request.input ?? {}) as { path?: unknown; cwd?: unknown };
-  const given = request.toolName === "terminal" ? folder : path;
+  const given = kindOf(request.toolName) === "command" ? folder : path;
   if (given === undefined) return undefined;
   if (typeof given !== "string") return { effect: "unclear", reason: "its path is not a text" };
   const spelling =

@@ -52,7 +52,7 @@ export function understand({ assignments, words }: SimpleCommand, context: Progr
   return { views, linked, problem: sentence?.slice(0, MAX_SENTENCE).toWellFormed() };
 }
 
-/** What is found while a command is read. */
+/** The findings while a command is read. */
 type Reading = ProgramContext & { readonly views: View[]; readonly linked: (readonly ShellWord[])[] };
 
 /** Adds the command and what it starts to the views. The sentence says why it is not understood. */

@@ -107,7 +107,7 @@ function isUserAndPassword(encoded: string): boolean {
   }
 }
 
-/** What follows `before`, which ends at `start`. */
+/** Finds the secret behind `before`, which ends at `start`. */
 function markedSecret(text: string, start: number, before: string, rest: RegExp, name: string): Span | undefined {
   if (!text.startsWith(before, start - before.length)) return undefined;
   const end = endOf(rest, text, start);

@@ -10,7 +10,7 @@ type Shape = {
   readonly rest: RegExp;
   readonly care: Care | undefined;
   readonly lead: RegExp | undefined;
-  /** How much of the beginning is before the row: all up to its last sign. */
+  /** The length of the part of the beginning before the row: all up to its last sign. */
   readonly offset: number;
 };
 
@@ -61,7 +61,7 @@ const IN_START = 4;
 const IN_REST = 8;
 const SIGNS: Uint8Array = new Uint8Array(128);
 for (const sign of "+/.%!") SIGNS[sign.charCodeAt(0)] = IN_REST;
-/** What may stand in a token behind its beginning. */
+/** The characters that may stand in a token behind its beginning. */
 const PARTS: Uint8Array = SIGNS.slice();
 for (const code of ROW_CHARACTERS) PARTS[code] = KINDS[code] ?? 0;
 
@@ -126,7 +126,7 @@ function kindAt(text: string, index: number): number {
 }
 
 function tokenIn(text: string, start: number, end: number, hasWords: boolean): Span | undefined {
-  const token = joinedToken(text, start, end) ?? endedKey(text, start, end) ?? tokenAt(text, start);
+  const token = joinedToken(text, start) ?? endedKey(text, start, end) ?? tokenAt(text, start);
   if (token !== undefined || end - start === ROW_LENGTH) return token;
   const isEscaped = start > 0 && ESCAPES.includes(text.charAt(start - 1));
   return (
@@ -169,17 +169,15 @@ function tokenAt(text: string, index: number): Span | undefined {
 }
 
 /** A token with a sign in its beginning, the last of them before the row. */
-function joinedToken(text: string, start: number, end: number): Span | undefined {
+function joinedToken(text: string, start: number): Span | undefined {
   const sign = start > 1 ? text.charCodeAt(start - 1) : 0;
   const kind = sign < 128 ? (SIGNS[sign] ?? 0) : 0;
   if (kind === 0) return undefined;
   const token = (kind & IN_START) === 0 ? undefined : joinedAt(text, start);
-  const isPart = token === undefined && (kind & IN_REST) !== 0 && (sign !== DOT || end - start >= MIN_BEHIND_DOT);
+  const isPart = token === undefined && (kind & IN_REST) !== 0;
   return isPart ? earlierToken(text, start) : token;
 }
 
-/** Names behind a dot are frequent; tokens with a short part before a dot have a long one behind it. */
-const MIN_BEHIND_DOT = 40;
 const MAX_PARTS = 80;
 
 /** A token with a sign so early that only a later part of it is a row: a `/` of base64, or `dp.st.` and a name. */
@@ -237,7 +235,7 @@ function isAlone(text: string, start: number, end: number): boolean {
 
 /** Keys of Mailchimp, Mailgun and MaxMind have no beginning of their own. */
 const ENDED_KEY = /(?:[a-f0-9]{32}-(us\d{1,2}|[a-f0-9]{8}-[a-f0-9]{8})|[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk)(?![\w-])/y;
-/** Where their end begins. */
+/** The places where their end begins. */
 const MAX_BODY = 36;
 const MIN_BODY = 32;
 const MAX_ENDED_KEY = 50;
@@ -252,7 +250,6 @@ function endedKey(text: string, start: number, end: number): Span | undefined {
   return { start, end, name };
 }
 
-const DOT = 0x2e;
 const DASH = 0x2d;
 const UNDERSCORE = 0x5f;
 /** Characters that can be before the letters and digits of an escape. */

@@ -14,7 +14,7 @@ export type Care = "random" | "alone";
  * A token begins with one of `starts`, and `rest` follows. Every repetition is bounded: no text is looked at again and again,
  * none is too long. `lead` is what belongs to the token before its start.
  */
-export type TokenShape = readonly [name: string, starts: string, rest: RegExp, care?: Care, lead?: RegExp];
+export type TokenShape = readonly [name: string, starts: string, rest: RegExp, care?: Care | undefined, lead?: RegExp];
 
 export const TOKEN_SHAPES: readonly TokenShape[] = [
   ["1Password key", "A3-", /[A-Z0-9]{6}-[A-Z0-9]{6}-?[A-Z0-9]{5}(?:-[A-Z0-9]{5}){3}/y],
@@ -163,7 +163,7 @@ export const TOKEN_SHAPES: readonly TokenShape[] = [
   ["Rootly key", "rootly_", /[a-f0-9]{64}/y],
   ["RubyGems key", "rubygems_", /[a-f0-9]{48}/y],
   ["RunPod key", "rpa_", /[A-Z0-9]{40}[A-Za-z0-9]{6}/y, "alone"],
-  ["Salesforce token", "00", /[A-Za-z0-9]{13}![\w.]{80,260}/y, "alone"],
+  ["Salesforce token", "00", /[A-Za-z0-9]{13}![\w.]{79,259}\w/y, "alone"],
   ["Samsara token", "samsara_api_", /[A-Za-z0-9]{26,32}/y],
   ["Scalingo token", "tk-us-", /[\w-]{48}/y],
   ["Segment token", "sgp_", /[A-Za-z0-9]{64}/y],

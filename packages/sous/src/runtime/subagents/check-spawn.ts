@@ -62,7 +62,7 @@ function checkNotOwnTask(request: SpawnRequest, parent: Run): void {
 
 /**
  * The options of a call for an agent that may be fixed: they narrow it and rewrite nothing, because its tools and what its rules allow
- * were given to these instructions, on this model, for so many turns. `profile` is what the definition alone leads to. Throws `Refused`.
+ * were given to these instructions, on this model, for that number of turns. `profile` is what the definition alone leads to. Throws `Refused`.
  */
 export function narrowing(
   definition: AgentDefinition | undefined,

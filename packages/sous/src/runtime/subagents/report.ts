@@ -127,7 +127,7 @@ export function reportForModel(report: ChildReport): string {
   return lines(wordsOf(external, text), ending, cut);
 }
 
-/** What an external agent said, and whose words these are. */
+/** Marks what an external agent said as its words. */
 export function wordsOf(external: string, text: string): string {
   return lines(text === "" ? undefined : unmarked(text), dataMark("external agent", external));
 }

@@ -1,6 +1,8 @@
 /** Compares a tree with a recording, event by event: one line for each path and each call, in the ids of the recording. */
 
+import { withoutExternalMarks } from "../../core/data-mark.ts";
 import type { EventOf, StoredEvent } from "../../core/event.ts";
+import { isExternalModel } from "../../core/model.ts";
 import { isSubagentToolName } from "../../core/spawn.ts";
 import type { ShownTool } from "../../core/tool-set.ts";
 import { nounOf } from "../../core/words/events.ts";
@@ -42,7 +44,10 @@ type Line = {
   leniency: Leniency;
 };
 
-/** Estimates are not compared: a restart estimates again, and how long children took is part of a prompt. */
+/**
+ * Estimates are not compared: a restart estimates again, how long children took is part of a prompt, and earlier versions did not
+ * mark the words of external agents.
+ */
 const NO_ESTIMATES: Leniency = { ignoresEstimates: true };
 
 export class Comparison {
@@ -62,11 +67,13 @@ export class Comparison {
   constructor(recording: Recording, options: ComparisonOptions) {
     this.#recording = recording;
     this.#isLive = options.isStubbed !== true;
+    const external = externalCalls(recording);
     for (const [path, events] of Map.groupBy(recording.events, ({ path }) => path)) {
       const last = recording.paths.get(path)?.at(-1);
       const isOpen = last?.end === undefined || isRuntimeFault(last.end);
       const isResumed = events.some(({ type }) => type === "resume");
-      const leniency = isResumed ? { ...NO_ESTIMATES, isResumed } : {};
+      const isShorter = events.some((event) => isUnmarkedReport(event, external));
+      const leniency = isResumed ? { ...NO_ESTIMATES, isResumed } : isShorter ? NO_ESTIMATES : {};
       const kept = compared(events).filter((event) => !this.#isOfStub(event));
       for (const [key, line] of Map.groupBy(kept, lineOf)) {
         this.#lines.set(key, { events: line, next: 0, isOpen, leniency });
@@ -260,4 +267,16 @@ function inWords(event: StoredEvent): string {
 /** A segment never holds a slash (`runtime/subagents/paths.ts`). */
 function parentPath(path: string): string {
   return path.slice(0, Math.max(0, path.lastIndexOf("/")));
+}
+
+/** The calls that ran an external agent, by the agent that made them and their id. */
+function externalCalls({ runs }: Recording): Set<string> {
+  const starts = [...runs.values()].map(({ start }) => start).filter(({ model }) => isExternalModel(model));
+  return new Set(starts.map(({ parentId, call }) => `${parentId} ${call?.callId}`));
+}
+
+/** True for the result of such a call without the mark behind its words. */
+function isUnmarkedReport(event: StoredEvent, calls: ReadonlySet<string>): boolean {
+  if (event.type !== "tool-call-end" || !calls.has(`${event.agentId} ${event.callId}`)) return false;
+  return withoutExternalMarks(event.output) === event.output;
 }

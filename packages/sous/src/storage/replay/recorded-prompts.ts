@@ -1,7 +1,9 @@
 /** The prompts of a model, question by question, rebuilt from a recording; and the first difference of another prompt. */
 
+import { withoutExternalMarks } from "../../core/data-mark.ts";
 import type { Message } from "../../core/message.ts";
 import { continuedConversation, rebuildConversation } from "../../core/read-history.ts";
+import { isSubagentToolName } from "../../core/spawn.ts";
 import { differenceInWords, firstDifference } from "./first-difference.ts";
 import type { IdMap } from "./id-map.ts";
 import type { Recording, RunRecording } from "./recording.ts";
@@ -85,10 +87,11 @@ export function tellsMoments(toolName: string): boolean {
   return toolName === "parallel_subagent" || toolName === "subagent_list";
 }
 
-/** A result without what it says of such moments, and of tokens where those are estimates that may differ. */
+/** A result without what it says of such moments, of tokens where those are estimates that may differ, and without our marks. */
 export function comparableOutput(toolName: string, output: string, ignoresEstimates = false): string {
   if (toolName === "subagent_list") return output.replace(STATES, "  -");
-  if (toolName !== "parallel_subagent") return output;
-  const timeless = output.replace(DURATIONS, '"$1":0');
+  const words = isSubagentToolName(toolName) ? withoutExternalMarks(output) : output;
+  if (toolName !== "parallel_subagent") return words;
+  const timeless = words.replace(DURATIONS, '"$1":0');
   return ignoresEstimates ? timeless.replace(TOKENS, '"$1":0') : timeless;
 }

@@ -23,6 +23,17 @@ export const UNPROVED: readonly UnprovedExpression[] = [
     reason: "looks at no more than the last 1,000 characters before the cursor",
   },
   {
+    path: "app/process/git-settings.ts",
+    written: String.raw`/\[([A-Za-z0-9.-]+)(?:[ \t\r]+"((?:\\[^\n]|[^"\\\n])*)")?\]|([A-Za-z][A-Za-z0-9-]*)[ \t]*(?:=((?:"(?:\\[\s\S]|[^"\\\n])*"|\\[\s\S]|[^"\\\n;#])*)(?:[;#][^\n]*)?)?(?=\n|$)|[;#][^\n]*|[ \t\r\n]+/y`,
+    reason:
+      "a place where it fails ends the reading, so it is tried once for each part; no part can be read in two ways",
+    worst: {
+      expression:
+        /\[([A-Za-z0-9.-]+)(?:[ \t\r]+"((?:\\[^\n]|[^"\\\n])*)")?\]|([A-Za-z][A-Za-z0-9-]*)[ \t]*(?:=((?:"(?:\\[\s\S]|[^"\\\n])*"|\\[\s\S]|[^"\\\n;#])*)(?:[;#][^\n]*)?)?(?=\n|$)|[;#][^\n]*|[ \t\r\n]+/y,
+      text: (length) => `a = ${'"b" '.repeat(length / 4)}"`,
+    },
+  },
+  {
     path: "runtime/secrets/decodings.ts",
     written: String.raw`/^[ \t]*[0-9a-f]{4,16}:?[ \t]+((?:[0-9a-f]{2}){1,8}(?:[ \t]{1,2}(?:[0-9a-f]{2}){1,8}){0,63})(?:[ \t]{2,}[^\r\n]*|[ \t]*\|[^\r\n]*)?(?:\r?\n|$)/gim`,
     reason: "begins at the start of a line only, and what may overlap takes the rest of the line, which always ends it",

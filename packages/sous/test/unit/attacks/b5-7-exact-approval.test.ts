@@ -188,7 +188,7 @@ suite("B5.7: the question shows the whole action", () => {
   const hidden: [how: string, command: string, lines: readonly string[]][] = [
     ["a plain command", "npm test", ["npm test"]],
     ["a line break", "npm test\nrm -rf x", ["npm test", "| rm -rf x"]],
-    ["many line breaks", `npm test${"\n".repeat(500)}rm -rf x`, ["npm test", "| (499 empty lines)", "| rm -rf x"]],
+    ["many line breaks", `npm test${"\n".repeat(500)}rm -rf x`, ["npm test", "| <499 empty lines>", "| rm -rf x"]],
     ["a carriage return", "npm test; rm -rf x\rnpm test", ["npm test; rm -rf x<U+000D>npm test"]],
     ["many blanks", `npm test${" ".repeat(500)}; rm -rf x`, ["npm test <498 spaces> ; rm -rf x"]],
     ["a right-to-left override", "npm test \u202ex fr- mr", ["npm test <U+202E>x fr- mr"]],
@@ -233,7 +233,7 @@ suite("B5.7: the question shows the whole action", () => {
     const write = describeAction(requestFor("write_file", { path: "./link/../link/key", content: "x" }), {
       realPath: links,
     });
-    assert.deepEqual(write.lines, ["private/key (asked for as link/key)", "content: x"]);
+    assert.deepEqual(write.lines, ["private/key", "path: ./link/../link/key", "content: x"]);
     assert.equal(write.rule.pattern, "write_file(=private/key)");
     const { lines } = describeAction(requestFor("fetch", { url: "https://google.com@ex\u0430mple.com./" }), {
       width: 60,
@@ -241,10 +241,10 @@ suite("B5.7: the question shows the whole action", () => {
     assert.deepEqual(lines, ["xn--exmple-4nf.com", "url: https://google.com@ex\u0430mple.com./"]);
   });
 
-  test("a long content is shown by its head and its tail, and says how much is not shown", () => {
-    const input = { path: "a", content: `HEAD${"x".repeat(5000)}TAIL` };
-    const text = describeAction(requestFor("write_file", input), { realPath: noLinks }).lines.join("\n");
-    assert.match(text, /HEAD.*\(3008 characters are not shown here\).*TAIL$/s);
+  test("a long content is shown whole", () => {
+    const content = `HEAD${"x".repeat(5000)}TAIL`;
+    const { lines } = describeAction(requestFor("write_file", { path: "a", content }), { realPath: noLinks });
+    assert.equal(lines.map((line) => line.replace(/^ {2}/, "")).join(""), `acontent: ${content}`);
   });
 
   test("the agent that asks is named, and cannot pass for another", () => {

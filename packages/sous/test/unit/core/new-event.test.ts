@@ -37,7 +37,10 @@ test("a new stored event is redacted, stored, read back, compared and shown", as
   const damaged = exported.replace('"type":"applause","turn":1', '"type":"applause","turn":-1');
   await assert.rejects(importTree(openMemoryStore(), damaged), /\(applause\) cannot be read: turn must be at least 0/);
   const { importTree: importNow } = await import("../../../src/storage/store/import/tree.ts");
-  await assert.rejects(importNow(other, exported), /it has version \d+ and this sous knows version \d+; use a newer sous$/);
+  await assert.rejects(
+    importNow(other, exported),
+    /it has version \d+ and this sous knows version \d+; use a newer sous$/,
+  );
 
   const [{ Comparison }, { foldRecording }, { checkHistory }] = await load(
     ...["storage/replay/comparison.ts", "storage/replay/recording.ts", "testing/checker.ts"],

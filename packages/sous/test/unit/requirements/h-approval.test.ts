@@ -65,9 +65,12 @@ suite("H4: a question", () => {
         callId,
         toolName: "write",
         input: { path: "x", text: "y" },
+        target: undefined,
+        digest: asked[0]?.digest,
         cwd: "/",
       },
     ]);
+    assert.match(asked[0]?.digest ?? "", /^[0-9a-f]{8}$/);
     assert.deepEqual(write.inputs, [{ path: "x", text: "y" }]);
     assert.deepEqual([result.status, result.denied], ["completed", []]);
     const [end] = stage.eventsOf("approval-end");

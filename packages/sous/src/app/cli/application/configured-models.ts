@@ -15,7 +15,7 @@ export function configuredModels(
   return named.flatMap((each) => (each === undefined || each === "inherit" || each.endsWith("/*") ? [] : [each]));
 }
 
-/** Those of this folder, for a command that runs no agent. A mistake in the files does not matter to it. */
+/** The models of this folder, for a command that runs no agent. A mistake in the files does not matter to it. */
 export async function readConfiguredModels(configFile: string | undefined, context: ProcessContext): Promise<string[]> {
   const { findTrust, loadAgents, readConfiguration } = await import("./project.ts");
   try {

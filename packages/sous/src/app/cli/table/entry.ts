@@ -17,11 +17,11 @@ export type OptionEntry = {
   readonly sets?: string;
 };
 
-/** `A,B`, `RULE`, `QID` and `QID[=WHY]` may be given more than once. */
+/** `A,B`, `RULE`, `QID[:DIGEST]` and `QID[=WHY]` may be given more than once. */
 export type ValueName =
   | ("FILE" | "FOLDER" | "SCHEMA" | "ID" | "[ID]" | "ID ID" | "P/M" | "FORMAT" | "LEVEL" | "S" | "GROUP" | "NAME")
   | ("N" | "TURN" | "USD" | "TIME" | "WHEN" | "AGE")
-  | ("A,B" | "RULE" | "QID" | "QID[=WHY]");
+  | ("A,B" | "RULE" | "QID[:DIGEST]" | "QID[=WHY]");
 
 /** Things that a shell can look up: files, stored runs, agents. */
 export type Offer = "file" | "run" | "agent";

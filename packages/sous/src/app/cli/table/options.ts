@@ -126,7 +126,7 @@ const NUMBERS = {
 const LISTS = {
   "A,B": (given: string) => given.split(/[\s,]+/).filter((name) => name !== ""),
   RULE: (given: string) => [given],
-  QID: (given: string) => [given],
+  "QID[:DIGEST]": (given: string) => [given],
   "QID[=WHY]": (given: string) => [given],
 } as const satisfies Partial<Record<ValueName, (given: string) => string[]>>;
 

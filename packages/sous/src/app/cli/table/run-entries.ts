@@ -210,7 +210,8 @@ export const RESUME = {
   examples: [
     "sous resume",
     "sous resume 01K2F8Q6ZV --add-budget 0.50",
-    "sous resume last --approve 17 --approve 21:9f2c41aa --deny '23=not on a Friday'",
+    "sous resume last --approve 17 --deny '23=not on a Friday'",
+    "sous resume last --approve 21:9f2c41aa",
     "sous resume last --fork --at 2",
   ],
   offers: "run",

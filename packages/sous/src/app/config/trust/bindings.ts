@@ -23,7 +23,7 @@ export async function bindingsFor(folder: string, records: readonly TrustRecord[
   return [...own, ...others.flat()].filter(({ root }) => isWithin(folder, root));
 }
 
-/** Those of repositories with several worktrees: others have nothing to share. */
+/** The folders of repositories with several worktrees: others have nothing to share. */
 async function checkoutsAround(folder: string): Promise<GitFolders[]> {
   const found = await gitFoldersAround(folder);
   const areShared = await Promise.all(found.map(({ common }) => isThere(join(common, "worktrees"))));

@@ -38,7 +38,11 @@ test("a project is shown, trusted, used, and asked about again after a change", 
   });
   const refused = await here.run("trust");
   assert.equal(refused.code, 7);
-  for (const said of [/\.claude\/agents\/reviewer\.md/, /reviewer: read_file terminal/, /node server\.js/])
+  for (const said of [
+    /\.claude\/agents\/reviewer\.md/,
+    /reviewer: read_file terminal/,
+    /node \$'\\x1b\[31mserver\.js'/,
+  ])
     assert.match(refused.stdout, said);
   assert.ok(!refused.stdout.includes("\u001b"));
   assert.equal((await here.run("trust", "--yes")).code, 0);

@@ -47,8 +47,8 @@ suite("D5: a question of an agent is asked as a call of our own tools", () => {
   test("D5: opencode edits with a diff in its input, and each file is asked about", () => {
     const rawInput = { filepath: "/w/a.ts", diff: "-old\n+new" };
     assert.deepEqual(actions({ kind: "edit", rawInput, locations: [{ path: "/w/b.ts" }] }), [
-      ["write_file", { path: "/w/b.ts", content: "-old\n+new" }],
-      ["write_file", { path: "/w/a.ts", content: "-old\n+new" }],
+      ["write_file", { path: "/w/b.ts", diff: "-old\n+new" }],
+      ["write_file", { path: "/w/a.ts", diff: "-old\n+new" }],
     ]);
   });
 

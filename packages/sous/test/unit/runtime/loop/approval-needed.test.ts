@@ -11,6 +11,7 @@ import type { Tool, ToolTier } from "../../../../src/core/tool.ts";
 import { openMemoryStore } from "../../../../src/storage/store/memory.ts";
 import { checkHistory } from "../../../../src/testing/checker.ts";
 import { calls, says } from "../../../../src/testing/steps.ts";
+import { readBy } from "../../../support/requirements/run-tree.ts";
 import { openStage, type Stage, simpleTool } from "../../../support/requirements/support.ts";
 import { rerunBothWays } from "../../../support/rerun/support.ts";
 import { openTown, type Parking, resultsIn } from "../../../support/runtime/tree/restore/parking.ts";
@@ -178,7 +179,7 @@ suite("a tool that asks by itself", () => {
     await rerunBothWays(stage, result.runId, [stage.lead({ tools: [postTool(pins, "observe")] })]);
   });
 
-  test("the reason of a tool that asks by itself has no codes of terminals, no secrets, and a bounded length", async () => {
+  test("the reason of a tool that asks by itself has no codes of terminals and no secrets, and is shown whole or refused", async () => {
     const { asked, approve } = asking(() => ({ allow: true }));
     const secret = "s3cr3t-value-of-a-token";
     const pins = { ...changed(), offered: `\u001b[31m${secret}\u001b[0m ${"x".repeat(100_000)}` };
@@ -186,8 +187,11 @@ suite("a tool that asks by itself", () => {
     const { stage } = await runOnce({ pins, approve: { runtime: { ...approve.runtime, host: { environment } } } });
     const [request] = stage.eventsOf("approval-request");
     assert.equal(asked[0]?.reason, request?.toolReason);
-    assert.match(asked[0]?.reason ?? "", /^\[redacted: MY_TOKEN\] x+$/);
-    assert.ok(Buffer.byteLength(asked[0]?.reason ?? "") <= 8 * 1024);
+    assert.equal(asked[0]?.reason, `[redacted: MY_TOKEN] ${"x".repeat(100_000)}`);
+    const long = { ...changed(), offered: "x".repeat(256 * 1024) };
+    const { stage: refused } = await runOnce({ pins: long, approve });
+    assert.deepEqual([refused.eventsOf("approval-request"), long.ran, asked.length], [[], 0, 1]);
+    assert.match(readBy(refused, "post")[0] ?? "", /too long for a person to read \(over 256 kB\)/);
   });
 
   test("a tool that asks by itself leaves the hook after a call alone when it was refused, and is followed by it when it ran", async () => {
@@ -241,7 +245,7 @@ suite("a tool that asks by itself, with an answer that comes later", () => {
     const { handle, result } = await town.process().run();
     assert.deepEqual([result.status, result.stopReason, pins.ran], ["incomplete", "consent", 0]);
     const [question] = result.questions;
-    assert.equal(question?.action, `lead wants to use post: text: hi (asked because ${REASON})`);
+    assert.equal(question?.action, `lead wants to use post: text: hi · asked because ${REASON}`);
     const answers = { [question?.id ?? ""]: { allow: true } } as const;
     const never = () => assert.fail("it was asked again");
     const { result: end } = await town.process({ approve: never }).resume(handle.id, { answers });
@@ -276,7 +280,7 @@ suite("a tool that asks by itself, with an answer that comes later", () => {
     const again = await town.process().resume(handle.id, { answers });
     assert.equal(pins.ran, 0);
     assert.equal(again.result.stopReason, "consent");
-    assert.match(again.result.questions[0]?.action ?? "", /asked because Now it is something else\.\)$/);
+    assert.match(again.result.questions[0]?.action ?? "", /asked because Now it is something else\.$/);
     assert.notEqual(again.result.questions[0]?.id, result.questions[0]?.id);
   });
 

@@ -95,13 +95,27 @@ suite("D5: the rights of an external agent", () => {
   });
 
   test("an external agent's own action is never allowed outside of the working folder", async () => {
-    const paths = ["../b.ts", "/etc/passwd", "a/../../b.ts", "a\0b", 7];
+    const paths = ["../b.ts", "/etc/passwd", "./../b.ts", "/placement/b.ts"];
     const runtime = { ...ALLOW, host: { cwd: "/place" } };
     const { answers } = await answersOf(
       paths.map((path) => ({ ...writes, input: { path, content: "x" } })),
       runtime,
     );
-    assert.deepEqual(answers, [false, false, false, false, false]);
+    assert.deepEqual(answers, [false, false, false, false]);
+  });
+
+  test("an external agent's own action on a path that is not plain is allowed by a person only", async () => {
+    const paths = ["a/../../b.ts", "/place/../etc/passwd", "a\0b", 7, "~/b.ts", "file:///place/b.ts"];
+    const actions = paths.map((path) => ({ ...writes, input: { path, content: "x" } }));
+    const answersWith = async (ask: () => { allow: boolean }) =>
+      (
+        await answersOf(actions, {
+          approve: { decide: () => ({ effect: "allow" }), ask },
+          host: { cwd: "/place" },
+        })
+      ).answers;
+    assert.deepEqual(await answersWith(() => ({ allow: true })), [true, true, true, true, true, true]);
+    assert.deepEqual(await answersWith(() => ({ allow: false })), [false, false, false, false, false, false]);
   });
 
   test("an external agent's own action is never one that its parent could not pass on", async () => {
@@ -411,10 +425,15 @@ suite("D5: the end of an external agent", () => {
   });
 
   test("an external agent that ends its turn because something was not allowed is incomplete", async () => {
-    const { trial } = delegation(async (_prompt, { host }) => {
-      await host.approve({ callId: "w", toolName: "launch", input: { path: 7 } });
-      return { stop: "cancelled" };
-    });
+    const approve = ({ toolName }: { toolName: string }) => ({ allow: toolName !== "launch" });
+    const { trial } = delegation(
+      async (_prompt, { host }) => {
+        await host.approve({ callId: "w", toolName: "launch", input: { path: 7 } });
+        return { stop: "cancelled" };
+      },
+      {},
+      { runtime: { approve } },
+    );
     const { result } = await trial;
     assert.equal(statuses(result)[CHILD], "incomplete");
   });

@@ -34,7 +34,14 @@ suite("G7: a question whose answer comes later", () => {
       { status: "incomplete", stopReason: "consent", text: "I pay.", denied: [], error: undefined, turns: 1 },
     );
     assert.deepEqual(questions, [
-      { id: "5", path: "lead", toolName: "pay", input: { amount: 5 }, action: "lead wants to use pay: amount: 5" },
+      {
+        id: "5",
+        digest: "5b2cc179",
+        path: "lead",
+        toolName: "pay",
+        input: { amount: 5 },
+        action: "lead wants to use pay: amount = 5",
+      },
     ]);
     assert.deepEqual(town.ran, []);
     assert.deepEqual(typesOf(events), [
@@ -84,7 +91,7 @@ suite("G7: a question whose answer comes later", () => {
     const { handle } = await town.process().run();
     const before = (await town.events(handle.id)).length;
     for (const [answers, message] of [
-      [{ 7: { allow: true } }, "No open question has the id 7. Open: 5 (lead wants to use pay: amount: 5)."],
+      [{ 7: { allow: true } }, "No open question has the id 7. Open: 5 (lead wants to use pay: amount = 5)."],
       [{ 5: "later" }, "The answer to 5 must be { allow: true } or { allow: false, reason }"],
     ] as const) {
       await assert.rejects(town.process().resume(handle.id, { answers: answers as never }), {

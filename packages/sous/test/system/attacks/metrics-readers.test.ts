@@ -1,4 +1,4 @@
-/** B7.4: programs of this machine that ask for metrics and never read them: what they cost, and whether an honest reader still gets them. */
+/** F4: programs of this machine that ask for metrics and never read them: what they cost, and whether an honest reader still gets them. */
 
 import assert from "node:assert/strict";
 import { type ChildProcessByStdio, spawn } from "node:child_process";
@@ -107,7 +107,7 @@ const FORMS: Readonly<Record<string, string>> = {
   "line breaks only": "\r\n".repeat(2 ** 19),
 };
 
-suite("B7.4: metrics and programs that never read", () => {
+suite("F4: metrics and programs that never read", () => {
   const endpoint = new Endpoint();
   let memory = 0;
   before(async () => {
@@ -117,7 +117,7 @@ suite("B7.4: metrics and programs that never read", () => {
   after(() => endpoint.close());
 
   for (const [what, bytes] of Object.entries(FORMS)) {
-    test(`B7.4: ${CONNECTIONS} connections that send ${what} and never read cost less than 32 MB, and an honest reader is answered`, async () => {
+    test(`F4: ${CONNECTIONS} connections that send ${what} and never read cost less than 32 MB, and an honest reader is answered`, async () => {
       const payload = Buffer.from(bytes, "latin1");
       const sockets = await Promise.all(Array.from({ length: CONNECTIONS }, () => greedy(endpoint.port, payload)));
       const text = await endpoint.scrape();
@@ -128,7 +128,7 @@ suite("B7.4: metrics and programs that never read", () => {
     });
   }
 
-  test("B7.4: a connection has one answer, which says that it is the last one", async () => {
+  test("F4: a connection has one answer, which says that it is the last one", async () => {
     const socket = connect(endpoint.port, "127.0.0.1").setEncoding("latin1");
     socket.write(get());
     let answer = "";
