@@ -20,6 +20,10 @@ export const BUILT_IN_FAILURES: readonly BuiltInFailures[] = [
       ],
       ["No … at …. …", ""],
       ["A path cannot hold a NUL byte.", ""],
+      [
+        "… is not a plain path: …. Begin it with ./ if this is its name.",
+        "it begins with `~` or a variable, or is written as an address",
+      ],
       ["The path is too long: …", ""],
       ["… may not be read: permission denied. Continue without it.", ""],
       ["… is a link that leads nowhere. Name the file itself.", "a broken link, or links in a circle"],

@@ -44,7 +44,10 @@ export type ApprovalRequest = {
  * another question.
  */
 export type CallTarget = {
-  /** Real paths, absolute and without links: the file or folder; of a command its folder, and the files that it opens. */
+  /**
+   * Real paths, absolute and without links: the file or folder; of a command its folder, the files that it opens, and the paths of its
+   * words that lead through a link of the workspace.
+   */
   readonly paths: readonly string[];
   /** The hash of the file that an edit changes; undefined when there is none. */
   readonly sha256?: string | undefined;

@@ -7,9 +7,17 @@
 export function whyNotPlain(path: string): string | undefined {
   if (path.includes("\0")) return "it holds a NUL byte";
   if (path.startsWith("~")) return "some programs take ~ for a home folder";
-  if (/^[a-z][a-z0-9+.-]+:\//i.test(path)) return "it is written as an address";
-  if (/^(?:\$\{?\w+\}?|%\w+%)(?:[/\\]|$)/.test(path)) return "some programs take its beginning for a variable";
+  if (/^[a-z][a-z0-9+.-]+:/i.test(path)) return "it is written as an address";
+  if (/^[$%`"']/.test(path)) return "a shell takes its first character for something else";
   return undefined;
+}
+
+/**
+ * The path as it is for file systems and programs that take one way to write a character for another, or `\\` for `/`; itself first.
+ */
+export function readingsOf(path: string): string[] {
+  const composed = [path, ...["NFC", "NFD", "NFKC"].map((form) => path.normalize(form))];
+  return [...new Set(composed.flatMap((each) => [each, each.replaceAll("\\", "/")]))];
 }
 
 /** Installers of packages link files of a store into these folders. */

@@ -8,6 +8,7 @@ import { constants, type Stats } from "node:fs";
 import { access, type FileHandle, lstat, mkdir, open, realpath, rename, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { codeOf, ToolFailure } from "../../core/errors.ts";
+import { onDispose } from "../../core/scope.ts";
 import {
   askedInside,
   isInside,
@@ -60,6 +61,7 @@ export async function openTarget(
   };
   refuseProtected(dirname(asked));
   const folder = await openFolder(workspace, dirname(asked), { path, refuseProtected, makeFolders });
+  const turn = await takeTurn(join(folder.real, name));
   try {
     const existing = await statsOf(join(folder.path, name), path);
     const real = join(folder.real, name);
@@ -70,12 +72,30 @@ export async function openTarget(
       existing,
       read: () => readAll(join(folder.path, name), existing, path),
       replace: (content, signal) => replaceFile(workspace, folder, { name, path, existing, content, signal }),
-      [Symbol.asyncDispose]: () => folder.handle.close(),
+      async [Symbol.asyncDispose]() {
+        turn[Symbol.dispose]();
+        await folder.handle.close();
+      },
     };
   } catch (error) {
+    turn[Symbol.dispose]();
     await folder.handle.close();
     throw error;
   }
+}
+
+/** The calls of this process that change a file, one after the other: the end of the last one, by path. */
+const turns = new Map<string, Promise<void>>();
+
+async function takeTurn(path: string): Promise<Disposable> {
+  const before = turns.get(path);
+  const { promise: end, resolve } = Promise.withResolvers<void>();
+  turns.set(path, end);
+  await before;
+  return onDispose(() => {
+    if (turns.get(path) === end) turns.delete(path);
+    resolve();
+  });
 }
 
 /** `path` leads to the very folder that was checked, whatever happens to its name; `real` is where it lies. */

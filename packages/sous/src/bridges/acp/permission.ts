@@ -7,6 +7,7 @@ import { isIPv4 } from "node:net";
 import type { ExternalAction } from "../../core/external-agent.ts";
 import { isRecord } from "../../core/schema.ts";
 import type { OpenCall } from "./activity.ts";
+import { filesOfPatch, foldersOfPattern } from "./named-files.ts";
 import { oneLine, shellLine } from "./one-line.ts";
 import type { PermissionRequest, ToolCallData } from "./schema.ts";
 
@@ -22,13 +23,17 @@ const UNKNOWN_PREFIX = "outside_";
 
 /** All of them must be allowed. There is always one. */
 export function actionsOf({ data }: OpenCall): Asked[] {
-  const { rawInput } = data;
+  const { rawInput, unread } = data;
   const kind = KINDS.get(data.kind ?? "");
+  if (unread !== undefined) return [unknownAction(data, "it has a part that sous does not know")];
   if (kind === undefined) return [unknownAction(data, "sous does not know what an action of this kind does")];
   if (rawInput !== undefined && rawInput !== null && !isRecord(rawInput))
     return [unknownAction(data, "its input is no object")];
   const fields: Fields = rawInput ?? {};
-  const unknown = Object.keys(fields).find((name) => isSet(fields[name]) && !kind.fields.has(name));
+  const unknown = Object.keys(fields).find((name) => {
+    const isKnown = kind.fields.has(name) && (NESTED.has(name) || isFlat(fields[name]));
+    return isSet(fields[name]) && !isKnown;
+  });
   if (unknown !== undefined)
     return [unknownAction(data, `it has a field that sous does not know: ${oneLine(unknown, 60)}`)];
   const actions = kind.actions(data, fields);
@@ -39,6 +44,11 @@ export function actionsOf({ data }: OpenCall): Asked[] {
 /** Agents send fields that are not used as `null` or `false`. */
 function isSet(value: unknown): boolean {
   return value !== undefined && value !== null && value !== false;
+}
+
+/** A text, a number or a list of them; anything else may name a file in a way that is not known here. */
+function isFlat(value: unknown): boolean {
+  return [value].flat().every((each) => typeof each !== "object" || each === null);
 }
 
 type Kind = {
@@ -62,6 +72,9 @@ const CHANGES =
   "content text file_text new_content old_string new_string oldString newString old_str new_str old_text new_text oldText " +
   "newText replace_all replaceAll diff patch instruction expected_replacements insert_line insert_text edit_mode cell_id " +
   "cell_type new_source";
+
+/** The changes of an edit are looked through on their own. */
+const NESTED: ReadonlySet<string> = new Set(`edits changes ${EXPLANATIONS}`.split(" "));
 
 function kind(fields: string, actions: Kind["actions"]): Kind {
   return { fields: new Set(`${fields} ${EXPLANATIONS}`.split(" ")), actions };
@@ -102,8 +115,9 @@ function commandActions(_: ToolCallData, { command, cmd, ...fields }: Fields): A
   const line = lineOf(command ?? cmd);
   // Two that differ: which one is run, is not known.
   if (line === undefined || (isSet(command) && isSet(cmd) && lineOf(cmd) !== line)) return [];
-  const { cwd = fields.workdir, background = fields.run_in_background } = fields;
-  if (isSet(cwd) && isSet(fields.workdir) && cwd !== fields.workdir) return [];
+  const cwd = isSet(fields.cwd) ? fields.cwd : fields.workdir;
+  const background = isSet(fields.background) ? fields.background : fields.run_in_background;
+  if (isSet(fields.workdir) && cwd !== fields.workdir) return [];
   const settings = { ...(isSet(cwd) && { cwd }), ...(isSet(background) && { background }) };
   return [{ toolName: "terminal", input: { ...settings, command: line } }];
 }
@@ -122,11 +136,24 @@ function isCommand(text: string): boolean {
 }
 
 /** Every path that the call names anywhere; an agent that says two different ones needs both. None when one is not a text. */
-function pathsOf({ content = [], locations = [] }: ToolCallData, fields: Fields): string[] {
+function pathsOf(data: ToolCallData, fields: Fields): string[] {
+  const all = allPaths(data, fields);
+  return all.every((path) => typeof path === "string" && path !== "") ? [...new Set(all as string[])] : [];
+}
+
+function allPaths({ content = [], locations = [] }: ToolCallData, fields: Fields): unknown[] {
   const named = `${PATHS} ${MOVES}`.split(" ").flatMap((name) => (isSet(fields[name]) ? [fields[name]] : []));
   const diffs = content.flatMap((each) => (each.type === "diff" ? [each.path] : []));
-  const all = [...diffs, ...locations.map(({ path }) => path), ...Object.keys(changesIn(fields)), ...named];
-  return all.every((path) => typeof path === "string" && path !== "") ? [...new Set(all as string[])] : [];
+  const changes = changesIn(fields);
+  const edits = Array.isArray(fields.edits) ? fields.edits.filter(isRecord) : [];
+  const patched = [fields, ...edits, ...Object.values(changes).filter(isRecord)].flatMap(patchedFiles);
+  return [...diffs, ...locations.map(({ path }) => path), ...Object.keys(changes), ...patched, ...named];
+}
+
+/** The files that patches name in their texts. */
+function patchedFiles({ diff, patch, unified_diff }: Fields): string[] {
+  const texts = [diff, patch, unified_diff].flat().filter((each) => typeof each === "string");
+  return texts.flatMap(filesOfPatch);
 }
 
 /** One action for each change, or for a file whose change is not shown. */
@@ -156,17 +183,18 @@ function editActions(data: ToolCallData, fields: Fields): Asked[] {
 function isEditList(edits: unknown): boolean {
   if (!isSet(edits)) return true;
   const known = CHANGES.split(" ");
-  const isEdit = (each: unknown) => isRecord(each) && Object.keys(each).every((name) => known.includes(name));
+  const isPart = ([name, value]: [string, unknown]) => known.includes(name) && isFlat(value);
+  const isEdit = (each: unknown) => isRecord(each) && Object.entries(each).every(isPart);
   return Array.isArray(edits) && edits.every(isEdit);
 }
 
 /** The changes of codex by their paths, as far as they stay where they are. */
 function isChangeMap(changes: unknown): boolean {
   if (!isSet(changes)) return true;
-  const isText = (value: unknown) => typeof value === "string";
   const known = ["type", "content", "unified_diff"];
-  const isChange = (each: unknown) =>
-    isRecord(each) && Object.entries(each).every(([name, value]) => known.includes(name) && isText(value));
+  const isPart = ([name, value]: [string, unknown]) =>
+    !isSet(value) || (known.includes(name) && typeof value === "string");
+  const isChange = (each: unknown) => isRecord(each) && Object.entries(each).every(isPart);
   return isRecord(changes) && Object.values(changes).every(isChange);
 }
 
@@ -179,20 +207,21 @@ function write(input: Fields): Asked {
 }
 
 function searchActions(data: ToolCallData, fields: Fields): Asked[] {
-  const { pattern, glob, include } = fields;
+  const { pattern, glob, include, output_mode } = fields;
   if (typeof pattern !== "string" || pattern === "") return [];
-  const toolName = /glob|find|list/i.test(`${data.name ?? ""} ${data.title ?? ""}`) ? "glob" : "grep";
-  const patterns = [glob, include, toolName === "glob" ? pattern : undefined].filter(isSet);
-  // A pattern of files can lead out of the folder as a path can.
-  if (
-    !patterns.every(
-      (each) => typeof each === "string" && !/^[~/\\$%]|^[a-z]{1,40}:|(?:^|[/\\{,])\.\.(?:[/\\},]|$)/i.test(each),
-    )
-  )
-    return [];
+  const words = `${data.name ?? ""} ${data.title ?? ""}`;
+  const toolName = /glob|find|list/i.test(words) ? "glob" : "grep";
+  // Only a search that says so looks for a text: the pattern of any other one may be of files.
+  const isForText = toolName === "grep" && (/grep|\brg\b/i.test(words) || [glob, include, output_mode].some(isSet));
+  const patterns = [glob, include, isForText ? undefined : pattern].filter(isSet);
+  if (!patterns.every((each) => typeof each === "string")) return [];
+  const folders = patterns.map((each) => foldersOfPattern(each));
   const paths = pathsOf(data, fields);
-  if (paths.length === 0) return [{ toolName, input: { pattern } }];
-  return paths.map((path) => ({ toolName, input: { pattern, path } }));
+  if (folders.includes(undefined) || (paths.length === 0 && allPaths(data, fields).length > 0)) return [];
+  const tops = paths.length === 0 ? [undefined] : paths;
+  // A pattern leads through a link as a path does.
+  const below = tops.flatMap((top) => folders.flat().map((each) => (top === undefined ? each : `${top}/${each}`)));
+  return [...tops, ...below].map((path) => ({ toolName, input: { pattern, ...(path !== undefined && { path }) } }));
 }
 
 /** A page of the web by the name of its host: not a file, and nothing that is on this machine or in its network. */
@@ -205,7 +234,7 @@ function isPage(url: unknown): boolean {
 
 /** Named after what it says, with all that was said. */
 function unknownAction(
-  { title, name, kind, rawInput, locations = [], content = [] }: ToolCallData,
+  { title, name, kind, rawInput, locations = [], content = [], unread }: ToolCallData,
   unclear: string,
 ): Asked {
   const word = oneLine(name ?? kind ?? "action", 40).replaceAll(/[^A-Za-z0-9_-]/g, "_");
@@ -217,6 +246,7 @@ function unknownAction(
       paths: locations.map(({ path }) => path),
       input: rawInput ?? {},
       ...(content.length === 0 ? {} : { content }),
+      ...(unread === undefined ? {} : { unread }),
     },
     unclear,
   };

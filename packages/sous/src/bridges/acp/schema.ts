@@ -4,6 +4,7 @@
  */
 
 import { z } from "zod";
+import { isRecord } from "../../core/schema.ts";
 
 /** Longer ids are refused: they are recorded and sent back. */
 const MAX_ID = 500;
@@ -82,7 +83,7 @@ const content = z.union([
   z.object({ type: z.literal("diff"), path: text, newText: text, oldText: lenient(text) }),
 ]);
 
-export const toolCall = z.object({
+const toolCallFields = z.object({
   toolCallId: id,
   title: lenient(text),
   name: lenient(text),
@@ -92,7 +93,48 @@ export const toolCall = z.object({
   locations: lenient(listOf(z.object({ path: text }))),
   rawInput: z.unknown().optional(),
   rawOutput: z.unknown().optional(),
+  unread: z.unknown().optional(),
 });
+
+/** `unread` is what a call says beyond the fields that are read here and that may be about a file; undefined when it says no more. */
+export const toolCall = z.preprocess(
+  (given) => (isRecord(given) ? { ...given, unread: unreadOf(given) } : given),
+  toolCallFields,
+);
+
+function unreadOf({ locations, content: shown, ...others }: Record<string, unknown>): unknown {
+  const isUpdate = Object.hasOwn(others, "sessionUpdate");
+  const names = Object.keys(others).filter((name) => name !== "_meta" && !Object.hasOwn(toolCallFields.shape, name));
+  const unread = {
+    locations: unreadItems(locations, isReadLocation),
+    content: unreadItems(shown, isReadContent),
+    // Agents announce calls with fields of their own; a question is about what it says.
+    ...(isUpdate ? {} : Object.fromEntries(names.map((name) => [name, others[name] ?? undefined]))),
+  };
+  return Object.values(unread).some((each) => each !== undefined) ? unread : undefined;
+}
+
+function unreadItems(items: unknown, isRead: (item: unknown) => boolean): unknown {
+  if (items === undefined || items === null) return undefined;
+  const isAll = Array.isArray(items) && items.length <= MAX_ITEMS && items.every(isRead);
+  return isAll ? undefined : items;
+}
+
+function isReadLocation(item: unknown): boolean {
+  return isRecord(item) && typeof item.path === "string" && hasOnly(item, ["path", "line"]);
+}
+
+/** Texts, pictures and terminals only show something. */
+function isReadContent(item: unknown): boolean {
+  if (!isRecord(item)) return false;
+  if (item.type === "content" || item.type === "terminal") return true;
+  const isDiff = item.type === "diff" && typeof item.path === "string" && typeof item.newText === "string";
+  return isDiff && hasOnly(item, ["type", "path", "oldText", "newText"]);
+}
+
+function hasOnly(item: Record<string, unknown>, names: readonly string[]): boolean {
+  return Object.keys(item).every((name) => name === "_meta" || names.includes(name));
+}
 
 export const notification = z.object({
   sessionId: id,

@@ -1,6 +1,5 @@
 /** Shows the person who decides how a tool has changed since it was approved. */
 
-import { shownName } from "./definitions.ts";
 import type { McpDefinition } from "./pins.ts";
 
 const MAX_LINE = 200;
@@ -11,7 +10,7 @@ const MAX_LINE = 200;
  */
 export function describeChange(approved: McpDefinition, now: McpDefinition): string {
   const parts = [
-    changeOf("name", shownName(approved.name), shownName(now.name)),
+    changeOf("name", approved.name, now.name),
     changeOf("description", approved.description, now.description),
     changeOf("input schema", pretty(approved), pretty(now)),
   ].filter(({ old, fresh }) => old.length + fresh.length > 0);
@@ -36,7 +35,8 @@ function changeOf(what: string, before: string, after: string): Lines & { readon
 function linesOf(text: string): string[] {
   return text.split("\n").flatMap((line) => {
     const letters = [...line];
-    const count = Math.max(1, Math.ceil(letters.length / MAX_LINE));
+    // The last part is shorter than the others, so a line break at the end of a part is seen.
+    const count = Math.floor(letters.length / MAX_LINE) + 1;
     return Array.from({ length: count }, (_, at) => letters.slice(at * MAX_LINE, (at + 1) * MAX_LINE).join(""));
   });
 }

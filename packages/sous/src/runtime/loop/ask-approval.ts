@@ -32,25 +32,36 @@ function agentsAbove({ parent }: Run): string[] {
 const MAX_TIMES = 3;
 
 /**
- * Undefined when the call may run, else the failed result the model reads. Throws `Parked` when the answer comes later. A call that
- * leads elsewhere when the answer comes is asked about again.
+ * Undefined when the call may run, and all of the tree is stored; else the failed result the model reads. Throws `Parked` when the
+ * answer comes later. A call that leads elsewhere once the answer is stored is asked about again, except that of an external agent: it
+ * asks again by itself, and is checked from the start.
  */
 export async function askApproval(
   request: ApprovalRequest,
   run: Run,
   advice = "Continue without it",
 ): Promise<ToolResult | undefined> {
-  const { callId, toolName } = request;
-  for (let times = 1; times <= MAX_TIMES; times++) {
-    using waiting = run.tree.questions.watch(request);
-    const answer = await askOnce({ ...request, target: waiting.target }, run, advice);
+  const { toolName, isExternal } = request;
+  let asked = request;
+  for (let times = 1; times <= (isExternal === true ? 1 : MAX_TIMES); times++) {
+    using waiting = run.tree.questions.watch(asked);
+    const answer = await askOnce({ ...asked, target: waiting.target }, run, advice);
     if ("refusal" in answer) return answer.refusal;
-    const isOther = answer.allow && waiting.hasChanged(); // guard: answered-target
-    if (!isOther) return recordAnswer(answer, request, run);
+    const refusal = recordAnswer(answer, request, run);
+    if (refusal !== undefined) return refusal;
+    await run.tree.settled();
+    const isOther = waiting.hasChanged(); // guard: answered-target
+    if (!isOther) return undefined;
+    asked = askedAgain(request);
   }
-  const reason = "what it leads to has changed each time it was asked about";
-  run.emit({ type: "approval-end", callId, allowed: false, by: "nobody", reason });
+  const reason = "what it leads to changed while it was asked about";
   return failedResult(`${toolName} was not allowed: ${reason}. ${advice}.`, { error_type: "consent" });
+}
+
+/** The same call, to be looked up once more. A tool that asks by itself has its reason stored: it stays as it is. */
+function askedAgain(request: ApprovalRequest): ApprovalRequest {
+  const reason = request.isFromTool ? request.reason : "what it leads to has changed since you were asked";
+  return { ...request, target: undefined, reason };
 }
 
 const TOO_LONG = "its input is too long for a person to read (over 256 kB). Make smaller calls.";

@@ -39,7 +39,8 @@ export async function checkCall(call: ToolCallPart, run: Run, approved?: Approve
     ? await approvalFor(approvalRequest(call, input, run), { tool, input, approved }, run)
     : undefined;
   if (approval?.refusal !== undefined) return { refusal: approval.refusal };
-  if (!isInside(tool)) await run.tree.settled(); // guard: store-before-call
+  // Nothing is waited for between the look at what was asked about and the call.
+  if (approval?.isStored !== true && !isInside(tool)) await run.tree.settled(); // guard: store-before-call
   return approval?.agreedTo === undefined ? { tool, input } : { tool, input, agreedTo: approval.agreedTo };
 }
 
@@ -57,8 +58,15 @@ export async function mayCallExternal(call: ToolCallPart, request: ApprovalReque
   return isAllowed;
 }
 
-/** Without a refusal the call may run. */
-type Approval = { readonly refusal?: ToolResult | undefined; readonly agreedTo?: string | undefined };
+/**
+ * Without a refusal the call may run. `isStored` after a yes of a person: all of the tree is stored, and the call leads where it did when
+ * the person was asked.
+ */
+type Approval = {
+  readonly refusal?: ToolResult | undefined;
+  readonly agreedTo?: string | undefined;
+  readonly isStored?: true | undefined;
+};
 
 /** The rules of the user first, then an answer given since, then the tier of the tool, then the person. */
 async function approvalFor(
@@ -71,16 +79,23 @@ async function approvalFor(
   if (rule?.effect === "deny")
     return { refusal: failedResult(deniedByRule(toolName, rule.reason), { error_type: "approval" }) };
   const given = run.tree.givenAnswer(run, request);
-  if (given !== undefined) return { refusal: await useAnswer(given.answer, request, run), agreedTo: given.toolReason };
+  if (given !== undefined) {
+    using answered = run.tree.questions.watch(request);
+    const refusal = await useAnswer(given.answer, request, run);
+    const isOther = refusal === undefined && answered.hasChanged(); // guard: kept-target
+    if (!isOther) return { refusal, agreedTo: given.toolReason, isStored: true };
+  }
   // A question is answered once: the call that it was about is made again without another.
   const isAnswered = approved !== undefined && run.tree.rules?.asksAgain !== true;
+  if (isAnswered) await run.tree.settled();
   const isSameTool = approved?.definition === tool.origin?.definition; // guard: answered-definition
   const leadsThere = run.tree.questions.leadsTo(approved?.target, request); // guard: answered-lead
-  if (isAnswered && isSameTool && leadsThere && isSameJson(input, approved.input)) return {}; // guard: answered-input
+  if (isAnswered && isSameTool && leadsThere && isSameJson(input, approved.input)) return { isStored: true }; // guard: answered-input
   const mustAsk = rule === undefined ? tool.tier === "confirm" : rule.effect === "ask";
   if (!mustAsk) return {};
-  if (rule?.effect !== "ask") return { refusal: await askApproval(request, run) };
-  return { refusal: await askApproval({ ...request, reason: rule.reason }, run, rule.advice) };
+  const isByRule = rule?.effect === "ask";
+  const asked = isByRule ? { ...request, reason: rule.reason } : request;
+  return { refusal: await askApproval(asked, run, isByRule ? rule.advice : undefined), isStored: true };
 }
 
 /** Enforced here as well as by not showing the tool: a model may call what it was never shown. */

@@ -18,7 +18,7 @@ export async function executeTool(
   run: Run,
 ): Promise<ToolResult> {
   const { tool, input } = allowed;
-  const written = run.tree.questions.followWrite(() => approvalRequest(call, input, run));
+  let written = followWrite(call, input, run);
   let given: unknown;
   try {
     given = await waitForTool(tool, tool.execute(input, context), run);
@@ -26,11 +26,17 @@ export async function executeTool(
     if (!(error instanceof ApprovalNeeded)) throw error;
     const refusal = await approvalForTool(error, allowed, call, run);
     if (refusal !== undefined) return refusal;
+    // The person took their time, and another program may have written meanwhile.
+    written = followWrite(call, input, run);
     given = await executeAgain(allowed, context, run);
   }
   written?.();
   const result = toToolResult(given);
   return run.profile.hooks?.afterToolCall ? afterToolCall(call, input, result, run) : result;
+}
+
+function followWrite(call: ToolCallPart, input: unknown, run: Run): (() => void) | undefined {
+  return run.tree.questions.followWrite(() => approvalRequest(call, input, run));
 }
 
 /** The person is asked whatever rules allow; those that deny have denied before. Undefined when they agree. */

@@ -50,6 +50,7 @@ function visibleName(name: string): string {
 /** The longest question that is one line. */
 const MAX_SHORT = 400;
 const BETWEEN = " · ";
+const BEHIND_TITLE = ": ";
 
 /**
  * The same as one text: a line of up to 400 characters, or a head and all rows below it. In one line no part holds what stands
@@ -58,10 +59,13 @@ const BETWEEN = " · ";
 export function actionText(request: ApprovalRequest, options: ActionTextOptions = {}): string {
   const { title, lines, why } = describeAction(request, { ...options, width: Number.POSITIVE_INFINITY });
   const rows = [...lines, ...why];
-  const line = [title, rows.join(BETWEEN)].filter((part) => part !== "").join(": ");
-  const isOneLine = rows.every((row) => !row.includes(BETWEEN) && !row.startsWith(BREAK));
+  const line = [title, rows.join(BETWEEN)].filter((part) => part !== "").join(BEHIND_TITLE);
+  const isOneLine =
+    rows.every((row) => !` ${row} `.includes(BETWEEN) && !row.startsWith(BREAK)) && !`${title} `.includes(BEHIND_TITLE);
   return isOneLine && line.length <= MAX_SHORT ? line : [`${title}:`, ...rows.map((row) => `  ${row}`)].join("\n");
 }
+
+const UNNAMED = "a child without a definition";
 
 /** The command, the path, the host: shown whole, whatever its length. */
 function mainText(action: Action): string | undefined {
@@ -73,7 +77,7 @@ function mainText(action: Action): string | undefined {
     case "host":
       return action.origin;
     case "agents":
-      return action.names.map((name) => name || "a child without a definition").join(", ");
+      return action.names.map((name) => name || UNNAMED).join(", ");
     case "server":
       return `${action.name} (an external agent, with tools of its own)`;
     case "fields":
@@ -105,7 +109,7 @@ function fieldLines(action: Action, main: string | undefined, input: unknown, co
 }
 
 function isShownBy(main: string | undefined, action: Action, value: unknown): boolean {
-  return value === (action.kind === "server" ? action.name : main);
+  return value === (action.kind === "server" ? action.name : main) && value !== UNNAMED;
 }
 
 /** Before what follows a line break; the end of a row that was too long is followed by two blanks. */

@@ -1,12 +1,13 @@
 /** The action of a call in the terms of rules and people: the command, the real path, the host, the agents. */
 
-import { readlinkSync, realpathSync } from "node:fs";
+import { realpathSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { RESERVED_AGENT_NAMES } from "../../core/agent.ts";
 import type { ApprovalRequest } from "../../core/approval.ts";
 import { trimEndOf } from "../../core/truncate.ts";
 import { childTools, DELEGATE_TOOL, toolRow } from "../../core/words/tools.ts";
 import { type CommandContext, type CommandReading, readCommandLine } from "./command-reading.ts";
+import { followLinks, isOfProcess } from "./follow-links.ts";
 
 export type PathAction = {
   readonly kind: "path";
@@ -111,9 +112,6 @@ const STARTING = childTools("start");
 /** No system has longer paths. */
 const MAX_PATH = 8192;
 
-/** The kernel follows this many. */
-const MAX_LINKS = 40;
-
 /** These do not change what a command does. */
 const HARMLESS_FIELDS = new Set(["command", "timeout", "timeout_ms", "timeout_seconds", "description"]);
 
@@ -211,25 +209,23 @@ export function seenFrom(root: string, action: Action): Action {
   return { ...action, path: below(root, path), named: below(root, named) };
 }
 
-/** Follows the links of the part that exists; what does not exist yet has none. */
-function realOf(path: string, realPath: RealPath, links = 0): string {
+/** Follows the links as the kernel does; of what exists, each name is then written as the file system has it. */
+function realOf(path: string, realPath: RealPath): string {
+  if (realIfThere(path, realPath) === path && !isOfProcess(path)) return path;
+  const followed = followLinks(path);
+  if (isOfProcess(followed)) return followed;
   const missing: string[] = [];
-  for (let folder = path; ; folder = dirname(folder)) {
-    try {
-      return join(realPath(folder), ...missing.reverse());
-    } catch {
-      if (dirname(folder) === folder || links > MAX_LINKS) return path;
-      const target = linkTarget(folder);
-      if (target !== undefined) return realOf(join(target, ...missing.reverse()), realPath, links + 1);
-      missing.push(basename(folder));
-    }
+  for (let folder = followed; ; folder = dirname(folder)) {
+    const real = realIfThere(folder, realPath);
+    if (real !== undefined) return join(real, ...missing.reverse());
+    if (dirname(folder) === folder) return followed;
+    missing.push(basename(folder));
   }
 }
 
-/** The target of a link that may not exist yet: a write to the link creates it there. */
-function linkTarget(path: string): string | undefined {
+function realIfThere(path: string, realPath: RealPath): string | undefined {
   try {
-    return resolve(dirname(path), readlinkSync(path));
+    return realPath(path);
   } catch {
     return undefined;
   }

@@ -8,8 +8,9 @@ import type {
   TargetProblem,
   WatchedTarget,
 } from "../../core/approval.ts";
+import { isRecord } from "../../core/schema.ts";
 import { toolRow } from "../../core/words/tools.ts";
-import { hashOfFile, lookUpTarget, questionDigest } from "./question.ts";
+import { hashOf, hashOfFile, lookUpTarget, questionDigest } from "./question.ts";
 import { externalProblem } from "./target.ts";
 
 /** A file that a person is asked to have edited, and its content as far as they know it. */
@@ -46,13 +47,16 @@ export class AskedTargets implements QuestionPorts {
   followWrite(request: () => ApprovalRequest): (() => void) | undefined {
     if (this.#edits.size === 0) return undefined;
     const asked = request();
-    if (toolRow(asked.toolName)?.change === undefined) return undefined;
+    const change = toolRow(asked.toolName)?.change;
+    if (change === undefined) return undefined;
+    const whole = change.old === undefined ? textOf(asked.input, change.new) : undefined;
     const [path = ""] = lookUpTarget(asked)?.paths ?? [];
     const waiting = [...this.#edits].filter((edit) => edit.path === path);
     const before = waiting.length === 0 ? undefined : hashOfFile(path);
     if (before === undefined) return undefined;
     return () => {
-      const after = hashOfFile(path);
+      // Another program may have written since: what a call writes as a whole is known without the file.
+      const after = whole === undefined ? hashOfFile(path) : hashOf(whole);
       for (const edit of waiting) if (after !== undefined && edit.sha256 === before) edit.sha256 = after;
     };
   }
@@ -68,6 +72,11 @@ export class AskedTargets implements QuestionPorts {
   externalProblem(request: ApprovalRequest): TargetProblem | undefined {
     return externalProblem(request);
   }
+}
+
+function textOf(input: unknown, field: string): string | undefined {
+  const text = isRecord(input) ? input[field] : undefined;
+  return typeof text === "string" ? text : undefined;
 }
 
 /** True when the call leads where it led when it was asked about. What was asked before targets were stored leads anywhere. */

@@ -2,10 +2,21 @@
 
 import { createHash } from "node:crypto";
 import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync } from "node:fs";
+import { isAbsolute, resolve } from "node:path";
 import type { ApprovalRequest, AskedCall, CallTarget } from "../../core/approval.ts";
 import { utf8Length } from "../../core/usage.ts";
 import { toolRow } from "../../core/words/tools.ts";
-import { type ActionOptions, canonicalJson, fileActions, readAction, realFolder } from "./action.ts";
+import {
+  type Action,
+  type ActionOptions,
+  canonicalJson,
+  fileActions,
+  readAction,
+  readPath,
+  realFolder,
+} from "./action.ts";
+
+type CommandAction = Extract<Action, { kind: "command" }>;
 
 /** No person reads more: a call with a longer input is refused where one would be asked. */
 const MAX_QUESTION_BYTES = 256 * 1024;
@@ -38,7 +49,42 @@ export function lookUpTarget(request: ApprovalRequest, { realPath }: ActionOptio
   if (action.kind !== "command") return undefined;
   const files = fileActions(action.reading, request.cwd, { realPath });
   const paths = files.flatMap((file) => (file.kind === "path" ? [file.absolute.path] : []));
-  return { paths: [realFolder(request, { realPath }), ...paths] };
+  const folder = realFolder(request, { realPath });
+  return {
+    paths: [folder, ...paths, ...linkedPaths(action, folder, realFolder({ ...request, input: {} }, { realPath }))],
+  };
+}
+
+/** These end a path in a word such as `--out=docs/a.txt`, and in a command that is not understood. */
+const NO_PATH = /[\s"'`;|&<>(){}=,:]+/;
+const MAX_FOLDERS = 16;
+
+/**
+ * The programs of a command open files as well, and only they know which: every piece of it that names a path through a link of the
+ * workspace may be one. Without links it is the path that the person reads.
+ */
+function linkedPaths({ command, reading }: CommandAction, folder: string, workspace: string): string[] {
+  const folders = new Set([folder]);
+  const pieces = new Set(command.split(NO_PATH));
+  for (const [name, ...rest] of reading.parts.flatMap(({ views }) => views.map(({ words }) => words))) {
+    const texts = rest.map(({ text }) => text);
+    for (const text of texts) pieces.add(text);
+    const [into] = texts;
+    if (name?.text !== "cd" || into === undefined) continue;
+    for (const each of [...folders]) if (folders.size < MAX_FOLDERS) folders.add(resolve(each, into));
+  }
+  const found = new Set<string>();
+  for (const each of folders) {
+    for (const piece of pieces) {
+      const { named, absolute } = readPath(resolve(each, piece), { cwd: workspace });
+      if (!isAbsolute(named) && absolute.path !== absolute.named) found.add(absolute.path);
+    }
+  }
+  return [...found];
+}
+
+export function hashOf(content: string | Buffer): string {
+  return createHash("sha256").update(content).digest("hex");
 }
 
 /** An edit refuses larger files. */
@@ -54,7 +100,7 @@ export function hashOfFile(path: string): string | undefined {
     file = openSync(path, READ);
     const stats = fstatSync(file);
     if (!stats.isFile() || stats.size > MAX_HASHED_BYTES) return undefined;
-    return createHash("sha256").update(readFileSync(file)).digest("hex");
+    return hashOf(readFileSync(file));
   } catch {
     return undefined;
   } finally {

@@ -7,15 +7,26 @@ import { lstatSync, realpathSync } from "node:fs";
 import { isAbsolute, resolve } from "node:path";
 import type { ApprovalRequest, TargetProblem } from "../../core/approval.ts";
 import { type FileGuard, type GuardPaths, guardOf } from "../../core/guarded-files.ts";
-import { isInstalled, whyNotPlain } from "../../core/plain-path.ts";
+import { isInstalled, readingsOf, whyNotPlain } from "../../core/plain-path.ts";
 import { toolRow } from "../../core/words/tools.ts";
 import { type Action, kindOf, type PathAction, type RealPath, readAction, readPath } from "./action.ts";
+import { isOfProcess } from "./follow-links.ts";
 
 type Ground = {
   readonly cwd: string;
   readonly paths: GuardPaths;
   readonly realPath?: RealPath | undefined;
 };
+
+/** Says why an external agent could take a path for another one than the kernel does. Our own tools take each as it stands. */
+function whyUnclear(path: string): string | undefined {
+  const problem = whyNotPlain(path);
+  if (problem !== undefined) return problem;
+  if (path.trim() !== path) return "it begins or ends with white space";
+  if (/[\p{Cc}\p{Default_Ignorable_Code_Point}]/u.test(path)) return "it holds characters that are not seen";
+  if (/[*?]/.test(path)) return "some programs take it for a pattern";
+  return goesUpFromName(path) ? "it goes up from a name that may be a link" : undefined;
+}
 
 /** The kernel follows a link before it goes up from it, so `..` behind a name may lead anywhere. */
 function goesUpFromName(path: string): boolean {
@@ -37,6 +48,10 @@ class Target {
     return isAbsolute(this.#found.path);
   }
 
+  get isOfProcess(): boolean {
+    return isOfProcess(this.#found.absolute.path);
+  }
+
   /** The strictest guard on the path that was asked for, and on the one it leads to. */
   guard(effect?: FileGuard["effect"]): FileGuard | undefined {
     const workspace = realOrSame(this.#ground);
@@ -46,18 +61,21 @@ class Target {
     return guards.find((each) => each.effect === "refuse") ?? guards[0];
   }
 
-  get mode(): number {
-    return lstatSync(this.#found.absolute.path, { throwIfNoEntry: false })?.mode ?? 0;
+  /** True for a file below a folder of installed packages in the workspace, as in our tools. */
+  get isInstalled(): boolean {
+    const { path, absolute } = this.#found;
+    return isInstalled(path, lstatSync(absolute.path, { throwIfNoEntry: false })?.mode ?? 0);
   }
 
   /** The entry that the path names, or for `real` the one that it leads to; a path that may not be read counts as a file. */
-  kind(which: "named" | "path"): "none" | "link" | "folder" | "hard link" | "file" {
+  kind(which: "named" | "path"): "none" | "link" | "folder" | "hard link" | "file" | "special" {
     try {
       const stats = lstatSync(this.#found.absolute[which], { throwIfNoEntry: false });
       if (stats === undefined) return "none";
       if (stats.isSymbolicLink()) return "link";
       if (stats.isDirectory()) return "folder";
-      return stats.isFile() && stats.nlink > 1 ? "hard link" : "file";
+      if (!stats.isFile()) return "special";
+      return stats.nlink > 1 ? "hard link" : "file";
     } catch {
       return "hard link";
     }
@@ -82,6 +100,7 @@ export function writeGuard(
 function redirectionGuard(target: Target): FileGuard | undefined {
   if (target.kind("path") === "hard link")
     return { effect: "refuse", reason: "it would write a hard link: the same file has another name" };
+  if (target.isOfProcess) return { effect: "ask", reason: "which file it writes depends on the process that opens it" };
   const guard = target.guard();
   if (guard?.effect !== "refuse") return guard && asked(guard);
   return { effect: "refuse", reason: `it would write a file that is never written: ${guard.reason}` };
@@ -96,27 +115,52 @@ function asked({ reason }: FileGuard): FileGuard {
  * run is refused here, before any rule: all but the files that a configuration guards, which the rules know.
  */
 export function externalProblem(request: ApprovalRequest): TargetProblem | undefined {
-  const ground: Ground = { cwd: request.cwd, paths: { top: request.cwd } };
   const { path, cwd: folder } = (request.input ?? {}) as { path?: unknown; cwd?: unknown };
-  const given = kindOf(request.toolName) === "command" ? folder : path;
+  const isCommand = kindOf(request.toolName) === "command";
+  const given = isCommand ? folder : path;
   if (given === undefined) return undefined;
   if (typeof given !== "string") return { effect: "unclear", reason: "its path is not a text" };
-  const spelling =
-    whyNotPlain(given) ?? (goesUpFromName(given) ? "it goes up from a name that may be a link" : undefined);
-  if (spelling !== undefined) return { effect: "unclear", reason: `its path can mean different files: ${spelling}` };
+  const problems = readingsOf(given).flatMap((reading, index) => {
+    const asked = index === 0 ? request : { ...request, input: { path: reading }, target: undefined };
+    return (isCommand ? folderProblem(reading, request.cwd) : pathProblem(reading, asked)) ?? [];
+  });
+  return problems.find(({ effect }) => effect === "refuse") ?? problems[0];
+}
+
+function folderProblem(folder: string, cwd: string): TargetProblem | undefined {
+  const unclear = spellingProblem(folder);
+  if (unclear !== undefined) return unclear;
+  const ground: Ground = { cwd, paths: { top: cwd } };
+  return new Target(readPath(folder, ground), ground).isOutside ? OUTSIDE : undefined;
+}
+
+function pathProblem(path: string, request: ApprovalRequest): TargetProblem | undefined {
+  const unclear = spellingProblem(path);
+  if (unclear !== undefined) return unclear;
+  const ground: Ground = { cwd: request.cwd, paths: { top: request.cwd } };
   const action = readAction(request, ground);
-  if (action.kind !== "path") {
-    const target = new Target(readPath(given, ground), ground);
-    return target.isOutside ? OUTSIDE : undefined;
-  }
+  if (action.kind !== "path") return { effect: "refuse", reason: "its path is too long" };
   const target = new Target(action, ground);
   if (target.isOutside) return OUTSIDE;
-  if (writes(request.toolName)) return writeProblem(target);
-  const isForeign = target.kind("path") === "hard link" && !isInstalled(action.absolute.path, target.mode);
-  return isForeign ? { effect: "refuse", reason: "it is a hard link" } : undefined;
+  return writes(request.toolName) ? writeProblem(target) : readProblem(target);
+}
+
+function spellingProblem(path: string): TargetProblem | undefined {
+  const reason = whyUnclear(path);
+  return reason === undefined
+    ? undefined
+    : { effect: "unclear", reason: `its path can mean different files: ${reason}` };
 }
 
 const OUTSIDE: TargetProblem = { effect: "refuse", reason: "it leads outside of the workspace" };
+const NO_FILE: TargetProblem = { effect: "refuse", reason: "it is not a regular file" };
+
+function readProblem(target: Target): TargetProblem | undefined {
+  const kind = target.kind("path");
+  if (kind === "special") return NO_FILE;
+  const isForeign = kind === "hard link" && !target.isInstalled;
+  return isForeign ? { effect: "refuse", reason: "it is a hard link" } : undefined;
+}
 
 function writeProblem(target: Target): TargetProblem | undefined {
   const guard = target.guard("refuse");
@@ -124,6 +168,7 @@ function writeProblem(target: Target): TargetProblem | undefined {
   if (target.kind("named") === "link") return { effect: "refuse", reason: "it is a link" };
   const kind = target.kind("path");
   if (kind === "hard link") return { effect: "refuse", reason: "it is a hard link" };
+  if (kind === "special") return NO_FILE;
   // No tool of ours changes a folder: everything below it would be changed unseen.
   return kind === "folder" ? { effect: "unclear", reason: "it changes a whole folder" } : undefined;
 }

@@ -21,7 +21,10 @@ const CODE = `
   const render = async () => "up 1\\n".repeat(${LINES}) + "renders " + ++renders + "\\n";
   const { port } = await serveMetrics({ port: 0, render });
   process.stdout.write(port + "\\n");
-  process.stdin.on("data", () => process.stdout.write(process.memoryUsage().rss + "\\n"));
+  process.stdin.on("data", (asked) => {
+    if (asked.includes("!")) gc();
+    process.stdout.write(process.memoryUsage().rss + "\\n");
+  });
   process.stdin.on("end", () => process.exit(0));`;
 
 /** An endpoint in a process of its own, and how much memory it has. */
@@ -30,7 +33,7 @@ class Endpoint {
   port = 0;
 
   constructor() {
-    const flags = ["--conditions=sous-source", "--input-type=module", "--eval", CODE];
+    const flags = ["--expose-gc", "--conditions=sous-source", "--input-type=module", "--eval", CODE];
     this.#child = spawn(process.execPath, flags, { stdio: ["pipe", "pipe", "inherit"] });
     this.#child.stdout.setEncoding("utf8");
   }
@@ -41,8 +44,9 @@ class Endpoint {
     for (let index = 0; index < 20; index++) await this.scrape();
   }
 
-  async memory(): Promise<number> {
-    this.#child.stdin.write("?");
+  /** `!` collects first what is no longer used. */
+  async memory(how: "?" | "!"): Promise<number> {
+    this.#child.stdin.write(how);
     return this.#next();
   }
 
@@ -112,21 +116,27 @@ suite("F4: metrics and programs that never read", () => {
   let memory = 0;
   before(async () => {
     await endpoint.opened();
-    memory = await endpoint.memory();
+    memory = await endpoint.memory("!");
   });
   after(() => endpoint.close());
 
   for (const [what, bytes] of Object.entries(FORMS)) {
     test(`F4: ${CONNECTIONS} connections that send ${what} and never read cost less than 32 MB, and an honest reader is answered`, async () => {
+      const before = await endpoint.memory("!");
       const payload = Buffer.from(bytes, "latin1");
       const sockets = await Promise.all(Array.from({ length: CONNECTIONS }, () => greedy(endpoint.port, payload)));
       const text = await endpoint.scrape();
-      const grown = (await endpoint.memory()) - memory;
+      const grown = (await endpoint.memory("?")) - before;
       for (const socket of sockets) socket.destroy();
       assert.match(text, /^up 1\n[\s\S]*\nrenders \d+\n$/);
       assert.ok(grown < MAX_GROWTH, `${grown} bytes more`);
     });
   }
+
+  test("F4: nothing of all these connections is kept", async () => {
+    const grown = (await endpoint.memory("!")) - memory;
+    assert.ok(grown < MAX_GROWTH, `${grown} bytes more`);
+  });
 
   test("F4: a connection has one answer, which says that it is the last one", async () => {
     const socket = connect(endpoint.port, "127.0.0.1").setEncoding("latin1");

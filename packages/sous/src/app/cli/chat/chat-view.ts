@@ -39,8 +39,10 @@ export function chatFrame(scene: ChatScene, size: ScreenSize, style: Style): Cha
   const below = hintLines(scene, columns, style);
   const left = size.rows - 2 - typed.lines.length - below.length;
   // Nothing is as urgent as a question: it may take all there is.
-  const question = scene.question && questionPage(scene.question, columns, Math.max(3, left), style);
-  const asked = question?.lines ?? [];
+  const page = scene.question && questionPage(scene.question, columns, Math.max(3, left), style);
+  const asked = page?.lines ?? [];
+  // A higher frame loses its upper lines on the screen.
+  const question = page && { ...page, isEndShown: page.isEndShown && asked.length <= left };
   const rest = left - asked.length;
   const pending = scene.transcript.pending(columns, Math.max(0, Math.min(6, rest - 1)));
   const view: LiveView = {

@@ -20,6 +20,8 @@ export type QuestionPage = {
   /** The rows that one page shows, and the first row of the last page. */
   rows: number;
   lastTop: number;
+  /** The width that its rows were broken at. */
+  columns: number;
 };
 
 /** Takes at most `maxLines`, where that is enough for one row of the question and all that belongs around it. */
@@ -30,13 +32,13 @@ export function questionPage(scene: QuestionScene, columns: number, maxLines: nu
   const choices = choiceLines(scene, "may allow", columns, style);
   const whole = head.length + all.length + choices.length;
   if (whole <= maxLines)
-    return { lines: framed(head, all, choices, style), isEndShown: true, rows: all.length, lastTop: 0 };
+    return { lines: framed(head, all, choices, style), isEndShown: true, rows: all.length, lastTop: 0, columns };
   if (scene.top === undefined) {
     const keys = choiceLines(scene, "must read", columns, style);
     const rows = Math.max(0, maxLines - head.length - keys.length - 1);
     const more = style.paint("dim", `  ${style.glyphs.more} ${plural(all.length - rows, "more row")}`);
     const lines = framed(head, [...all.slice(0, rows), more], keys, style);
-    return { lines, isEndShown: false, rows, lastTop: 0 };
+    return { lines, isEndShown: false, rows, lastTop: 0, columns };
   }
   const end = endLines(all.length, all.length, all.length, scene, columns, style);
   const rows = Math.max(1, maxLines - head.length - end.length - choices.length);
@@ -46,7 +48,7 @@ export function questionPage(scene: QuestionScene, columns: number, maxLines: nu
   const foot = isLast ? end : endLines(top + 1, top + rows, all.length, scene, columns, style);
   const keys = choiceLines(scene, isLast ? "may allow" : "reads", columns, style);
   const lines = framed(head, [...all.slice(top, top + rows), ...foot], keys, style);
-  return { lines, isEndShown: isLast && lines.length <= maxLines, rows, lastTop };
+  return { lines, isEndShown: isLast && lines.length <= maxLines, rows, lastTop, columns };
 }
 
 function framed(head: string[], rows: string[], choices: string[], { paint }: Style): string[] {

@@ -147,10 +147,13 @@ export class QuestionKeys {
 
   /** Called with what was drawn of the first question. */
   drawn(page: QuestionPage | undefined): void {
+    const before = this.#page;
     this.#page = page;
     if (page === undefined) return;
-    if (this.#top !== undefined) this.#top = Math.min(this.#top, page.lastTop);
-    this.#parts.questions.shown(this.#parts.application.clock.monotonic(), page.isEndShown);
+    // At another width the rows are others, and some before this one may never have been in sight: it is read from the start.
+    const isOtherWidth = this.#top !== undefined && before !== undefined && before.columns !== page.columns;
+    if (this.#top !== undefined) this.#top = isOtherWidth ? 0 : Math.min(this.#top, page.lastTop);
+    this.#parts.questions.shown(this.#parts.application.clock.monotonic(), page.isEndShown && !isOtherWidth);
   }
 
   /** True when the key was about the first question, also when it is not taken for an answer. Called for every key. */

@@ -1,6 +1,7 @@
 /** `sous resume`: continues a stored run after a crash or a stop, in its own tree or in a copy. What is finished is not done again. */
 
 import type { AgentDefinition } from "../../../core/agent.ts";
+import { toAnswerKey } from "../../../core/approval.ts";
 import type { EventOf } from "../../../core/event.ts";
 import type { Budget } from "../../../core/limits.ts";
 import type { ResumeOptions, RunHandle, RunResult } from "../../../core/runtime.ts";
@@ -66,6 +67,8 @@ export async function resume(parameters: readonly string[]): Promise<number> {
   };
   const stored = await chooseRun(store, given, how, search);
   const file = values["log-file"];
+  const isBare = typedAnswers.approve.some((key) => toAnswerKey(key).digest === undefined);
+  if (isBare && (given === undefined || given === "last")) await refuseIfSeveralWait(store, search);
   const answers = isAnswered ? answersOf(typedAnswers, stored.earlier.questions.list()) : {};
   // One answer is none to the other questions: those stay open.
   const ask = values.park || isAnswered ? answerLater : undefined;
@@ -96,6 +99,21 @@ export async function resume(parameters: readonly string[]): Promise<number> {
   warnOfLoss(result);
   return exitCodeOfRun(result, interrupt.exitCode());
 }
+
+/** Questions of different runs can have one id: a yes with neither its run nor its digest could be one to another question. */
+async function refuseIfSeveralWait(store: Store, { cwd, again }: ResumeSearch): Promise<void> {
+  const waiting = await store.list({ cwd, status: "waiting", rootsOnly: true, limit: MAX_NAMED });
+  if (waiting.length < 2) return;
+  const commands = waiting.map(
+    ({ id, task }) => `  ${again(inertLine(id, 60))}  ${JSON.stringify(inertLine(task, 60))}`,
+  );
+  throw new CommandError(
+    `Several runs of this folder wait for an answer. Name the one that you mean:\n${commands.join("\n")}`,
+  );
+}
+
+/** Max runs that a sentence names. */
+const MAX_NAMED = 10;
 
 /** The limits of a new run: a person who types them here wants more, or less, than the run has. */
 function refuseNewLimits(parameters: readonly string[]): void {

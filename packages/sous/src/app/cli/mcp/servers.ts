@@ -170,7 +170,7 @@ function quoted(indent: string, text: string, page: Page): string[] {
     .filter((line) => line.trim() !== "")
     .flatMap((line) => {
       const room = page.columns - displayWidth(`${indent}|   `);
-      const [first = "", ...rest] = brokenAt(inertLine(line, 5000), room, page);
+      const [first = "", ...rest] = brokenAt(inertLine(line, line.length), room, page);
       return [`${indent}| ${first}`, ...rest.map((each) => `${indent}|   ${each}`)];
     });
 }

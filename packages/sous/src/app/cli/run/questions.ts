@@ -42,9 +42,9 @@ function openOnes(open: readonly OpenQuestion[]): readonly OpenQuestion[] {
   throw new CommandError("The run has no open questions; sous resume without --approve and --deny continues it");
 }
 
-/** The questions that `all` approves: a person has read no other one just by seeing its id. */
+/** The questions that `all` approves: a person has read no other one just by seeing its id, and none that is not listed. */
 function shortOnes(open: readonly OpenQuestion[]): readonly OpenQuestion[] {
-  const short = openOnes(open).filter(isShort);
+  const short = openOnes(open).slice(0, MAX_QUESTIONS).filter(isShort);
   if (short.length > 0) return short;
   throw new CommandError(
     `--approve all answers questions of one line, and there is none. Read the others to their end:\n${questionLines(open).join("\n")}`,

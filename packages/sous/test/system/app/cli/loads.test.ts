@@ -161,7 +161,7 @@ suite("start-up loads what is needed", () => {
   });
 });
 
-test("serving metrics loads no runtime, no provider and nothing of OpenTelemetry, and a run what it uses and serves", async () => {
+test("serving metrics loads no runtime but the prices, no provider and nothing of OpenTelemetry, and a run what it uses and serves", async () => {
   await using data = await dataFolder();
   await (await openSqliteStore(data.file))[Symbol.asyncDispose]();
   const taken = createServer().listen(0, "127.0.0.1");
@@ -175,7 +175,7 @@ test("serving metrics loads no runtime, no provider and nothing of OpenTelemetry
   );
   taken.close();
   assert.ok(metrics.has("bridges/telemetry/metrics-endpoint.ts"));
-  assert.deepEqual(foldersOf(metrics), [...STORED, "bridges/telemetry"].sort());
+  assert.deepEqual(foldersOf(metrics), [...STORED, "bridges/telemetry", "runtime/budget"].sort());
   assert.ok(run.has("bridges/mcp/open.ts") && run.has("@modelcontextprotocol/client"), [...run].join());
   assert.ok(run.has("re2js"));
   assert.ok(run.has("bridges/telemetry/registry.ts") || metrics.has("bridges/telemetry/registry.ts"));

@@ -1,7 +1,8 @@
 /** `sous run --park` and `sous resume --approve | --deny`: a question is left open in one process and answered in another. */
 
 import assert from "node:assert/strict";
-import { readFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { after, suite, test } from "node:test";
 import { runInProcess } from "../../../support/app/cli/in-process.ts";
@@ -26,6 +27,7 @@ async function park(script: string) {
   return {
     id: String(id),
     ids: (questions as { id: string }[]).map((each) => each.id),
+    digests: (questions as { digest: string }[]).map((each) => each.digest),
     stderr: parked.stderr,
     cwd: parked.cwd,
   };
@@ -56,11 +58,27 @@ suite("G7: a question that sous run --park left open", () => {
   });
 
   test("sous resume --approve answers an open question", async () => {
-    const { ids, cwd } = await park("one");
-    // Without an id it is the newest run that waits.
-    const resumed = await sous("resume", "--quiet", "--approve", ids[0] ?? "");
+    const { id, ids, cwd } = await park("one");
+    const resumed = await sous("resume", id, "--quiet", "--approve", ids[0] ?? "");
     assert.deepEqual([resumed.code, resumed.stdout], [0, "Written.\n"], resumed.stderr);
     assert.equal(await readFile(join(cwd, "one.txt"), "utf8"), "done");
+  });
+
+  test("sous resume --approve without the id of a run is refused while several wait, unless it has the digest", async () => {
+    await rm(join((await place).path, "one.txt"), { force: true });
+    const other = await park("one");
+    const { id, ids, digests, cwd } = await park("one");
+    for (const given of [[], ["last"], ["--last"]]) {
+      for (const answer of [ids[0] ?? "", "all"]) {
+        const refused = await sous("resume", ...given, "--quiet", "--approve", answer);
+        assert.equal(refused.code, 1);
+        assert.match(refused.stderr, /Several runs of this folder wait for an answer\. Name the one that you mean:\n/);
+        for (const each of [id, other.id]) assert.match(refused.stderr, new RegExp(`sous resume ${each} --db-path`));
+      }
+    }
+    assert.equal(existsSync(join(cwd, "one.txt")), false);
+    const resumed = await sous("resume", "--quiet", "--approve", `${ids[0]}:${digests[0]}`);
+    assert.deepEqual([resumed.code, resumed.stdout], [0, "Written.\n"], resumed.stderr);
   });
 
   test("a question stays open when only another one was answered, and can be denied with a reason", async () => {

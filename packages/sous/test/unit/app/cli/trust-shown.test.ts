@@ -66,13 +66,15 @@ const ENTRIES: Readonly<Record<string, object>> = {
 
 suite("B4.2: sous trust shows all that it trusts", () => {
   for (const [name, entry] of Object.entries(ENTRIES)) {
-    const places: Record<string, string> = {
-      ".mcp.json": JSON.stringify({ mcpServers: { harmless: { command: "true" }, probe: entry } }),
-      // JSON is YAML.
-      ".sous/config.yaml": JSON.stringify({ ["command" in entry ? "agent_servers" : "mcp_servers"]: { probe: entry } }),
-    };
-    for (const [file, text] of Object.entries(places)) {
-      test(`B4.2: ${name} in ${file} is on the screen, or the project is not trusted`, async () => {
+    // JSON is YAML.
+    const inConfig = (key: string) => [".sous/config.yaml", key, JSON.stringify({ [key]: { probe: entry } })] as const;
+    const places: (readonly [file: string, key: string, text: string])[] = [
+      [".mcp.json", "mcpServers", JSON.stringify({ mcpServers: { harmless: { command: "true" }, probe: entry } })],
+      inConfig("mcp_servers"),
+      ...("command" in entry ? [inConfig("agent_servers")] : []),
+    ];
+    for (const [file, key, text] of places) {
+      test(`B4.2: ${name} in ${file} (${key}) is on the screen, or the project is not trusted`, async () => {
         await using here = await stage({ [file]: text });
         const { code, stdout, stderr } = await here.trust("--yes");
         if (code === 0) assert.ok(stdout.includes(HARM), stdout);

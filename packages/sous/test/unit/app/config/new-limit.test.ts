@@ -76,7 +76,7 @@ test("the text of each flag names the default and the bounds that its limit has"
     return words === null ? [] : [[path, Number(words[1])]];
   });
   assert.deepEqual(Object.fromEntries(named), {
-    maxTurns: numbers["maxTurns"],
+    maxTurns: numbers.maxTurns,
     "limits.maxDepth": numbers["limits.maxDepth"],
     "limits.maxConcurrent": numbers["limits.maxConcurrent"],
   });

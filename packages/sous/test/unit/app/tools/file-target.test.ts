@@ -194,3 +194,15 @@ suite("H6: a file or folder that changes while a file is written", () => {
     assert.deepEqual([uid, gid, await readFile(file, "utf8")], [4321, 1234, "new"]);
   });
 });
+
+test("two edits of one file at the same moment both stay, through whatever folder each names it", async () => {
+  await using tree = await temporaryTree({ "a/count.txt": "1\n2\n3\n" });
+  await symlink("a", join(tree.path, "b"));
+  const edits = await Promise.all([
+    edit({ path: "a/count.txt", old: "1", new: "one" }, tree.path),
+    edit({ path: "b/count.txt", old: "2", new: "two" }, tree.path),
+    edit({ path: "a/../a/count.txt", old: "3", new: "three" }, tree.path),
+  ]);
+  for (const said of edits) assert.match(said, /^Edited a\/count\.txt/);
+  assert.equal(await readFile(join(tree.path, "a/count.txt"), "utf8"), "one\ntwo\nthree\n");
+});
