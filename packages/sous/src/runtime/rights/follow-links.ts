@@ -5,7 +5,7 @@ import { dirname, isAbsolute, join, parse, sep } from "node:path";
 
 /** The kernel follows this many. */
 const MAX_LINKS = 40;
-/** Its links lead each process to files of its own, so what we find there says nothing about others. */
+/** Links in it lead each process to files of its own, so what we find there says nothing about others. */
 const PROCESSES = "/proc";
 
 /** `path` is absolute. What does not exist has no links, and nothing in `/proc` is followed. */

@@ -128,6 +128,7 @@ const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   "app/cli/commands/permissions.ts": ["terminal"],
   "app/cli/doctor/machine.ts": ["terminal"],
   "bridges/acp/serve-calls.ts": ["fetch"],
+  "bridges/acp/schema.ts": ["terminal"],
   // What an external agent does, and what it is lent, is judged as calls of our tools.
   "bridges/acp/external.ts": ["read_file", "write_file", "terminal"],
   "bridges/acp/lent-tools.ts": ["read_file", "write_file", "terminal"],
