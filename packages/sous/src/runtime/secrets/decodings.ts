@@ -3,17 +3,15 @@
  * looked for in the result, instead of listing every way in which a value can be written.
  */
 
+import { dumpOrigin, hexOrigin, numbersOrigin, type OriginRules, originsOf, shiftedHexOrigin } from "./origins.ts";
 import type { Span } from "./redact.ts";
 
 /** Finds the known values in a plain text. */
 type FindValues = (text: string) => readonly Span[] | undefined;
 
-type Decoding = {
+type Decoding = OriginRules & {
   /** Undoing costs a copy of the text: only one in which something like it may occur is copied. */
   readonly isLikely: RegExp;
-  readonly pattern: RegExp;
-  /** Undefined for what is left out. */
-  readonly decode?: ((match: string, group: string) => string) | undefined;
 };
 
 /** A value has no room to be written differently in shorter texts. */
@@ -30,7 +28,7 @@ export function findDecoded(text: string, find: FindValues): Span[] | undefined 
     const spans = find(decode === undefined ? text.replace(pattern, "") : text.replace(pattern, decode));
     if (spans === undefined) continue;
     found ??= [];
-    for (const span of toOriginal(text, decoding, spans)) found.push(span);
+    for (const span of originsOf(text, decoding, spans)) found.push(span);
   }
   return found;
 }
@@ -54,20 +52,62 @@ const MAY_DUMP = /^[ \t]*[0-9a-f]{4,16}:?[ \t]/im;
 const MAY_HEX = /[0-9A-Fa-f]{2}[0-9A-Fa-f\s:,.\\x-]{14}/;
 const MAY_NUMBERS = /\d[\s,;]{1,6}\d{1,3}[\s,;]{1,6}\d/;
 
+/** White space, as it is or written. */
+const BLANKS = /^(?:\s|\\{1,4}[nrt])*$/;
+/** A line break in it may not begin a command: a sign stands directly behind a byte or not at all. */
+const BETWEEN_HEX = /^[:,.-]?(?:\s|\\n)*(?:0x|\\x)?$/i;
+const BETWEEN_NUMBERS = /^[,;]?\s*$/;
+/** Invisible characters are all that becomes nothing. */
+const ANYTHING = /^/;
+
 const DECODINGS: readonly Decoding[] = [
-  { isLikely: MAY_ESCAPE, pattern: new RegExp(ESCAPE, "gi"), decode: unescaped },
+  { isLikely: MAY_ESCAPE, pattern: new RegExp(ESCAPE, "gi"), decode: unescaped, between: ANYTHING },
   // Lines that were wrapped, as base64 wraps them, also as part of JSON, and letters that are set apart, as od sets them.
-  { isLikely: /\s|\\[nrt]/, pattern: /(?:\s|\\{1,4}[nrt])+/g },
+  { isLikely: /\s|\\[nrt]/, pattern: /(?:\s|\\{1,4}[nrt])+/g, between: BLANKS },
   // Lines with numbers in front, as read_file and `cat -n` print them, and with a name, as grep does.
-  { isLikely: /\n[ \t]{0,12}\d{1,7}\t/, pattern: /^[ \t]{0,12}\d{1,7}\t|\s+/gm },
-  { isLikely: /:\d{1,7}:/, pattern: /^[^\s:]{1,200}:\d{1,7}:|\s+/gm },
-  { isLikely: MAY_DUMP, pattern: /^[ \t]*[0-9a-f]{6,16}:?[ \t]+|\s+/gim },
-  { isLikely: MAY_DUMP, pattern: DUMP_LINE, decode: (_line, bytes) => bytesOf(digitsOf(bytes)) },
-  { isLikely: MAY_DUMP, pattern: DUMP_LINE, decode: (_line, bytes) => turned(bytesOf(digitsOf(bytes))) },
-  { isLikely: MAY_HEX, pattern: HEX_RUN, decode: (run) => bytesOf(digitsOf(run)) },
-  { isLikely: MAY_HEX, pattern: HEX_RUN, decode: (run) => bytesOf(digitsOf(run).slice(1)) },
-  { isLikely: MAY_NUMBERS, pattern: NUMBER_RUN, decode: numbersOf },
+  { isLikely: /\n[ \t]{0,12}\d{1,7}\t/, pattern: /^[ \t]{0,12}\d{1,7}\t|\s+/gm, between: BLANKS },
+  { isLikely: /:\d{1,7}:/, pattern: /^[^\s:]{1,200}:\d{1,7}:|\s+/gm, between: BLANKS },
+  { isLikely: MAY_DUMP, pattern: /^[ \t]*[0-9a-f]{6,16}:?[ \t]+|\s+/gim, between: BLANKS },
+  {
+    isLikely: MAY_DUMP,
+    pattern: DUMP_LINE,
+    decode: dumped,
+    origin: (line, bytes) => dumpOrigin(line, bytes, dumped(line, bytes)),
+    between: BLANKS,
+  },
+  {
+    isLikely: MAY_DUMP,
+    pattern: DUMP_LINE,
+    decode: (line, bytes) => turned(dumped(line, bytes)),
+    origin: (line, bytes) => dumpOrigin(line, bytes, turned(dumped(line, bytes)), true),
+    between: BLANKS,
+  },
+  {
+    isLikely: MAY_HEX,
+    pattern: HEX_RUN,
+    decode: (run) => bytesOf(digitsOf(run)),
+    origin: hexOrigin,
+    between: BETWEEN_HEX,
+  },
+  {
+    isLikely: MAY_HEX,
+    pattern: HEX_RUN,
+    decode: (run) => bytesOf(digitsOf(run).slice(1)),
+    origin: shiftedHexOrigin,
+    between: BETWEEN_HEX,
+  },
+  {
+    isLikely: MAY_NUMBERS,
+    pattern: NUMBER_RUN,
+    decode: numbersOf,
+    origin: numbersOrigin,
+    between: BETWEEN_NUMBERS,
+  },
 ];
+
+function dumped(_line: string, bytes: string): string {
+  return bytesOf(digitsOf(bytes));
+}
 
 function unescaped(written: string): string {
   if (written.startsWith("%")) return characterOf(written.slice(1), 16);
@@ -81,7 +121,7 @@ function unescaped(written: string): string {
 
 function characterOf(digits: string, base: number): string {
   const code = Number.parseInt(digits, base);
-  return code <= 0x10ffff ? String.fromCodePoint(code) : "";
+  return code <= 0x10ffff ? String.fromCodePoint(code) : "\ufffd";
 }
 
 function digitsOf(run: string): string {
@@ -102,37 +142,6 @@ function numbersOf(run: string): string {
 /** One character for each byte. */
 function bytesOf(digits: string): string {
   return Buffer.from(digits, "hex").toString("latin1");
-}
-
-/** A part of what a match became is the whole match: half of an escape is not text. */
-function toOriginal(text: string, { pattern, decode }: Decoding, spans: readonly Span[]): Span[] {
-  const matches: Match[] = [];
-  let shift = 0;
-  for (const { 0: match, 1: group = "", index } of text.matchAll(pattern)) {
-    const length = decode?.(match, group).length ?? 0;
-    matches.push({ start: index, end: index + match.length, decodedStart: index - shift, length });
-    shift += match.length - length;
-  }
-  return spans.map(({ start, end, name }) => {
-    return { start: originOf(start, matches).start, end: originOf(end - 1, matches).end, name };
-  });
-}
-
-type Match = { start: number; end: number; decodedStart: number; length: number };
-
-/** The range of the source that the character at this index of the decoded text comes from. */
-function originOf(index: number, matches: readonly Match[]): { start: number; end: number } {
-  let low = 0;
-  let high = matches.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((matches[middle]?.decodedStart ?? 0) <= index) low = middle + 1;
-    else high = middle;
-  }
-  const before = matches[low - 1];
-  if (before === undefined) return { start: index, end: index + 1 };
-  const behind = index - before.decodedStart - before.length;
-  return behind < 0 ? before : { start: before.end + behind, end: before.end + behind + 1 };
 }
 
 /** Characters of the shown text that are looked at again with the next piece. Less than eight characters of a value tell nothing. */

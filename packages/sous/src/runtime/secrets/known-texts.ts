@@ -3,10 +3,10 @@
 import type { Span } from "./redact.ts";
 import type { Secret } from "./variables.ts";
 
-/** A text to look for: `start` has exactly seven characters, and `check` names the secret that starts here. */
+/** A text to look for: `start` has exactly seven characters, and `check` names the secret that starts here, or its parts. */
 export type KnownText = {
   start: string;
-  check: (text: string, index: number) => Span | undefined;
+  check: (text: string, index: number) => Span | readonly Span[] | undefined;
 };
 
 /** All are found by their first characters, so these are as many as the shortest of them has. */
@@ -43,12 +43,14 @@ export class KnownTexts {
       const index = last - START_LENGTH + 1;
       last += 1;
       for (const { start, check } of this.#byLastPair.get(pair) ?? []) {
-        const span = text.startsWith(start, index) ? check(text, index) : undefined;
-        if (span === undefined) continue;
-        found ??= [];
-        // A value of one repeated character is found at every position: what follows is one span, and is not looked at again.
-        if (isRepeated(found.at(-1), span)) last = Math.max(last, span.end + START_LENGTH - 1);
-        addSpan(found, span);
+        const secret = text.startsWith(start, index) ? check(text, index) : undefined;
+        if (secret === undefined) continue;
+        for (const span of [secret].flat()) {
+          found ??= [];
+          // A value of one repeated character is found at every position: what follows is one span, and is not looked at again.
+          if (isRepeated(found.at(-1), span)) last = Math.max(last, span.end + START_LENGTH - 1);
+          addSpan(found, span);
+        }
       }
     }
     return found;

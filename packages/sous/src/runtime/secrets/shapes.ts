@@ -22,16 +22,25 @@ const HEADER_END = /PRIVATE KEY(?: BLOCK)?-----/y;
 const BLOCK_END = /-----END [A-Z0-9 ]{0,40}(?:-----)?/y;
 const MAX_BLOCK = 65_536;
 
-/** The whole block, or what there is of it when its end was cut off. */
-function privateKey(text: string, index: number): Span | undefined {
+/**
+ * The header and all rows that can only be a key, to the END line or as far as they are there. Behind any other text the rows
+ * that are surely key material follow alone: a person may be asked to allow what stands between them.
+ */
+function privateKey(text: string, index: number): Span[] | undefined {
   const header = HEADER_START.exec(text.slice(Math.max(0, index - 36), index));
   const body = header === null ? undefined : endOf(HEADER_END, text, index);
   if (header === null || body === undefined) return undefined;
-  const start = index - header[0].length;
-  const dashes = text.indexOf("-----", body);
-  const blockEnd = dashes < 0 || dashes - body > MAX_BLOCK ? undefined : endOf(BLOCK_END, text, dashes);
-  const end = blockEnd ?? endOfKeyLines(text, body, nextHeader(text, body));
-  return hasKeyMaterial(text, body, end) ? { start, end, name: "private key" } : undefined;
+  const limit = nextHeader(text, body);
+  const { start: rows, isShown } = behindNotes(text, body, limit);
+  const keyEnd = endOfKeyLines(text, rows, limit);
+  const blockEnd = endOfBlock(text, keyEnd);
+  const end = blockEnd ?? keyEnd;
+  const found = isShown ? strayRows(text, body, rows) : [];
+  if (hasKeyMaterial(text, rows, end)) {
+    found.push({ start: isShown ? behindSpace(text, rows) : index - header[0].length, end, name: "private key" });
+  }
+  const next = text.slice(end, Math.min(limit, body + MAX_BLOCK)).indexOf("-----END ");
+  return blockEnd === undefined && next > 0 ? [...found, ...strayRows(text, end, end + next)] : found;
 }
 
 /** The index at which the match at `index` ends; every expression here is bounded, since V8 gives up on very long matches. */
@@ -40,21 +49,66 @@ function endOf(sticky: RegExp, text: string, index: number): number | undefined 
   return sticky.test(text) ? sticky.lastIndex : undefined;
 }
 
-/** The text between the lines of a key: space, as it is or escaped, the number of the line, a sign of a quotation. */
-const BETWEEN_LINES = /(?:\s|\\[nrt]|\d{1,6}[\t:|→]|[#>|*]){0,40}/y;
-const KEY_LINE = /[A-Za-z0-9+/]{16,4096}={0,2}|[A-Za-z0-9+/]{0,15}={1,2}|[A-Za-z0-9+/]{1,15}$/y;
-/** Header lines of a key: its encryption, or the program that made it. */
-const KEY_NOTE = /[A-Za-z-]{1,40}: [^\n\\]{1,120}/y;
+/** The text between the lines of a key: space, as it is or escaped, the number of the line, a sign of a quotation or of source code. */
+const BETWEEN_LINES = /(?:\s|\\{1,4}[nrt]|\d{1,6}[\t:|→]|[#>|*"'`,]|\+[\s"'`]){0,200}/y;
+
+function behindSpace(text: string, index: number): number {
+  return endOf(BETWEEN_LINES, text, index) ?? index;
+}
+
+/** A row, or the piece of one at which the text is cut. */
+const KEY_LINE = /[A-Za-z0-9+/]{16,4096}={0,2}|[A-Za-z0-9+/]{0,15}={1,2}|(?![a-z/]{1,15}$)[A-Za-z0-9+/]{1,15}$/y;
+/** The checksum of a PGP key. */
+const CHECKSUM = /=[A-Za-z0-9+/]{4}(?![A-Za-z0-9+/=])/y;
+/** Header lines about the encryption of a key: nothing else can be written in them. */
+const KEY_NOTE = /(?:Proc-Type: 4,ENCRYPTED|DEK-Info: [A-Z0-9-]{1,24},[A-Fa-f0-9]{8,64})(?![^\s\\"'`])/y;
+/** Header lines of the program that made the key. They can say anything, so they stay. */
+const OTHER_NOTE = /[A-Za-z-]{1,40}: [^\n\\]{1,120}/y;
+
+/** The place behind the header lines, and whether one of them stays visible. */
+function behindNotes(text: string, from: number, limit: number): { start: number; isShown: boolean } {
+  let [start, isShown] = [from, false];
+  while (start < limit) {
+    const line = behindSpace(text, start);
+    const hidden = endOf(KEY_NOTE, text, line);
+    const next = hidden ?? endOf(OTHER_NOTE, text, line);
+    if (next === undefined || next > limit) break;
+    isShown ||= hidden === undefined;
+    start = next;
+  }
+  return { start, isShown };
+}
 
 function endOfKeyLines(text: string, from: number, limit: number): number {
   let end = from;
   while (end < limit) {
-    const start = endOf(BETWEEN_LINES, text, end) ?? end;
-    const next = endOf(KEY_NOTE, text, start) ?? endOf(KEY_LINE, text, start);
+    const start = behindSpace(text, end);
+    const next = endOf(CHECKSUM, text, start) ?? endOf(KEY_LINE, text, start);
     if (next === undefined) return end;
     end = next;
   }
   return limit;
+}
+
+/** The last row of a key is as short as it comes. */
+const LAST_LINE = /[A-Za-z0-9+/]{1,15}/y;
+
+/** Undefined when the END line does not follow. A row of one word can be a command, and hardly a row of a key: it ends the key. */
+function endOfBlock(text: string, keyEnd: number): number | undefined {
+  const start = behindSpace(text, keyEnd);
+  const last = endOf(LAST_LINE, text, start) ?? start;
+  if (/^[a-z/]+$/.test(text.slice(start, last))) return undefined;
+  const sum = behindSpace(text, last);
+  return endOf(BLOCK_END, text, behindSpace(text, endOf(CHECKSUM, text, sum) ?? sum));
+}
+
+const ROW = /[A-Za-z0-9+/]{32,4096}={0,2}/g;
+
+/** Rows of a key between other texts, such as the names of files. */
+function strayRows(text: string, from: number, to: number): Span[] {
+  return [...text.slice(from, to).matchAll(ROW)]
+    .filter(([row]) => isRandom(row))
+    .map(({ 0: row, index }) => ({ start: from + index, end: from + index + row.length, name: "private key" }));
 }
 
 const HEADER = /-----BEGIN [A-Z0-9 ]{0,24}PRIVATE KEY(?: BLOCK)?-----/g;
