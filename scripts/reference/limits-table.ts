@@ -42,7 +42,7 @@ export const LIMITS: Record<string, Row[]> = {
   "Model calls": [
     [
       "calls of one model at once",
-      count(constant("runtime/model/ask.ts", "DEFAULT_CALLS_AT_ONCE")),
+      count(constant("runtime/model/governor.ts", "DEFAULT_CALLS_AT_ONCE")),
       "they wait",
       `${link("provider.max_concurrent_calls")}, \`maxConcurrentCalls\``,
     ],
@@ -54,7 +54,7 @@ export const LIMITS: Record<string, Row[]> = {
     ],
     [
       "pause that a provider may ask for",
-      seconds(constant("runtime/model/ask.ts", "MAX_RETRY_AFTER_MS")),
+      seconds(constant("runtime/model/ask.ts", "MAX_RATE_WAIT_MS")),
       "the run fails",
       "",
     ],

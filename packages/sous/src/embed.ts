@@ -24,6 +24,7 @@ export type {
   ModelRequest,
   ModelSettings,
   OnDelta,
+  RateReport,
   ToolDefinition,
 } from "./core/model.ts";
 export type { ReservedId } from "./core/runtime.ts";

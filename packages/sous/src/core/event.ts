@@ -80,6 +80,8 @@ export type TreeTerms = {
   conversation: ConversationLimits;
   onExhausted: OnExhausted;
   onLiveChildren: "wait" | "cancel";
+  /** The tree fails when a child of it does. */
+  requireAll?: true | undefined;
   /** The name of the shared budget it draws on. */
   sharedBudget?: string | undefined;
   /** Set for a fan-out from code. */
@@ -273,6 +275,8 @@ export type DeltaBody =
   | { type: "park" }
   /** The run waits for this limit, to start or to continue, until its next event. */
   | { type: "budget-wait"; limit: LimitState }
+  /** The rate of the provider holds the next call of the run back for about this time. */
+  | { type: "rate-wait"; delayMs: number }
   /** Most of this limit is spent. Once for each limit. */
   | { type: "budget-near"; limit: LimitState };
 

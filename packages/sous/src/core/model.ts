@@ -40,7 +40,12 @@ export type ModelRequest = {
   readonly signal: AbortSignal;
   /** Set it when the provider has begun to answer: from then on it bills the prompt, also when nothing arrives. */
   isAccepted?: boolean | undefined;
+  /** Set it when the provider says how much of its limit is left: calls are spaced by it. */
+  rate?: RateReport | undefined;
 };
+
+/** The calls that a provider takes: at most `limit` in a row, of which `left` are left, and all of them again in `resetMs`. */
+export type RateReport = { readonly limit: number; readonly left: number; readonly resetMs: number };
 
 /** The settings of a question. A model may ignore those that it does not have. */
 export type ModelSettings = {
@@ -71,8 +76,11 @@ export type ModelAnswer = {
 /** Calls by the id of the tool: `{ "anthropic.web_search_20250305": 2 }`. */
 export type ProviderCalls = Readonly<Record<string, number>>;
 
-/** Called for every piece of text, directly and often: do little. */
-export type OnDelta = (kind: "text" | "reasoning", text: string) => void;
+/**
+ * Called for every piece that arrives, directly and often: do little. `tool-input` are the arguments of a call. `hidden` says that
+ * something arrives whose size does not show, such as encrypted thinking; its text is empty.
+ */
+export type OnDelta = (kind: "text" | "reasoning" | "tool-input" | "hidden", text: string) => void;
 
 /** A model that runs can ask. Wrap a provider of your own in one. */
 export type Model = {
@@ -87,6 +95,10 @@ export type Model = {
   readonly callTimeoutMs?: number | undefined;
   /** The number of times that a call which failed for a passing reason is made again; 4 when unset. */
   readonly maxRetries?: number | undefined;
+  /** Plays a recording: a failed attempt is repeated at once, however often it was. */
+  readonly isRecorded?: true | undefined;
+  /** The longest that a call may be refused for the rate of the provider; 10 minutes when unset. */
+  readonly maxRateWaitMs?: number | undefined;
   /** True when requests may have this tool of a provider; by default the tools of the provider in `id`. */
   takesProviderTool?(toolId: string): boolean;
   /**

@@ -2,6 +2,7 @@
 
 import type { ErrorType } from "./errors.ts";
 import type { Usage } from "./usage.ts";
+import type { ModelErrorKind } from "./words/model-errors.ts";
 import { OUTCOMES } from "./words/outcomes.ts";
 
 /** The status of a run that has ended. */
@@ -16,8 +17,13 @@ export type StopReason = "turns" | "consent";
 /** The ending of a run in which an action lacked approval, and the state of a run that is parked. */
 export const LACKS_APPROVAL = { status: "incomplete", stopReason: "consent" } as const;
 
-/** A fault in an event: a sentence, its kind, and the stack for a developer. */
-export type Fault = { type: ErrorType; message: string; stack?: string | undefined };
+/** A fault in an event: a sentence, its kind, that of the failure of a model, and the stack for a developer. */
+export type Fault = {
+  type: ErrorType;
+  message: string;
+  kind?: ModelErrorKind | undefined;
+  stack?: string | undefined;
+};
 
 /** The ending of one run, and what it used. */
 export type RunOutcome = {
@@ -37,6 +43,11 @@ export type RunOutcome = {
   /** Whole milliseconds. */
   durationMs: number;
 };
+
+/** True for a run that failed because its model takes no more calls for now. */
+export function isForRate(fault: { readonly kind?: string | undefined } | undefined): boolean {
+  return fault?.kind === "rate_limit" || fault?.kind === "overloaded";
+}
 
 /** True for the two endings whose text is a usable result. */
 export function isSuccess(outcome: Pick<RunOutcome, "status">): boolean {

@@ -8,7 +8,7 @@ import type { Conversation, ConversationLimits } from "./conversation.ts";
 import type { NoticeReason, PieceBody, RunCall, RunIdentity, StoredBody, ToolProgress } from "./event.ts";
 import type { Account, Budget, Holding, Lease, LimitState, OnExhausted, RunSlot } from "./limits.ts";
 import type { Model, ModelAnswer, ModelSettings } from "./model.ts";
-import type { RunOutcome } from "./outcome.ts";
+import type { Fault, RunOutcome } from "./outcome.ts";
 import type { Rights, StoredRights } from "./rights.ts";
 import type { Schema } from "./schema.ts";
 import { Cancelled, Scope } from "./scope.ts";
@@ -89,6 +89,8 @@ export type TreePorts = {
   readonly conversation: ConversationLimits;
   readonly onExhausted: OnExhausted;
   readonly onLiveChildren: "wait" | "cancel";
+  /** The fault of a root for which a child that had to succeed has failed; undefined for every other run. */
+  missingChild(run: Run): Fault | undefined;
   emit(run: Run, body: StoredBody): void;
   /** Shows a piece of what an agent says, or how far one of its calls is; not stored. */
   show(run: Run, piece: PieceBody | ToolProgress): void;

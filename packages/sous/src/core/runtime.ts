@@ -66,6 +66,8 @@ export type RunOptions = {
   conversation?: Partial<ConversationLimits> | undefined;
   /** The treatment of background children when their parent has nothing more to do; `wait` when unset. */
   onLiveChildren?: "wait" | "cancel" | undefined;
+  /** True: the run fails when a child below it fails, whatever its own answer is. One that was cancelled is no failure. */
+  requireAll?: boolean | undefined;
   /** The limits that replace the runtime's own `limits`, value by value, for this run. */
   limits?: Partial<DelegationLimits> | undefined;
 };
@@ -119,6 +121,7 @@ export const RUN_OPTIONS: OptionNames<RunOptions & ReservedId> = {
   onEvent: true,
   conversation: true,
   onLiveChildren: true,
+  requireAll: true,
   limits: true,
   rootId: true,
 };
@@ -164,6 +167,8 @@ export type AgentSummary = {
   usage: Usage;
   costUsd: number | null;
   durationMs: number;
+  /** The reason why its last run gave no usable result. */
+  error?: { type: ErrorType; message: string; kind?: ModelErrorKind | undefined } | undefined;
 };
 
 /** The result of a run. */
@@ -185,7 +190,7 @@ export type RunResult<Output = unknown> = {
   /** The calls that wait for an answer which comes later: `resume` takes it. Only of a run that stopped for that. */
   questions: OpenQuestion[];
   /** `kind` is the failure of the provider, or `taken_over` when another process continues the same run. */
-  error: { type: ErrorType; message: string; kind?: ModelErrorKind | "taken_over" } | undefined;
+  error: { type: ErrorType; message: string; kind?: ModelErrorKind | "taken_over" | undefined } | undefined;
   /** The reason why not everything that happened was kept; such a tree cannot be continued. */
   lost: string | undefined;
 };

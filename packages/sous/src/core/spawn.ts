@@ -42,6 +42,8 @@ export type SpawnOptions = {
   background?: boolean | undefined;
   /** Stops this child without stopping its siblings. */
   signal?: AbortSignal | undefined;
+  /** The tree fails with this child when the rate of its model is the reason. */
+  isRequired?: true | undefined;
   /** Called at the very end of the child, before its slot is free for another. */
   onEnd?: ((outcome: RunOutcome) => void) | undefined;
   /** Never ask for a summary (`never`), always (`always`); the runtime's setting when unset. */

@@ -44,3 +44,8 @@ export function limitWords(state: LimitState): string {
 export function secondsToMs(seconds: number): number {
   return Math.round(seconds * 1e6) / 1000;
 }
+
+/** A run that is held back by the rate of its provider, in words. */
+export function rateWaitWords(milliseconds: number): string {
+  return `waits for the rate limit, ${Math.ceil(milliseconds / 1000)} s`;
+}

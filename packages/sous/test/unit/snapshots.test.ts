@@ -85,7 +85,12 @@ test("events have the fields that were promised, and no others", async () => {
   const stage = await eventfulTree();
   const described = { ...STORED, ...DELTAS };
   const seen = new Set<string>();
-  const others = [...(await crowdedTree()).events, ...(await externalTree()).events, ...(await parkedEvents())];
+  const others = [
+    ...(await crowdedTree()).events,
+    ...(await externalTree()).events,
+    ...(await parkedEvents()),
+    ...(await limitedEvents()),
+  ];
   for (const { type, ...event } of [...stage.events, ...others]) {
     seen.add(type);
     const own = described[type] ?? {};
@@ -116,6 +121,20 @@ async function parkedEvents(): Promise<readonly SousEvent[]> {
     .process()
     .run();
   return events;
+}
+
+/** A model that asks to wait for two seconds. */
+async function limitedEvents(): Promise<readonly SousEvent[]> {
+  const stage = openStage({
+    lead: [
+      calls("parallel_subagent", { tasks: ["a", "b"].map((label) => ({ label, task_prompt: "Look." })) }),
+      says("Done."),
+    ],
+    "lead/a": [fails("rate_limit", { retryAfterMs: 2000 }), says("Seen.")],
+    "lead/b": [[after(10), calls("subagent_list", {})], says("Seen.")],
+  });
+  await stage.run(stage.lead(), "Look.");
+  return stage.events;
 }
 
 /** Two children, and a budget that pays for the first call of one. */

@@ -83,6 +83,12 @@ export const SETTINGS = {
       "never",
       "How long one call of the model may take from its beginning to its end.",
     ),
+    max_rate_wait: given(
+      duration(DAY),
+      600,
+      "never",
+      "How long a call may be refused for the rate limit of the provider before it fails. Such a refusal is no failed attempt.",
+    ),
     max_retries: given(
       whole({ least: 0, most: 20 }),
       4,

@@ -113,6 +113,9 @@ class LifecycleFold implements LifecycleLog {
       case "budget-wait":
         this.#limit("debug", "budget.wait", event);
         break;
+      case "rate-wait":
+        this.#say("debug", "rate.wait", event.time, { ...this.#headOf(event), seconds: event.delayMs / 1000 });
+        break;
       case "budget-near":
         this.#limit("warn", "budget.near", event);
         break;

@@ -27,6 +27,9 @@ export function noteOnSpan(span: OpenSpan | undefined, event: SousEvent, content
     case "budget-wait":
       span.event("sous.budget_wait", time, shownLimit(event.limit));
       break;
+    case "rate-wait":
+      span.event("sous.rate_wait", time, { seconds: event.delayMs / 1000 });
+      break;
     case "budget-near":
       span.event("sous.budget_near", time, shownLimit(event.limit));
       break;

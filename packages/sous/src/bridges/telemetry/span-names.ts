@@ -107,6 +107,7 @@ export const SPAN_EVENTS = {
   },
   "sous.approval_request": { about: "A person is asked about a call. On the call.", attributes: ["tool"] },
   "sous.approval_end": { about: "The answer.", attributes: ["allowed", "by", "reason"] },
+  "sous.rate_wait": { about: "The rate of the provider holds the next call back.", attributes: ["seconds"] },
   "sous.budget_wait": { about: "The run waits for a limit.", attributes: ["of", "unit", "limit", "spent", "reserved"] },
   "sous.budget_near": { about: "Most of a limit is spent.", attributes: ["of", "unit", "limit", "spent", "reserved"] },
   "sous.budget_warning": { about: "A limit was reached.", attributes: ["message"] },

@@ -282,7 +282,9 @@ function spanFor(run: TracedRun, event: NotedEvent) {
   if (event.type === "approval-request" || event.type === "approval-end")
     return run.calls.get(event.callId) ?? run.externalCalls.get(event.callId) ?? run.span;
   if (event.type === "spawn-refused") return run.onlyCall ?? run.span;
-  return event.type === "budget-wait" || event.type === "stalled" ? run.current : run.span;
+  return event.type === "budget-wait" || event.type === "rate-wait" || event.type === "stalled"
+    ? run.current
+    : run.span;
 }
 
 /** Journals of earlier versions do not say what continues. */

@@ -5,6 +5,7 @@
  */
 
 import type { DeltaBody, StoredBody } from "../event.ts";
+import { rateWaitWords } from "../units.ts";
 import type { AnyWord, FieldWord } from "./kinds.ts";
 import { LIMITS } from "./limits.ts";
 import { OUTCOMES, STOP_REASONS } from "./outcomes.ts";
@@ -41,6 +42,7 @@ type Row<Type extends Body["type"]> = {
 
 export const EVENTS = {
   "run-start": {
+    since: 2,
     fields: {
       agent: "id",
       nickname: "text?",
@@ -207,6 +209,7 @@ export const EVENTS = {
     line: () => "continues where it was interrupted",
   },
   "run-end": {
+    since: 2,
     fields: {
       status: "status",
       stopReason: "stopReason?",
@@ -230,6 +233,7 @@ export const EVENTS = {
   },
   park: { stored: false, fields: {} },
   "budget-wait": { stored: false, fields: { limit: "limit" } },
+  "rate-wait": { stored: false, fields: { delayMs: "amount" }, line: ({ delayMs }) => rateWaitWords(delayMs) },
   "budget-near": { stored: false, fields: { limit: "limit" } },
 } satisfies { [Type in Body["type"]]: Row<Type> };
 

@@ -48,7 +48,8 @@ function stoppedBy(error: unknown, run: Run): Ending {
     return abortedEnding(run.scope.reason, run);
   run.cause = error;
   const type = error instanceof ModelError ? "model" : error instanceof StoreError ? "store" : "crash";
-  return { status: "failed", fault: { type, message: messageOf(error), stack: stackOf(error) } };
+  const kind = error instanceof ModelError ? { kind: error.kind } : {};
+  return { status: "failed", fault: { type, message: messageOf(error), ...kind, stack: stackOf(error) } };
 }
 
 /** Only the run whose deadline it was timed out; what was below it is cancelled. */
@@ -59,10 +60,15 @@ function abortedEnding(reason: unknown, run: Run): Ending {
   return cancelledEnding(cancelledSentence(run));
 }
 
-/** Measures the run. An action without the approval it needed makes a good ending incomplete. */
+/**
+ * Measures the run. A child that had to succeed and did not makes a good ending a failure; an action without the approval it
+ * needed makes it incomplete.
+ */
 export function toOutcome(ending: Ending, run: Run, durationMs: number): RunOutcome {
-  const { status, stopReason }: Ending = run.lacksApproval && isSuccess(ending) ? LACKS_APPROVAL : ending;
-  const { output, fault } = ending;
+  const missing = isSuccess(ending) ? run.tree.missingChild(run) : undefined;
+  const lacks = run.lacksApproval && isSuccess(ending) ? LACKS_APPROVAL : ending;
+  const { status, stopReason }: Ending = missing === undefined ? lacks : { status: "failed" };
+  const { output, fault = missing } = ending;
   const { turns, toolCount, usage, costUsd } = run;
   const text = run.cutText + run.text;
   return { status, stopReason, text, output, fault, turns, toolCount, usage, costUsd, durationMs };

@@ -17,6 +17,7 @@ import { thinkingFor } from "./effort.ts";
 import { readErrorFacts } from "./error-facts.ts";
 import { readAnswer } from "./from-stream.ts";
 import { nativeSchema } from "./output-schema.ts";
+import { rateIn } from "./reported.ts";
 import { promptBuilder, toolConverter } from "./to-prompt.ts";
 
 export type AdapterOptions = {
@@ -27,6 +28,8 @@ export type AdapterOptions = {
   maxRetries?: number | undefined;
   /** The time one call may take from its beginning to its end; 20 minutes when unset. */
   callTimeoutMs?: number | undefined;
+  /** The longest that a call may be refused for the rate of the provider; 10 minutes when unset. */
+  maxRateWaitMs?: number | undefined;
 };
 
 const CALL_TIMEOUT_MS = 20 * 60_000;
@@ -66,6 +69,7 @@ function adapt(model: LanguageModelV4, options: AdapterOptions): Model {
     id,
     maxRetries: options.maxRetries,
     callTimeoutMs: options.callTimeoutMs ?? CALL_TIMEOUT_MS,
+    maxRateWaitMs: options.maxRateWaitMs,
     takesProviderTool: (toolId) => takesTool(model.provider, toolId),
     answer: async (request, onDelta) => {
       const { signal, settings, tools } = request;
@@ -80,6 +84,8 @@ function adapt(model: LanguageModelV4, options: AdapterOptions): Model {
       }
       // One that ignored its signal may open its stream during a later attempt.
       if (!signal.aborted) request.isAccepted = true;
+      const rate = rateIn(opened.response?.headers, Date.now());
+      if (rate !== undefined && !signal.aborted) request.rate = rate;
       const { provider, modelId } = model;
       return await readAnswer(opened.stream, { id, signal, onDelta, asked: { provider, modelId, tools } });
     },

@@ -1,21 +1,31 @@
 /** A run's question to its model: what it needs, how it is paid, and what is recorded about it. */
 
 import { systemPrompt } from "../../core/agent.ts";
-import { type Amount, amountAt, NO_AMOUNT, toNeed } from "../../core/amount.ts";
+import { type Amount, NO_AMOUNT } from "../../core/amount.ts";
 import type { Clock, Deadlines, Random } from "../../core/clock.ts";
 import { ModelError } from "../../core/errors.ts";
-import { type CallAsk, type CallNeed, type Lease, type LimitState, METERED_OUTPUT } from "../../core/limits.ts";
-import type { Model, ModelAnswer, ModelCaller, ModelRequest, ModelSettings, OnDelta } from "../../core/model.ts";
+import type { CallAsk, CallNeed, Lease, LimitState } from "../../core/limits.ts";
+import type {
+  Model,
+  ModelAnswer,
+  ModelCaller,
+  ModelRequest,
+  ModelSettings,
+  OnDelta,
+  RateReport,
+} from "../../core/model.ts";
 import { isForced, type ToolChoice } from "../../core/model-options.ts";
-import type { AskOptions, BilledAnswer, Run, RunProfile } from "../../core/run.ts";
+import type { AskOptions, BilledAnswer, Run } from "../../core/run.ts";
 import type { JsonSchema } from "../../core/schema.ts";
 import { Scope } from "../../core/scope.ts";
 import type { Journal } from "../../core/store.ts";
 import { limitWords } from "../../core/units.ts";
 import { type Usage, utf8Length } from "../../core/usage.ts";
-import { askModel, type FailedAttempt, type Governor, governorOf, type Question } from "./ask.ts";
+import { askModel, type FailedAttempt, type Question, type ReportedInput } from "./ask.ts";
+import { coveringLease, LAST_WORDS_OUTPUT, needOf, reserveFor } from "./call-need.ts";
 import { answerTooLarge, MAX_ANSWER_BYTES } from "./check-answer.ts";
-import { isAccepted } from "./model-fetch.ts";
+import { type Governor, governorOf } from "./governor.ts";
+import { isAccepted, reportedInput } from "./model-fetch.ts";
 
 export type AskPorts = {
   readonly clock: Clock;
@@ -26,12 +36,8 @@ export type AskPorts = {
   readonly callsAtOnce: number | undefined;
 };
 
-/** A call with less output than this is not made. */
-const MIN_OUTPUT = 512;
-const LAST_WORDS_OUTPUT = 512;
-const MIN_LAST_WORDS = 64;
-/** More tokens than the notice that asks for last words has. */
-const WRAP_UP_NOTICE = 64;
+/** A shorter wait is not worth a line. */
+const MIN_SHOWN_MS = 1000;
 
 /** One question: a lease and a slot for each attempt, the turn recorded before the first. */
 export function askForRun(run: Run, options: AskOptions, ports: AskPorts): Promise<BilledAnswer> {
@@ -50,7 +56,7 @@ class RunQuestion implements Question, ModelRequest {
   readonly caller: ModelCaller;
   settings: ModelSettings;
   receivedBytes = 0;
-  isAccepted = false;
+  hasUnmeasured = false;
   readonly #run: Run;
   readonly #options: AskOptions;
   readonly #ports: AskPorts;
@@ -58,6 +64,7 @@ class RunQuestion implements Question, ModelRequest {
   #deadline: Disposable | undefined;
   /** Grows when an attempt begins and when it ends. */
   #attempt = 0;
+  #isAccepted = false;
   /** The provider has refused the schema of the output in an earlier attempt. */
   #isSchemaRefused = false;
 
@@ -93,8 +100,33 @@ class RunQuestion implements Question, ModelRequest {
     return this.#ports.random;
   }
 
+  get isAccepted(): boolean {
+    return this.#isAccepted;
+  }
+
+  set isAccepted(isAccepted: boolean) {
+    if (isAccepted && !this.#isAccepted) this.governor.accept();
+    this.#isAccepted = isAccepted;
+  }
+
+  set rate(report: RateReport) {
+    this.governor.hear(report);
+  }
+
+  get reportedInput(): ReportedInput | undefined {
+    return this.#call && reportedInput(this.#call.signal);
+  }
+
+  onRateWait(milliseconds: number): void {
+    const run = this.#run;
+    run.waitingFor = "the rate limit";
+    if (milliseconds < MIN_SHOWN_MS) return;
+    this.#ports.journal.delta(run.who, { type: "rate-wait", delayMs: Math.round(milliseconds) });
+  }
+
   lease(): Lease | Promise<Lease> {
     this.receivedBytes = 0;
+    this.hasUnmeasured = false;
     const run = this.#run;
     const { firstCall } = run;
     run.firstCall = undefined;
@@ -167,9 +199,11 @@ class RunQuestion implements Question, ModelRequest {
     return (kind, text) => {
       if (attempt !== this.#attempt || run.scope.aborted) return;
       run.beats += 1;
+      if (kind === "hidden") this.hasUnmeasured = true;
       this.receivedBytes += utf8Length(text);
       if (this.receivedBytes > MAX_ANSWER_BYTES) throw answerTooLarge(this.model.id);
       if (kind === "text") run.text += text;
+      if (kind !== "text" && kind !== "reasoning") return;
       if (journal.isWatched) journal.delta(run.who, { type: kind === "text" ? "text-delta" : "reasoning-delta", text });
     };
   }
@@ -213,7 +247,7 @@ class RunQuestion implements Question, ModelRequest {
     this.#deadline = undefined;
     this.#call?.[Symbol.dispose]();
     this.#call = undefined;
-    this.isAccepted = false;
+    this.#isAccepted = false;
   }
 }
 
@@ -225,63 +259,4 @@ function notComplete(id: string, milliseconds: number): string {
 export function tellBudgetWait(run: Run, limit: LimitState, journal: Journal): void {
   run.waitingFor = `its budget: ${limitWords(limit)}`;
   journal.delta(run.who, { type: "budget-wait", limit });
-}
-
-/** The lease of the first call. Text that was added to the prompt since then, such as a message, is taken from the output. */
-function coveringLease({ lease, promptTokens }: NonNullable<Run["firstCall"]>, need: CallNeed): Lease | undefined {
-  const added = Math.max(0, need.promptTokens - promptTokens);
-  const outputCap = lease.outputCap - added;
-  const { input = 0, cacheWrite = 0, output = 0 } = need.price ?? {};
-  // Only where a token of the output is no cheaper than one of the prompt.
-  if (outputCap < need.minOutput || output < Math.max(input, cacheWrite)) return added === 0 ? lease : undefined;
-  if (added === 0) return lease;
-  const settle: Lease["settle"] = (spent, lastWords) => lease.settle(spent, lastWords);
-  return { outputCap, settle, [Symbol.dispose]: () => lease[Symbol.dispose]() };
-}
-
-/** Last words need the prompt and a short answer. */
-function lastWordsNeed(promptTokens: number, { price }: Pick<RunProfile, "price">): CallNeed {
-  return { promptTokens, outputCap: LAST_WORDS_OUTPUT, minOutput: MIN_LAST_WORDS, price };
-}
-
-function needOf({ conversation: { promptTokens }, profile, isExhausted }: Run, { closing }: AskOptions): CallNeed {
-  if (!closing) return callNeed(promptTokens, profile);
-  // A summary or a repaired output is a whole answer; the reserve is enough to begin it.
-  return isExhausted
-    ? lastWordsNeed(promptTokens, profile)
-    : { ...plainNeed(promptTokens, profile), minOutput: MIN_LAST_WORDS };
-}
-
-/** The need of an ordinary call. */
-export function callNeed(promptTokens: number, profile: Pick<RunProfile, "settings" | "price" | "tools">): CallNeed {
-  const need = plainNeed(promptTokens, profile);
-  const wholeUsd = feesOfCall(profile);
-  return wholeUsd === 0 ? need : { ...need, wholeUsd };
-}
-
-/** Expected uses of a provider's tool in one call, where its settings set no limit. */
-const EXPECTED_USES = 5;
-
-/** The most that a provider is expected to charge for tools of its own during one call. */
-function feesOfCall({ price, tools }: Pick<RunProfile, "price" | "tools">): number {
-  if (price?.calls === undefined) return 0;
-  let fees = 0;
-  for (const { provider } of tools.definitions) {
-    if (provider?.runsThere !== true) continue;
-    const { maxUses } = provider.args;
-    fees += (price.calls[provider.id] ?? 0) * (typeof maxUses === "number" ? maxUses : EXPECTED_USES);
-  }
-  return fees;
-}
-
-/** A call in which the provider runs no tools of its own. */
-function plainNeed(promptTokens: number, { settings, price }: Pick<RunProfile, "settings" | "price">): CallNeed {
-  const outputCap = settings.maxOutputTokens ?? METERED_OUTPUT;
-  return { promptTokens, outputCap, minOutput: Math.min(MIN_OUTPUT, outputCap), price };
-}
-
-/** The reserve of a run for its last words. Nothing when it has to stop at once. */
-export function reserveFor({ profile, tree }: Run, promptTokens: number): Amount {
-  if (tree.onExhausted === "stop") return NO_AMOUNT;
-  return amountAt(toNeed(lastWordsNeed(promptTokens + WRAP_UP_NOTICE, profile)), LAST_WORDS_OUTPUT);
 }

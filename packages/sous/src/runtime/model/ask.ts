@@ -7,9 +7,10 @@ import type { CallNeed, Lease } from "../../core/limits.ts";
 import { textOf } from "../../core/message.ts";
 import type { Model, ModelAnswer } from "../../core/model.ts";
 import type { BilledAnswer } from "../../core/run.ts";
-import { onDispose, type Scope, untilAborted } from "../../core/scope.ts";
+import { type Scope, untilAborted } from "../../core/scope.ts";
 import { costOf, noUsage, type Usage, utf8Length } from "../../core/usage.ts";
 import { checkAnswer } from "./check-answer.ts";
+import type { Governor } from "./governor.ts";
 
 /** The request, its model, and what the run does about each attempt. One object for all attempts. */
 export type Question = {
@@ -31,8 +32,16 @@ export type Question = {
   ask(lease: Lease): Promise<ModelAnswer>;
   /** Ignores the model from here on: it may continue to send text when it has answered or failed. */
   endAttempt(): void;
-  /** Bytes of text that arrived in this attempt so far. */
+  /** The provider has begun to answer this attempt. */
+  readonly isAccepted?: boolean | undefined;
+  /** Bytes of text, of thinking and of arguments that arrived in this attempt so far. */
   readonly receivedBytes: number;
+  /** Something began to arrive in this attempt whose size does not show, such as hidden thinking. */
+  readonly hasUnmeasured: boolean;
+  /** The prompt of this attempt as the provider has already reported it. */
+  readonly reportedInput: ReportedInput | undefined;
+  /** The rate of the provider holds the call back for about this time. */
+  onRateWait(milliseconds: number): void;
   /** An attempt failed and will be tried again. */
   onRetry(failure: FailedAttempt): void;
   /** Spent by the last attempt, which gave no answer. */
@@ -52,8 +61,8 @@ type Failure = { error: unknown; usage: Usage; costUsd: number | null };
 const MAX_RETRIES = 4;
 const FIRST_DELAY_MS = 500;
 const MAX_DELAY_MS = 30_000;
-/** A run does not wait for a provider that asks for more than this. */
-const MAX_RETRY_AFTER_MS = 5 * 60_000;
+/** The longest that a call is refused for the rate of its model before it fails. */
+const MAX_RATE_WAIT_MS = 10 * 60_000;
 /** A model that answers as soon as its run is stopped passes the answer through a few functions. */
 const TICKS_TO_ANSWER = 8;
 
@@ -63,24 +72,28 @@ const TICKS_TO_ANSWER = 8;
  */
 export async function askModel(question: Question): Promise<BilledAnswer> {
   const { governor, model, scope } = question;
-  for (let attempt = 1; ; attempt++) {
+  const tries: Tries = { attempt: 1, faults: 0, refusedAt: undefined, accepted: governor.accepted, shortages: 0 };
+  for (; ; tries.attempt++) {
     let slot: Disposable | undefined;
     let answer: Promise<ModelAnswer> | undefined;
     let delayMs: number;
     let lease = question.lease();
     if (lease instanceof Promise) lease = await lease;
     try {
-      slot = await governor.take(scope);
-      await question.onReady(lease, attempt);
+      slot = await governor.take(question, tries.refusedAt !== undefined);
+      await question.onReady(lease, tries.attempt);
       scope.throwIfAborted();
+      tries.shortages = governor.shortages;
       answer = question.ask(lease);
       // The run does not wait for a model that ignores its signal.
-      return settleAnswer(checkAnswer(await untilAborted(answer, question.call), model.id), lease, question);
+      const arrivedAnswer = checkAnswer(await untilAborted(answer, question.call), model.id);
+      if (question.isAccepted !== true) governor.accept();
+      return settleAnswer(arrivedAnswer, lease, question);
     } catch (error) {
       if (error instanceof StoreError) throw error;
       const late = scope.aborted && answer !== undefined ? await arrived(answer, model.id) : undefined;
       // The delay is set before the slot is free: a refusal by the provider holds back the run that would take it.
-      delayMs = delayOrGiveUp(settleFailure(error, late, lease, question), attempt, question);
+      delayMs = delayOrGiveUp(settleFailure(error, late, lease, question), tries, question);
     } finally {
       question.endAttempt();
       slot?.[Symbol.dispose]();
@@ -90,21 +103,61 @@ export async function askModel(question: Question): Promise<BilledAnswer> {
   }
 }
 
+/** The attempts of one question so far. A refusal for the rate is none of the faults: it is bounded by time. */
+type Tries = {
+  attempt: number;
+  faults: number;
+  /** The time of the first refusal for the rate. */
+  refusedAt: number | undefined;
+  /** The calls that the model had accepted when this question was last refused, or began. */
+  accepted: number;
+  /** The shortages of the model when this attempt began. */
+  shortages: number;
+};
+
 /** Milliseconds to wait before the next attempt. Throws when there is none. */
-function delayOrGiveUp({ error, usage, costUsd }: Failure, attempt: number, question: Question): number {
-  if (!(error instanceof ModelError && error.isRetryable) || attempt > maxRetries(question.model, error)) {
+function delayOrGiveUp(failure: Failure, tries: Tries, question: Question): number {
+  const { error, usage, costUsd } = failure;
+  const giveUp = (last: unknown): never => {
     question.onWaste(usage, costUsd);
-    throw error;
+    throw last;
+  };
+  if (!(error instanceof ModelError && error.isRetryable)) return giveUp(error);
+  if (question.model.isRecorded === true) {
+    question.onRetry({ attempt: tries.attempt, delayMs: 0, error, usage, costUsd });
+    return 0;
   }
-  if (isDelay(error.retryAfterMs) && error.retryAfterMs > MAX_RETRY_AFTER_MS) {
-    question.onWaste(usage, costUsd);
-    throw waitsTooLong(error, error.retryAfterMs);
+  const asked = isDelay(error.retryAfterMs) ? error.retryAfterMs : undefined;
+  const isLimit = error.kind === "rate_limit" || error.kind === "overloaded";
+  const { governor } = question;
+  const maxMs = question.model.maxRateWaitMs ?? MAX_RATE_WAIT_MS;
+  // Others need not wait either for what is not waited for here.
+  if (isLimit && asked !== undefined && asked > maxMs)
+    return giveUp(waitsTooLong(error, { waitedMs: 0, askedMs: asked, maxMs }));
+  let delayMs = asked ?? backoff(tries.faults + 1, question.random);
+  if (isLimit) delayMs = Math.max(governor.refuse(tries.shortages, asked), asked ?? 0);
+  // The model answers others, or has said when to come back: it is there, and only takes no more calls for now.
+  const ownAnswers = question.isAccepted === true ? 1 : 0;
+  const isAnswering = governor.accepted - ownAnswers > tries.accepted;
+  const isForRate = isLimit && isRefusal(error) && (asked !== undefined || isAnswering);
+  tries.accepted = governor.accepted;
+  if (isForRate) {
+    const now = question.clock.monotonic();
+    tries.refusedAt ??= now;
+    const waitedMs = now - tries.refusedAt;
+    if (waitedMs + delayMs > maxMs) return giveUp(waitsTooLong(error, { waitedMs, askedMs: asked, maxMs }));
+  } else {
+    tries.faults += 1;
+    if (tries.faults > maxRetries(question.model, error)) return giveUp(error);
+    if (isLimit) delayMs = Math.max(delayMs, backoff(tries.faults, question.random));
   }
-  const delayMs = isDelay(error.retryAfterMs) ? error.retryAfterMs : backoff(attempt, question.random);
-  // All runs on this model wait.
-  if (error.kind === "rate_limit" || error.kind === "overloaded") question.governor.hold(delayMs);
-  question.onRetry({ attempt, delayMs, error, usage, costUsd });
+  question.onRetry({ attempt: tries.attempt, delayMs, error, usage, costUsd });
   return delayMs;
+}
+
+/** False for a server that fails: the statuses of a limit are 429 and 529, and 503 where it says when to come back. */
+function isRefusal({ kind, status, retryAfterMs }: ModelError): boolean {
+  return kind === "rate_limit" || status === undefined || status === 529 || (status === 503 && isDelay(retryAfterMs));
 }
 
 /** A call whose schema was refused is made again without it, also for a model that is not to be tried again. */
@@ -115,7 +168,7 @@ function maxRetries({ maxRetries = MAX_RETRIES }: Model, { kind }: ModelError): 
 function settleAnswer(answer: ModelAnswer, lease: Lease, question: Question): BilledAnswer {
   const { message, finish, providerCalls } = answer;
   const { need } = question;
-  const usage = answer.usage ?? estimateUsage(need, question.receivedBytes || utf8Length(textOf(message)));
+  const usage = answer.usage ?? estimateUsage(question, lease, question.receivedBytes || utf8Length(textOf(message)));
   const costUsd = costOf(usage, need.price, providerCalls);
   lease.settle({ tokens: usage.totalTokens, costUsd }, question.lastWordsAfter(usage));
   return { message, finish, usage, costUsd, providerCalls };
@@ -147,19 +200,37 @@ function settleFailure(thrown: unknown, late: ModelAnswer | undefined, lease: Le
     const { usage, costUsd } = settleAnswer(late, lease, question);
     return { error, usage, costUsd };
   }
-  const { receivedBytes } = question;
-  const hasOutput = receivedBytes > 0 || (thrown instanceof ModelError && thrown.afterOutput);
+  const { reportedInput } = question;
+  const hasOutput =
+    question.receivedBytes > 0 ||
+    question.hasUnmeasured ||
+    reportedInput !== undefined ||
+    (thrown instanceof ModelError && thrown.afterOutput);
   if (!hasOutput) return { error, usage: noUsage(), costUsd: 0 };
-  const usage = estimateUsage(need, receivedBytes);
+  const usage = estimateUsage(question, lease);
   const costUsd = costOf(usage, need.price);
   lease.settle({ tokens: usage.totalTokens, costUsd });
   return { error, usage, costUsd };
 }
 
-function estimateUsage(need: CallNeed, outputBytes: number): Usage {
-  const inputTokens = need.promptTokens;
-  const outputTokens = Math.ceil(outputBytes / 3);
-  return { ...noUsage(), inputTokens, outputTokens, totalTokens: inputTokens + outputTokens, estimated: true };
+/** The prompt as the provider has reported it, with the part that came from its cache. */
+export type ReportedInput = Pick<Usage, "inputTokens" | "cachedInputTokens" | "cacheWriteTokens">;
+
+/** The usage of an attempt for which the provider gave none: what arrived, or all that was reserved where its size does not show. */
+function estimateUsage(question: Question, lease: Pick<Lease, "outputCap">, bytes = question.receivedBytes): Usage {
+  const { need, reportedInput, hasUnmeasured } = question;
+  const arrived = Math.min(Math.ceil(bytes / 3), lease.outputCap);
+  const reserved = Number.isFinite(lease.outputCap) ? lease.outputCap : need.outputCap;
+  const outputTokens = hasUnmeasured ? Math.max(arrived, reserved) : arrived;
+  const { inputTokens } = reportedInput ?? { inputTokens: need.promptTokens };
+  return {
+    ...noUsage(),
+    ...reportedInput,
+    inputTokens,
+    outputTokens,
+    totalTokens: inputTokens + outputTokens,
+    estimated: true,
+  };
 }
 
 /** Any other error of a model is a bug in it: it ends the run and is not tried again. */
@@ -172,11 +243,18 @@ function isDelay(milliseconds: number | undefined): milliseconds is number {
   return milliseconds !== undefined && Number.isFinite(milliseconds) && milliseconds >= 0;
 }
 
-function waitsTooLong(error: ModelError, milliseconds: number): ModelError {
-  const { kind, message, status, afterOutput } = error;
-  const minutes = Math.ceil(milliseconds / 60_000);
-  const sentence = `${message}. It asks to wait ${minutes} minutes, and sous waits for at most 5: run it again later, or choose another model`;
-  return new ModelError(kind, sentence, { cause: error, status, afterOutput, retryAfterMs: milliseconds });
+type RateWait = { readonly waitedMs: number; readonly askedMs: number | undefined; readonly maxMs: number };
+
+function waitsTooLong(error: ModelError, { waitedMs, askedMs = 0, maxMs }: RateWait): ModelError {
+  const { kind, message, status, afterOutput, retryAfterMs } = error;
+  const why = askedMs > maxMs ? `It asks to wait ${inWords(askedMs)}` : `It was asked again for ${inWords(waitedMs)}`;
+  const sentence = `${message}. ${why}, and sous waits for at most ${inWords(maxMs)}: run it again later, or choose another model`;
+  return new ModelError(kind, sentence, { cause: error, status, afterOutput, retryAfterMs });
+}
+
+function inWords(milliseconds: number): string {
+  const seconds = Math.ceil(milliseconds / 1000);
+  return seconds < 120 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes`;
 }
 
 /** Doubles from half a second, with full jitter above the first half. */
@@ -189,93 +267,4 @@ async function pause(milliseconds: number, { clock, scope }: Question): Promise<
   const { promise: elapsed, resolve } = Promise.withResolvers<void>();
   using _timer = clock.timer(milliseconds, resolve);
   await untilAborted(elapsed, scope);
-}
-
-const DEFAULT_CALLS_AT_ONCE = 16;
-
-const governors = new WeakMap<Model, Governor>();
-
-/** The governor all runs on this model share; a given limit replaces the earlier one. */
-export function governorOf(model: Model, clock: Clock, callsAtOnce?: number): Governor {
-  let governor = governors.get(model);
-  if (governor === undefined) {
-    governor = new Governor(clock);
-    governors.set(model, governor);
-  }
-  if (callsAtOnce !== undefined) governor.limit = callsAtOnce;
-  return governor;
-}
-
-export class Governor {
-  limit = DEFAULT_CALLS_AT_ONCE;
-  readonly #clock: Clock;
-  /** Each starts a call that waits. */
-  readonly #waiters = new Set<() => void>();
-  #running = 0;
-  #holdUntil = 0;
-  #timer: Disposable | undefined;
-  /** Every call gets the same object: a slot has no state of its own. */
-  readonly #slot = onDispose(() => {
-    this.#running -= 1; // guard: give-the-call-back
-    if (this.#waiters.size > 0) this.#startWaiting();
-  });
-
-  constructor(clock: Clock) {
-    this.#clock = clock;
-  }
-
-  /** Takes a slot, first come first served. Disposing gives it back. */
-  take(scope: Scope): Disposable | Promise<Disposable> {
-    scope.throwIfAborted();
-    if (this.#running < this.limit && this.#waiters.size === 0 && !this.#isHeld()) {
-      this.#running += 1;
-      return this.#slot;
-    }
-    return new Promise<Disposable>((resolve, reject) => {
-      const start = () => {
-        link[Symbol.dispose]();
-        resolve(this.#slot);
-      };
-      this.#waiters.add(start);
-      const link = scope.onAbort((reason) => {
-        this.#waiters.delete(start);
-        if (this.#waiters.size === 0) this.#stopTimer();
-        reject(reason);
-      });
-      this.#startWaiting();
-    });
-  }
-
-  /** No call starts before this many milliseconds have passed: the provider asked for it. */
-  hold(milliseconds: number): void {
-    this.#holdUntil = Math.max(this.#holdUntil, this.#clock.monotonic() + milliseconds);
-  }
-
-  /** Leaves no timer behind when no call waits. */
-  #stopTimer(): void {
-    this.#timer?.[Symbol.dispose]();
-    this.#timer = undefined;
-  }
-
-  #isHeld(): boolean {
-    return this.#holdUntil !== 0 && this.#clock.monotonic() < this.#holdUntil;
-  }
-
-  #startWaiting(): void {
-    if (this.#isHeld()) {
-      this.#timer ??= this.#clock.timer(this.#holdUntil - this.#clock.monotonic(), () => {
-        this.#timer = undefined;
-        this.#startWaiting();
-      });
-      return;
-    }
-    for (const start of this.#waiters) {
-      if (this.#running >= this.limit) return;
-      this.#running += 1;
-      this.#waiters.delete(start);
-      start();
-    }
-    // A slot that was given back may have come before the timer.
-    this.#stopTimer();
-  }
 }

@@ -60,8 +60,15 @@ const BRACKET = 0x5b;
 const EVENT_BYTES = 1024;
 const FIELD = /^(?:data|event|id|retry)?:/;
 /** The line with which servers that speak chat completions end a stream. */
-const LAST_EVENT = /^data: ?\[DONE\]/;
-const LINE_START = 13;
+const LAST_LINE = /^data: ?\[DONE\]/;
+/** The name of the last event of Anthropic's protocol, and of OpenAI's. */
+const LAST_EVENT = /^event: ?(?:message_stop|response\.(?:completed|incomplete|failed))\s*$/;
+/** More than a field with an empty value has. */
+const FIELD_BYTES = 13;
+/** The longest of these lines, and one character more. */
+const LINE_START = 28;
+/** The bytes at the beginning that are kept: the first event of a provider says what it has read. */
+const BEGINNING_BYTES = 4096;
 const LATIN = new TextDecoder("latin1");
 
 /** A stream of events begins with neither `<` nor `{`, whatever its headers say, and its events are parted by empty lines. */
@@ -71,13 +78,15 @@ export class StreamCheck implements BodyCheck {
   /** The beginning of the body, until it is known whether it is a document or a stream; then undefined. */
   #document: Uint8Array[] | undefined = [];
   #documentBytes = 0;
-  #beginning: Uint8Array = NOTHING;
+  #first: Uint8Array = NOTHING;
   #hasEvents = false;
   #eventBytes = 0;
   /** Bytes of all events beyond their overhead. */
   #excessBytes = 0;
   #lineBytes = 0;
   #lineStart = "";
+  /** The event that is being read is the last one. */
+  #isLast = false;
   isDone = false;
 
   constructor(facts: CallFacts, host: string) {
@@ -87,15 +96,21 @@ export class StreamCheck implements BodyCheck {
 
   take(chunk: Uint8Array): Uint8Array {
     if (this.#document !== undefined) return this.#begin(chunk, this.#document);
-    this.#measure(chunk);
-    return chunk;
+    const missing = BEGINNING_BYTES - this.#first.length;
+    if (missing > 0) this.#first = Buffer.concat([this.#first, chunk.subarray(0, missing)]);
+    return chunk.subarray(0, this.#measure(chunk));
+  }
+
+  /** The first events, as far as they have come. */
+  get beginning(): string {
+    return LATIN.decode(this.#first);
   }
 
   end(): void {
     this.#endLine();
-    const text = this.#document === undefined ? this.#beginning : Buffer.concat(this.#document);
+    const text = this.#document === undefined ? this.#first.subarray(0, 2 * MAX_QUOTE) : Buffer.concat(this.#document);
     // A shorter text may be an event that was cut off.
-    const isLong = text.length > LINE_START || this.#document !== undefined;
+    const isLong = text.length > FIELD_BYTES || this.#document !== undefined;
     if (!this.#hasEvents && isLong && firstSign([text]) !== undefined) throw this.#notAStream([text]);
   }
 
@@ -115,33 +130,37 @@ export class StreamCheck implements BodyCheck {
     if (isDocument || (sign === undefined && !isLong)) return NOTHING;
     this.#document = undefined;
     const whole = Buffer.concat(held);
-    this.#beginning = whole.subarray(0, 2 * MAX_QUOTE);
-    this.#measure(whole);
-    return whole;
+    this.#first = whole.subarray(0, BEGINNING_BYTES);
+    return whole.subarray(0, this.#measure(whole));
   }
 
-  #measure(chunk: Uint8Array): void {
+  /** Returns the number of bytes up to the end of the message: what a proxy sends behind it is another one. */
+  #measure(chunk: Uint8Array): number {
     let from = 0;
     for (;;) {
       const end = chunk.indexOf(LINE_FEED, from);
       const stop = end === -1 ? chunk.length : end;
       const isBlank =
         this.#lineBytes === 0 && (stop === from || (stop === from + 1 && chunk[from] === CARRIAGE_RETURN));
-      if (end !== -1 && isBlank) this.#endEvent();
-      else this.#eventBytes += stop - from;
+      if (end !== -1 && isBlank) {
+        this.#endEvent();
+        if (this.isDone) return end + 1;
+      } else this.#eventBytes += stop - from;
       if (this.#excessBytes + this.#eventBytes > MAX_ANSWER_BYTES) throw answerTooLarge(this.#facts.id);
       if (this.#lineStart.length < LINE_START)
         this.#lineStart += LATIN.decode(chunk.subarray(from, Math.min(stop, from + LINE_START)));
       this.#lineBytes += stop - from;
-      if (end === -1) return;
+      if (end === -1) return chunk.length;
       this.#endLine();
       from = end + 1;
+      if (this.isDone) return from;
     }
   }
 
   #endLine(): void {
     if (FIELD.test(this.#lineStart)) this.#hasEvents = true;
-    if (LAST_EVENT.test(this.#lineStart)) this.isDone = true;
+    if (LAST_LINE.test(this.#lineStart)) this.isDone = true;
+    if (LAST_EVENT.test(this.#lineStart)) this.#isLast = true;
     this.#lineBytes = 0;
     this.#lineStart = "";
   }
@@ -149,6 +168,7 @@ export class StreamCheck implements BodyCheck {
   #endEvent(): void {
     this.#excessBytes += Math.max(0, this.#eventBytes - EVENT_BYTES);
     this.#eventBytes = 0;
+    if (this.#isLast) this.isDone = true;
   }
 
   #notAStream(pieces: readonly Uint8Array[]): ModelError {

@@ -121,7 +121,12 @@ function fromText(text: string): number | undefined {
   const found = IN_TEXT.exec(text);
   if (found === null) return undefined;
   const start = found.index + found[0].length;
-  let rest = text.slice(start, start + MAX_SPAN);
+  return spanMs(text.slice(start, start + MAX_SPAN));
+}
+
+/** Milliseconds in a span such as `7m12s`, as far as it can be read; undefined for another text. */
+export function spanMs(text: string): number | undefined {
+  let rest = text.slice(0, MAX_SPAN);
   let sum: number | undefined;
   for (;;) {
     const quantity = QUANTITY.exec(rest);

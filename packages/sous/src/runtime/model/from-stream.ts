@@ -85,8 +85,9 @@ class GatheredAnswer {
     this.#asked = asked;
   }
 
-  /** Ignores part types that are not used here or not yet known. */
+  /** Ignores part types that are not used here or not yet known, and what a proxy sends behind the end of the message. */
   take(part: LanguageModelV4StreamPart): void {
+    if (this.finish !== undefined && part.type !== "error") return;
     this.#grow(sizeOf(part));
     switch (part.type) {
       case "text-delta":
@@ -99,6 +100,7 @@ class GatheredAnswer {
         keepProviderData(this.#open("text", part.id), part.providerMetadata);
         return;
       case "reasoning-start":
+        this.#onDelta("hidden", "");
         keepProviderData(this.#open("reasoning", part.id), part.providerMetadata);
         return;
       case "text-end":
@@ -112,15 +114,22 @@ class GatheredAnswer {
         this.#inputs ??= new Set();
         this.#inputs.add(part.id);
         return;
+      case "tool-input-delta":
+        this.#onDelta("tool-input", part.delta);
+        return;
       case "tool-call":
         this.hasOutput = true;
-        if (this.#inputs?.has(part.toolCallId) !== true) this.#grow(part.input.length);
+        if (this.#inputs?.has(part.toolCallId) !== true) {
+          this.#grow(part.input.length);
+          this.#onDelta("tool-input", part.input);
+        }
         this.#parts.push(part.providerExecuted === true ? this.#callThere(part) : toToolCall(part));
         return;
       case "tool-result":
         // Only a provider that has made the call itself sends one. A preliminary one is followed by another.
         if (part.preliminary === true) return;
         this.hasOutput = true;
+        this.#onDelta("hidden", "");
         this.#grow(JSON.stringify(part.result)?.length ?? 0);
         this.#parts.push(this.#resultThere(part));
         return;
@@ -134,6 +143,7 @@ class GatheredAnswer {
       case "file": {
         const file = toFile(part);
         this.hasOutput = true;
+        this.#onDelta("hidden", "");
         this.#grow(file.data.length);
         this.#parts.push(file);
         return;

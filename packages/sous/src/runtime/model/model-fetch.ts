@@ -5,6 +5,7 @@
 
 import { ignore, ModelError } from "../../core/errors.ts";
 import { type BodyCheck, type CallFacts, RefusalCheck, StreamCheck } from "./body-check.ts";
+import { inputIn } from "./reported.ts";
 
 type Fetch = typeof globalThis.fetch;
 
@@ -22,9 +23,9 @@ export function modelFetch(send: Fetch, facts: CallFacts): Fetch {
       }
       silence.restart();
       const { status, statusText, headers, ok, body } = response;
-      if (ok && given) accepted.add(given);
       const { host } = new URL(input instanceof Request ? input.url : input);
       const check = ok ? new StreamCheck(facts, host) : new RefusalCheck();
+      if (given && check instanceof StreamCheck) accepted.set(given, check);
       return new Response(checkedBody(body, silence, check), { status, statusText, headers });
     } catch (error) {
       silence.end();
@@ -33,11 +34,17 @@ export function modelFetch(send: Fetch, facts: CallFacts): Fetch {
   };
 }
 
-/** The signals of calls whose server has begun to answer: it will bill the prompt. */
-const accepted = new WeakSet<AbortSignal>();
+/** The calls whose server has begun to answer, by their signals: it will bill the prompt. */
+const accepted = new WeakMap<AbortSignal, StreamCheck>();
 
 export function isAccepted(signal: AbortSignal): boolean {
   return accepted.has(signal);
+}
+
+/** The prompt as the server has reported it at the beginning of its answer; undefined when it did not. */
+export function reportedInput(signal: AbortSignal): ReturnType<typeof inputIn> {
+  const beginning = accepted.get(signal)?.beginning;
+  return beginning === undefined ? undefined : inputIn(beginning);
 }
 
 function checkedBody(body: ReadableStream<Uint8Array>, silence: Silence, check: BodyCheck): ReadableStream<Uint8Array> {

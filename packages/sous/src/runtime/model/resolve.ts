@@ -26,6 +26,8 @@ export type ResolveOptions = {
   silenceMs?: number | undefined;
   /** The time one call may take from its beginning to its end; 20 minutes when unset. */
   callTimeoutMs?: number | undefined;
+  /** The longest that a call may be refused for the rate of the provider; 10 minutes when unset. */
+  maxRateWaitMs?: number | undefined;
 };
 
 const SILENCE_MS = 120_000;
@@ -61,6 +63,7 @@ export async function resolveModel(
     providerOptions: PROVIDER_OPTIONS[provider],
     maxRetries: options.maxRetries,
     callTimeoutMs: options.callTimeoutMs,
+    maxRateWaitMs: options.maxRateWaitMs,
   });
 }
 

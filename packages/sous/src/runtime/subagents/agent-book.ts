@@ -2,7 +2,7 @@
 
 import type { Account, Budget } from "../../core/limits.ts";
 import { externalNameIn } from "../../core/model.ts";
-import type { RunOutcome } from "../../core/outcome.ts";
+import type { Fault, RunOutcome } from "../../core/outcome.ts";
 import type { Incoming, Run, RunProfile } from "../../core/run.ts";
 import type { AgentSummary } from "../../core/runtime.ts";
 import type { ChildInfo, ChildStatus } from "../../core/spawn.ts";
@@ -26,6 +26,10 @@ export type AgentEntry = {
   /** The agent's own share, over all its runs. */
   readonly budget: Budget | undefined;
   readonly isBackground: boolean;
+  /** The tree fails with it when the rate of its model is the reason. */
+  isRequired?: true | undefined;
+  /** The fault of its last run. */
+  fault?: Fault | undefined;
   lastRunId: string;
   /** The session with an external agent. */
   sessionId: string | undefined;
@@ -154,11 +158,13 @@ export class AgentBook {
     if (entry === undefined) return;
     entry.run = undefined;
     entry.status = outcome.status;
+    entry.fault = outcome.fault;
   }
 
   /** Adds what one ended run of the agent used. */
   count(entry: AgentEntry, outcome: RunOutcome | undefined): void {
     entry.status = outcome?.status ?? "failed";
+    entry.fault = outcome?.fault;
     if (outcome === undefined) return;
     entry.turns += outcome.turns;
     entry.toolCount += outcome.toolCount;
@@ -204,15 +210,18 @@ export class AgentBook {
 
   /** An agent and everything below it, parents before children. */
   summaries(agentId: string): AgentSummary[] {
-    const summaries: AgentSummary[] = [];
-    const waiting = [this.#byId.get(agentId)];
-    for (let index = 0; index < waiting.length; index++) {
-      const entry = waiting[index];
-      if (entry === undefined) continue;
-      summaries.push(summarize(entry));
-      if (entry.children !== undefined) for (const child of entry.children) waiting.push(child);
+    const own = this.#byId.get(agentId);
+    return own === undefined ? [] : [own, ...this.below(agentId)].map(summarize);
+  }
+
+  /** Everything below an agent, parents before children. */
+  below(agentId: string): AgentEntry[] {
+    const found = [...this.childrenOf(agentId)];
+    for (let index = 0; index < found.length; index++) {
+      const children = found[index]?.children;
+      if (children !== undefined) for (const child of children) found.push(child);
     }
-    return summaries;
+    return found;
   }
 }
 
@@ -220,7 +229,22 @@ function summarize(entry: AgentEntry): AgentSummary {
   const { agentId: id, path, label, depth, status, turns, toolCount, costUsd, durationMs } = entry;
   const parentId = entry.parent?.agentId ?? null;
   const usage = entry.usage === undefined ? noUsage() : { ...entry.usage };
-  return { id, parentId, path, label, depth, status, turns, toolCount, usage, costUsd, durationMs };
+  const summary: AgentSummary = {
+    id,
+    parentId,
+    path,
+    label,
+    depth,
+    status,
+    turns,
+    toolCount,
+    usage,
+    costUsd,
+    durationMs,
+  };
+  if (entry.fault === undefined) return summary;
+  const { type, message, kind } = entry.fault;
+  return { ...summary, error: { type, message, ...(kind !== undefined && { kind }) } };
 }
 
 /** Delivers a message to an agent that is alive or about to start: read before its next turn, or with its task. */

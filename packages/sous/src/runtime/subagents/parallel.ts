@@ -135,7 +135,7 @@ function orFail(request: SpawnRequest, failFast: AbortController): SpawnRequest 
   const onEnd = (outcome: RunOutcome) => {
     if (!isSuccess(outcome)) failFast.abort();
   };
-  return { ...request, options: { ...request.options, signal: failFast.signal, onEnd } };
+  return { ...request, options: { ...request.options, signal: failFast.signal, onEnd, isRequired: true } };
 }
 
 function toDone(label: string, reply: SpawnReply): Done {

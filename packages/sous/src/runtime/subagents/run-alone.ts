@@ -4,7 +4,7 @@ import type { AgentDefinition } from "../../core/agent.ts";
 import { toRefusal } from "../../core/errors.ts";
 import type { EventListener, StoredEvent } from "../../core/event.ts";
 import { externalNameIn } from "../../core/model.ts";
-import { isSuccess } from "../../core/outcome.ts";
+import { type Fault, isSuccess } from "../../core/outcome.ts";
 import type { RunOptions, RunResult } from "../../core/runtime.ts";
 import type { ChildReport, SpawnReply } from "../../core/spawn.ts";
 import type { Tool, ToolContext, ToolResult } from "../../core/tool.ts";
@@ -79,7 +79,7 @@ function rootReport(
     depth,
     agentName: own?.label ?? label,
     external,
-    outcome: { ...result, fault: error, toolCount: own?.toolCount ?? 0, usage: own?.usage ?? usage },
+    outcome: { ...result, fault: faultOf(error), toolCount: own?.toolCount ?? 0, usage: own?.usage ?? usage },
     text,
     truncation: undefined,
     isFetchable: false,
@@ -96,4 +96,9 @@ export function aloneToolResult(reply: SpawnReply): ToolResult {
   const success = isSuccess(report.outcome);
   const error = success ? undefined : failureForModel(report);
   return { success, output: reportForModel(report), error, metadata: reportMetadata(report) };
+}
+
+/** Another process that has taken over is no failure of the model. */
+function faultOf(error: RunResult["error"]): Fault | undefined {
+  return error && { ...error, kind: error.kind === "taken_over" ? undefined : error.kind };
 }

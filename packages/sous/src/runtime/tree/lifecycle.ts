@@ -13,7 +13,7 @@ import { resumeRun } from "../loop/resume-run.ts";
 import { runAgent } from "../loop/run-agent.ts";
 import { runExternal } from "../loop/run-external.ts";
 import { tellHook } from "../loop/run-hooks.ts";
-import { reserveFor } from "../model/ask-for-run.ts";
+import { reserveFor } from "../model/call-need.ts";
 import type { AgentEntry } from "../subagents/agent-book.ts";
 import { termsOf } from "./parts.ts";
 import type { EarlierRun } from "./restore/earlier-tree.ts";

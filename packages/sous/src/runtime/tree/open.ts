@@ -65,8 +65,9 @@ export function openTree(shared: Shared, earlier?: Earlier) {
   const { clock, random, cwd } = host;
   const redactor = redactorFor(host);
   const limits = checkLimits(withDefaults(DEFAULT_LIMITS, options.limits, runOptions.limits));
-  const { onExhausted = "wrap-up", onLiveChildren = "wait" } = runOptions;
+  const { onExhausted = "wrap-up", onLiveChildren = "wait", requireAll = false } = runOptions;
   checkWord("onExhausted", onExhausted, ["wrap-up", "stop"]);
+  if (typeof requireAll !== "boolean") throw new UserError(`requireAll is true or false; found ${String(requireAll)}`);
   checkWord("onLiveChildren", onLiveChildren, ["wait", "cancel"]);
   const rootId = earlier?.tree.rootId ?? reservedId(runOptions.rootId) ?? newId();
   const requireStore = options.requireStore === true;
@@ -114,6 +115,7 @@ export function openTree(shared: Shared, earlier?: Earlier) {
       conversation: checkConversation(withDefaults(DEFAULT_CONVERSATION, runOptions.conversation)),
       onExhausted,
       onLiveChildren,
+      requireAll,
     },
     asking: { clock, random, journal, deadlines, callsAtOnce: options.maxConcurrentCalls },
     profiles: shared.profiles?.(profiles) ?? profiles,

@@ -23,6 +23,8 @@ export type TreeParts = {
   readonly settings: Pick<TreePorts, "cwd" | "redactor" | "conversation" | "onExhausted" | "onLiveChildren"> & {
     /** The folder in which the tree was made, which may not be the one it works in now. */
     readonly folder: string | undefined;
+    /** The tree fails when a child of it does. */
+    readonly requireAll: boolean;
     /** The trace of a root that starts now. */
     readonly trace: () => TraceContext | undefined;
     /** Set when spans of its runs are exported. */
@@ -72,10 +74,11 @@ export type Records = {
 /** The settings of the tree that its root stores. */
 export function termsOf(parts: TreeParts, { rules: own, subagents }: RunProfile): TreeTerms {
   const { limits, settings, spending, fanOut, rules } = parts;
-  const { conversation, onExhausted, onLiveChildren } = settings;
+  const { conversation, onExhausted, onLiveChildren, requireAll } = settings;
   const { sharedBudget } = spending;
   return {
     ...{ limits: toStoredLimits(limits), conversation, onExhausted, onLiveChildren },
+    ...(requireAll && { requireAll }),
     ...(sharedBudget !== undefined && { sharedBudget }),
     ...(fanOut !== undefined && { fanOut }),
     ...((rules ?? own ?? ruledAgent(subagents)) !== undefined && { hasRules: true }),

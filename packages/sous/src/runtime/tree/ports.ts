@@ -3,7 +3,7 @@
 import type { ApprovalAnswer, ApprovalRequest, AskedCall, LateAnswer } from "../../core/approval.ts";
 import type { PieceBody, StoredBody, ToolProgress } from "../../core/event.ts";
 import type { LimitState } from "../../core/limits.ts";
-import type { RunOutcome } from "../../core/outcome.ts";
+import type { Fault, RunOutcome } from "../../core/outcome.ts";
 import type { AskOptions, BilledAnswer, Run, TreePorts } from "../../core/run.ts";
 import type { ChildControl, SpawnReply, SpawnRequest } from "../../core/spawn.ts";
 import type { Journal } from "../../core/store.ts";
@@ -14,6 +14,7 @@ import { AskedTargets } from "../rights/asked-targets.ts";
 import type { AgentEntry } from "../subagents/agent-book.ts";
 import { closeChildren, nextReport } from "../subagents/background-children.ts";
 import { type ControlPorts, childControl } from "../subagents/child-control.ts";
+import { missingChild } from "../subagents/missing-child.ts";
 import { askAtRoot, whileResting } from "./approval.ts";
 import { continueChild, followUp, followUpProfile } from "./continue-child.ts";
 import { endRun } from "./lifecycle.ts";
@@ -48,6 +49,11 @@ export class Ports implements TreePorts {
     this.conversation = settings.conversation;
     this.onExhausted = settings.onExhausted;
     this.onLiveChildren = settings.onLiveChildren;
+  }
+
+  missingChild(run: Run): Fault | undefined {
+    const { book, parts } = this.#tree;
+    return run.parent === undefined ? missingChild(book, run.who.agentId, parts.settings.requireAll) : undefined;
   }
 
   emit(run: Run, body: StoredBody): void {

@@ -9,7 +9,7 @@ import type { LimitState } from "../../core/limits.ts";
 import type { UserMessage } from "../../core/message.ts";
 import { type RunOutcome, statusOfRefusal } from "../../core/outcome.ts";
 import type { Run } from "../../core/run.ts";
-import { type RunResult, withoutRun } from "../../core/runtime.ts";
+import { type AgentSummary, type RunResult, withoutRun } from "../../core/runtime.ts";
 import { Cancelled, onDispose, Scope } from "../../core/scope.ts";
 import type { CancelMode, SpawnReply } from "../../core/spawn.ts";
 import { addCost, addUsage, noUsage } from "../../core/usage.ts";
@@ -209,7 +209,7 @@ function watchSilence(liveRuns: () => Iterable<Run>, deadlines: Deadlines): Disp
 
 /** After a follow-up the figures are still those of the whole tree; the ending and what was denied are this run's own. */
 function rootResult(run: Run, outcome: RunOutcome, tree: Tree, questions: OpenQuestion[]): RunResult {
-  const agents = tree.book.summaries(run.who.agentId);
+  const agents = summariesOf(run.who.agentId, tree);
   const usage = noUsage();
   let costUsd: number | null = 0;
   for (const each of agents) {
@@ -224,6 +224,14 @@ function rootResult(run: Run, outcome: RunOutcome, tree: Tree, questions: OpenQu
   return { ...own, error, usage, costUsd, runId, agents, denied, questions, lost: tree.lost };
 }
 
+/** The faults of agents quote what models and providers said. */
+function summariesOf(agentId: string, { book, redactor }: Tree): AgentSummary[] {
+  return book.summaries(agentId).map((each) => {
+    if (each.error === undefined) return each;
+    return { ...each, error: { ...each.error, message: redactor.text(each.error.message) } };
+  });
+}
+
 /** One input of a fan-out. A refused one is a failed result of its own; nothing is thrown. */
 export function toResult<Output>(reply: SpawnReply, tree: Tree, questions: readonly OpenQuestion[]): RunResult<Output> {
   if ((reply.kind === "ended" || reply.kind === "parked") && reply.report !== undefined) {
@@ -234,7 +242,7 @@ export function toResult<Output>(reply: SpawnReply, tree: Tree, questions: reado
       usage: totalUsage,
       costUsd: totalCostUsd,
       runId,
-      agents: tree.book.summaries(agentId),
+      agents: summariesOf(agentId, tree),
       denied: tree.denied.filter((each) => isBelow(each.path)),
       questions: reply.kind === "parked" ? questions.filter((each) => isBelow(each.path)) : [],
       lost: tree.lost,

@@ -12,7 +12,8 @@ import { type Counting, checkPrice, type Fee, pay } from "../budget/admission.ts
 import { checkDuration } from "../budget/deadlines.ts";
 import { wakeUp } from "../budget/run-slots.ts";
 import { externalNeed } from "../loop/external-funds.ts";
-import { callNeed, tellBudgetWait } from "../model/ask-for-run.ts";
+import { tellBudgetWait } from "../model/ask-for-run.ts";
+import { callNeed } from "../model/call-need.ts";
 import { childInfo } from "../subagents/agent-book.ts";
 import { addBackgroundChild, addOutsideChild, childGone } from "../subagents/background-children.ts";
 import { checkDepth, checkRequest } from "../subagents/check-spawn.ts";
@@ -132,12 +133,13 @@ export async function runChild(
 }
 
 /** Makes the child known under its path, before it has paid. */
-function enrol(tree: TreeState, plan: ChildPlan, { keepToolLog, onEnd }: SpawnOptions): Run {
+function enrol(tree: TreeState, plan: ChildPlan, { keepToolLog, onEnd, isRequired }: SpawnOptions): Run {
   const { entry, profile, parent, earlier } = plan;
   const run = makeRun(tree, plan, parent.tree);
   entry.profile = profile;
   entry.run = run;
   run.onEnd = onEnd;
+  if (isRequired) entry.isRequired = true;
   if (keepToolLog) run.toolLog = (earlier && tree.parts.earlier?.toolLog(earlier.runId, profile)) ?? [];
   return run;
 }

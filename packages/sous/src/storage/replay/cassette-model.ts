@@ -69,7 +69,8 @@ export function playOrRecord(file: string, parts: CassetteModelParts): CassetteM
   }
 
   function play(from: CassettePlayer, request: ModelRequest, index: number, onDelta: OnDelta): ModelAnswer {
-    const played = answerOf(replyFor(from, request, index));
+    const isLast = index + 1 === from.length(request.caller.path);
+    const played = answerOf(replyFor(from, request, index), isLast);
     for (const part of played.message.content)
       if (part.type === "text" || part.type === "reasoning") onDelta(part.type, part.text);
     return played;
@@ -207,10 +208,17 @@ function withMessages(requests: readonly CassetteRequest[]): PlayedRequest[] {
   });
 }
 
-/** The answer of a reply. Throws the error that it is instead. */
-export function answerOf(reply: CassetteReply): ModelAnswer {
-  if ("error" in reply) throw new ModelError(reply.error.kind, reply.error.message, { retryAfterMs: 0 });
-  return reply;
+/** The answer of a reply. Throws the error that it is instead; the last one was not followed by another attempt. */
+function answerOf(reply: CassetteReply, isLast: boolean): ModelAnswer {
+  if (!("error" in reply)) return reply;
+  const { kind, message } = reply.error;
+  throw isLast ? new LastError(kind, message) : new ModelError(kind, message, { retryAfterMs: 0 });
+}
+
+class LastError extends ModelError {
+  override get isRetryable(): boolean {
+    return false;
+  }
 }
 
 /** The text where the recording has an id is that id in this run. */

@@ -47,7 +47,7 @@ export function comparableEvent(
       const isGuessed = ignoresEstimates && recorded.type === "run-end" && recorded.usage.estimated;
       const { status, fault } = body;
       const rest = without(same, "status", "fault", ...(isGuessed ? ["usage", "costUsd"] : []));
-      return { status, ...rest, fault: fault && without(fault, "stack") };
+      return { status, ...rest, fault: fault && without(fault, "stack", "kind") };
     }
     default:
       return same;

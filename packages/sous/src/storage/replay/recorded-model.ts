@@ -55,7 +55,7 @@ export function recordedModel({ id, price, contextWindow }: RecordedModelFacts, 
     progress.compared = messages.length;
   }
 
-  return { id, price, contextWindow, takesProviderTool: () => true, answer };
+  return { id, price, contextWindow, takesProviderTool: () => true, isRecorded: true, answer };
 }
 
 function replyOf(reply: RecordedReply, { ids }: Playback, onDelta: OnDelta): ModelAnswer {
@@ -68,8 +68,7 @@ function replyOf(reply: RecordedReply, { ids }: Playback, onDelta: OnDelta): Mod
       const { kind, message } = reply.error;
       say(reply.partial, onDelta);
       const afterOutput = reply.partial.isBilled;
-      // No wait here: the next answer comes when it came then, and holds back no other run.
-      throw new ModelError(kind, ids.toActual(message), { retryAfterMs: 0, afterOutput });
+      throw new ModelError(kind, ids.toActual(message), { afterOutput });
     }
     case "none":
       throw new Error("Unreachable: an answer that was never recorded is played");

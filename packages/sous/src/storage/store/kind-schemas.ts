@@ -150,6 +150,7 @@ export const kindSchemas = once(() => {
     conversation: conversationLimits,
     onExhausted: z.enum(["wrap-up", "stop"]),
     onLiveChildren: z.enum(["wait", "cancel"]),
+    requireAll: z.literal(true).optional(),
     sharedBudget: z.string().optional(),
     fanOut: z
       .strictObject({ inputs: z.array(z.string()), atOnce: z.int().positive(), wholeAnswers: z.boolean() })
@@ -256,7 +257,12 @@ export const kindSchemas = once(() => {
     toolOrigin: z.object({ server: z.string(), tool: z.string(), definition: z.string().optional() }),
     callTarget: z.strictObject({ paths: list(z.string()), sha256: z.string().optional() }),
     resumedRun,
-    fault: z.strictObject({ type: errorType, message: z.string(), stack: z.string().optional() }),
+    fault: z.strictObject({
+      type: errorType,
+      message: z.string(),
+      kind: z.enum(MODEL_ERROR_KINDS).optional(),
+      stack: z.string().optional(),
+    }),
   } satisfies { [Each in StoredKind]: z.ZodType<Kinds[Each]> };
 });
 

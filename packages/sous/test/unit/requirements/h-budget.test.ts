@@ -220,7 +220,8 @@ suite("H1: every attempt has its own lease", () => {
       run: { budget: { tokens: 12_000 } },
     });
     assert.deepEqual(statuses(result), { lead: "completed", "lead/a": "failed", "lead/b": "completed" });
-    assert.equal(stage.eventsOf("retry", "lead/a").length, 4);
+    const retries = stage.eventsOf("retry", "lead/a");
+    assert.ok(retries.length > 4 && retries.every(({ spent }) => spent.totalTokens === 0));
     assert.equal(stage.eventsOf("run-end", "lead/a")[0]?.usage.totalTokens, 0);
   });
 

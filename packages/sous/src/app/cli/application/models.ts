@@ -32,8 +32,13 @@ export async function modelSource(context: ModelContext, { provider, model }: Co
   const key = isScripted ? undefined : await givenKey(context, provider);
   const chosen = providerOf(model ?? "");
   const optionsFor = (choice: string): ResolveOptions => {
-    const { maxRetries, timeout, callTimeout } = provider;
-    const common = { maxRetries, silenceMs: timeout * 1000, callTimeoutMs: callTimeout * 1000 };
+    const { maxRetries, timeout, callTimeout, maxRateWait } = provider;
+    const common = {
+      maxRetries,
+      silenceMs: timeout * 1000,
+      callTimeoutMs: callTimeout * 1000,
+      maxRateWaitMs: maxRateWait * 1000,
+    };
     // The address and the key are those of the provider that was chosen; an agent may name a model of another.
     return providerOf(choice) === chosen ? { ...common, baseUrl: provider.baseUrl, apiKey: key } : common;
   };

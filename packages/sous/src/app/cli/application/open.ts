@@ -44,7 +44,7 @@ export type Application = AsyncDisposable & {
   /** Agents from files, by which a person or a model can call them. */
   readonly agents: readonly AgentDefinition[];
   /** Limits and budget of one run, from the flags and the configuration. */
-  readonly runOptions: Pick<RunOptions, "budget" | "limits" | "conversation">;
+  readonly runOptions: Pick<RunOptions, "budget" | "limits" | "conversation" | "requireAll">;
   /** The children that models may start for one message; undefined where the person has set a limit. */
   readonly childrenPerMessage?: number | undefined;
   /** Undefined when nothing is stored. */
@@ -101,6 +101,7 @@ export async function openApplication(asked: ApplicationRequest): Promise<Applic
       budget: configuration.agent.budget,
       limits: configuration.agent.limits,
       conversation: configuration.agent.conversation,
+      ...(asked.flags.requireAll && { requireAll: true }),
     },
     childrenPerMessage: configuration.agent.limits.children.executions === undefined ? PER_MESSAGE.children : undefined,
     store,

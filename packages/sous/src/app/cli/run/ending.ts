@@ -1,6 +1,7 @@
 /** Says in one sentence how a run ended, with the command that continues it. */
 
 import { readMcpName } from "../../../core/mcp-names.ts";
+import { isForRate } from "../../../core/outcome.ts";
 import type { RunResult } from "../../../core/runtime.ts";
 import { endingRow, OUTCOMES } from "../../../core/words/outcomes.ts";
 import { kindOf, readAction } from "../../../runtime/rights/action.ts";
@@ -31,7 +32,7 @@ export function endingSentence(result: RunResult, facts: EndingFacts): string | 
   const { kind } = OUTCOMES[result.status];
   switch (kind) {
     case "done":
-      return undefined;
+      return rateSentence(result);
     case "partial":
       if (result.questions.length > 0) return questionsSentence(result.questions, result.runId, flags);
       return partialSentence(result);
@@ -46,6 +47,15 @@ export function endingSentence(result: RunResult, facts: EndingFacts): string | 
     default:
       return kind satisfies never;
   }
+}
+
+/** Children that their model refused to the end: the answer was made without them. */
+function rateSentence({ agents }: RunResult): string | undefined {
+  const [first, ...others] = agents.filter(({ depth, error }) => depth > 0 && isForRate(error));
+  if (first === undefined) return undefined;
+  const children = agents.filter(({ depth }) => depth > 0);
+  const count = `${others.length + 1} of ${plural(children.length, "child", "children")}`;
+  return `warning: ${count} failed for the rate limit of the model: ${inertLine(first.path, 120)}: ${inertLine(first.error?.message ?? "")}. --require-all makes such a run fail.`;
 }
 
 function whatThereIs({ text }: RunResult): string {

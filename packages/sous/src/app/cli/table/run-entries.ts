@@ -177,6 +177,7 @@ export const RUN = {
           value: "SCHEMA",
           about: "a JSON Schema that the answer must match: a file, or the schema itself",
         },
+        { name: "require-all", about: "fail when a child fails, whatever the answer is" },
       ],
     },
     STORAGE,

@@ -29,6 +29,8 @@ export function readRunFlags(values: Partial<OptionValues<typeof RUN>>) {
     storage: { dbPath: values["db-path"], isEphemeral, isRequired },
     /** Reads no file of the project. */
     isBare: values.bare ?? false,
+    /** The run fails when a child of it does. */
+    requireAll: values["require-all"] ?? false,
     /** Turns of the root. */
     maxTurns: values["max-turns"],
     /** The options that stand in for settings: the model, the database, limits. */

@@ -5,6 +5,7 @@ import type { LimitState } from "../../../core/limits.ts";
 import { textOf } from "../../../core/message.ts";
 import { LACKS_APPROVAL, type RunStatus, type StopReason, type UnendedStatus } from "../../../core/outcome.ts";
 import { isSubagentToolName } from "../../../core/spawn.ts";
+import { rateWaitWords } from "../../../core/units.ts";
 import { addCost } from "../../../core/usage.ts";
 import { lineOf } from "../../../core/words/events.ts";
 import { duration, inertLine } from "../terminal/text.ts";
@@ -175,8 +176,12 @@ export class RunTree {
         break;
       case "retry":
         this.#speech.delete(event.runId);
-        node.activity = `asks again${event.delayMs > 0 ? ` in ${duration(event.delayMs)}` : ""} (${event.kind})`;
+        node.activity =
+          event.kind === "rate_limit" && event.delayMs > 0
+            ? rateWaitWords(event.delayMs)
+            : `asks again${event.delayMs > 0 ? ` in ${duration(event.delayMs)}` : ""} (${event.kind})`;
         break;
+      case "rate-wait":
       case "stalled":
       case "budget-warning":
         node.activity = lineOf(event, inertLine) ?? "";

@@ -9,6 +9,7 @@ export const DEFAULT_CONFIGURATION: Configuration = {
     apiKeyEnv: undefined,
     apiKeyCommand: undefined,
     timeout: 120,
+    maxRateWait: 600,
     callTimeout: 1200,
     maxRetries: 4,
     maxConcurrentCalls: 16,

@@ -101,7 +101,7 @@ suite("the live region", () => {
       },
       costUsd: 0,
     });
-    assert.equal(activity(), "asks again in 2.5s (rate_limit)");
+    assert.equal(activity(), "waits for the rate limit, 3 s");
     story.calls("lead", 72, "grep", { pattern: "x".repeat(500) });
     story.gets("lead", 72, "grep", "a:1:x", { matches: 1, truncated: false });
     assert.equal(activity(), `grep  ${"x".repeat(120)}...  → 1 match`);

@@ -111,7 +111,7 @@ suite("A4, J1: sous run with a provider", () => {
     await using server = await startAimock([busy, ...TREE]);
     const ended = await ask(MODELS[1], server.environment, []);
     assert.deepEqual([ended.code, ended.stdout], [0, "It was looked at.\n"]);
-    assert.match(ended.stderr, /^sous {2}asks again in .*rate_limit/m);
+    assert.match(ended.stderr, /^sous {2}waits for the rate limit, 1 s$/m);
     assert.equal(server.requests().length, 4);
   });
 

@@ -120,6 +120,14 @@ const TABLE: Record<string, Row> = {
     bad: times,
     read: ({ provider }) => provider.timeout * 1000,
   },
+  "provider.max_rate_wait": {
+    good: [
+      ["30m", 1_800_000],
+      ["30", 30_000],
+    ],
+    bad: times,
+    read: ({ provider }) => provider.maxRateWait * 1000,
+  },
   "provider.call_timeout": {
     good: [
       ["45m", 2_700_000],

@@ -67,10 +67,13 @@ test("text, thoughts, files and calls come in the order in which they began, wit
     usage: undefined,
   });
   assert.deepEqual(deltas, [
+    ["hidden", ""],
     ["reasoning", "Hm"],
     ["text", "It "],
     ["reasoning", "…"],
+    ["hidden", ""],
     ["text", "rains."],
+    ["tool-input", '{"city":"Bern"}'],
     ["text", "After."],
   ]);
 });

@@ -25,6 +25,7 @@ import {
   liveExternal,
   liveFanOut,
   liveProvider,
+  liveRequired,
   liveShape,
   liveTarget,
   liveTraced,
@@ -89,6 +90,13 @@ const JOURNALS: Record<string, { rootId: string; folded: Folded[] }> = {
   "provider-1.json": {
     rootId: "01KDVDNA00QBZA1NYAVN0XS303",
     folded: [["lead", "completed", 2, 0, 1063, "uaa"]],
+  },
+  "required-2.json": {
+    rootId: "01KDVDNA00KEXRC451GGXAJVSX",
+    folded: [
+      ["lead", "failed", 2, 1, 3771, "uata"],
+      ["lead/mason", "failed", 1, 0, 0, "u"],
+    ],
   },
   "shape-1.json": {
     rootId: "01KDVDNA00DQ6C5T3W6KSRC406",
@@ -173,7 +181,7 @@ suite("everything an event can hold", () => {
     const lived = [
       ...[await liveEverything(), await liveFanOut(), await liveExternal()],
       ...[await liveTraced(), await liveContinued(), await liveProvider()],
-      ...[await liveShape(), await liveAsked(), await liveTarget()],
+      ...[await liveShape(), await liveAsked(), await liveTarget(), await liveRequired()],
     ];
     assert.deepEqual(lackedBy(lived.flatMap(eventsIn)), []);
   });

@@ -1,5 +1,5 @@
 /**
- * A tree in which everything happens that can, lived by the runtime: it wrote `test/golden/journal-1.json`. A fan-out is a tree of its own: `fan-out-1.json`, and so is one with an external agent: `outside-1.json`, a root in a trace: `traced-1.json`, one whose provider runs tools of its own: `provider-1.json`, one whose provider refused a schema: `shape-1.json`, one with a tool that asks by itself: `asked-1.json`, and one that asks about a file: `target-2.json`. One that continues another is `continued-1.json`.
+ * A tree in which everything happens that can, lived by the runtime: it wrote `test/golden/journal-1.json`. A fan-out is a tree of its own: `fan-out-1.json`, and so is one with an external agent: `outside-1.json`, a root in a trace: `traced-1.json`, one whose provider runs tools of its own: `provider-1.json`, one whose provider refused a schema: `shape-1.json`, one with a tool that asks by itself: `asked-1.json`, one that asks about a file: `target-2.json`, and one that needs all of its children: `required-2.json`. One that continues another is `continued-1.json`.
  *
  *   node --conditions=sous-source -p "import('./test/unit/storage/store/make-golden-journal.ts').then((made) => made.liveEverything())"
  *
@@ -314,6 +314,20 @@ export async function liveTarget(): Promise<string> {
   } finally {
     rmSync(cwd, { recursive: true });
   }
+}
+
+/** A tree that needs all of its children, one of which its provider refuses. */
+export async function liveRequired(): Promise<string> {
+  const world = createWorld({ seed: 14, lateness: 0 });
+  const store = openMemoryStore();
+  const script = {
+    lead: [calls("subagent", { label: "mason", task_prompt: "Build it." }), says("No wall.")],
+    "lead/mason": [fails("rate_limit", { retryAfterMs: 3_600_000 })],
+  };
+  const lead = agent({ name: "lead", model: scriptedModel(script, { clock: world.clock }), delegate: true });
+  const runtime = createRuntime({ host: world.host, store });
+  const { runId } = await world.run(() => runtime.run(lead, "Build.", { requireAll: true }).result);
+  return exportTree(store, runId, "json");
 }
 
 /** A branch of another tree, which one process made, and another sent a further message: it died between two attempts. */

@@ -1,0 +1,49 @@
+/** A provider that takes calls at a rate: a bucket that fills up again, as Anthropic's and OpenAI's limits do. */
+
+export type Rate = {
+  /** The calls that it takes at once when it has not been asked for a while. */
+  readonly burst: number;
+  readonly perSecond: number;
+  /** What it says with a refusal: the time until the next call exactly, always so many seconds, or nothing. */
+  readonly says: "exactly" | number | "nothing";
+};
+
+export class RateBucket {
+  answers = 0;
+  refusals = 0;
+  readonly #rate: Rate;
+  #left: number;
+  #at: number | undefined;
+
+  constructor(rate: Rate) {
+    this.#rate = rate;
+    this.#left = rate.burst;
+  }
+
+  /** Takes a call at this moment. A refusal is the milliseconds that it says, undefined for none. */
+  take(now: number): "taken" | { readonly afterMs: number | undefined } {
+    const { burst, perSecond, says } = this.#rate;
+    this.#left = Math.min(burst, this.#left + ((now - (this.#at ?? now)) / 1000) * perSecond);
+    this.#at = now;
+    if (this.#left >= 1) {
+      this.#left -= 1;
+      this.answers += 1;
+      return "taken";
+    }
+    this.refusals += 1;
+    if (says === "nothing") return { afterMs: undefined };
+    return { afterMs: says === "exactly" ? Math.ceil(((1 - this.#left) / perSecond) * 1000) : says * 1000 };
+  }
+
+  /** The least time that so many calls take. */
+  leastMs(calls: number): number {
+    return (Math.max(0, calls - this.#rate.burst) / this.#rate.perSecond) * 1000;
+  }
+}
+
+/** The limits of finding F1: the first tier of a provider, one that speaks in whole seconds, and one that says nothing. */
+export const RATES: readonly (readonly [name: string, rate: Rate])[] = [
+  ["50 a minute, which says exactly when", { burst: 50, perSecond: 50 / 60, says: "exactly" }],
+  ["5 a second, which says a second", { burst: 5, perSecond: 5, says: 1 }],
+  ["5 a second, which says nothing", { burst: 5, perSecond: 5, says: "nothing" }],
+];
