@@ -60,7 +60,8 @@ export function cassetteModel(file: string, options: CassetteOptions = {}): Cass
 export function scriptFromCassette(file: string, options: PlayOptions = {}): Script {
   checkOptions("scriptFromCassette()", options, PLAY_OPTIONS);
   const player = new CassettePlayer(readCassette(file), file, options);
-  const turn = (index: number) => (request: ModelRequest) => answers(answerOf(player.play(request, index)));
+  const turn = (index: number) => (request: ModelRequest) =>
+    answers(answerOf(player.play(request, index), index + 1 === player.length(request.caller.path)));
   const turnsOf = (path: string) => Array.from({ length: player.length(path) }, (_, index) => turn(index));
   return Object.fromEntries(player.paths.map((path) => [path, turnsOf(path)]));
 }

@@ -127,7 +127,7 @@ async function parkedEvents(): Promise<readonly SousEvent[]> {
 async function limitedEvents(): Promise<readonly SousEvent[]> {
   const stage = openStage({
     lead: [
-      calls("parallel_subagent", { tasks: ["a", "b"].map((label) => ({ label, task_prompt: "Look." })) }),
+      calls("parallel_subagent", { tasks: ["a", "b"].map((label) => ({ label, task_prompt: `Look at ${label}.` })) }),
       says("Done."),
     ],
     "lead/a": [fails("rate_limit", { retryAfterMs: 2000 }), says("Seen.")],

@@ -209,7 +209,7 @@ function withMessages(requests: readonly CassetteRequest[]): PlayedRequest[] {
 }
 
 /** The answer of a reply. Throws the error that it is instead; the last one was not followed by another attempt. */
-function answerOf(reply: CassetteReply, isLast: boolean): ModelAnswer {
+export function answerOf(reply: CassetteReply, isLast: boolean): ModelAnswer {
   if (!("error" in reply)) return reply;
   const { kind, message } = reply.error;
   throw isLast ? new LastError(kind, message) : new ModelError(kind, message, { retryAfterMs: 0 });
