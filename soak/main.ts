@@ -34,6 +34,7 @@ import { ORPHANS } from "./r3.ts";
 import { RERUNS } from "./r13.ts";
 import { STRANGE_TEXTS } from "./r16.ts";
 import { STORE_FAULTS } from "./r17.ts";
+import { RATE_LIMITS } from "./rate-limits.ts";
 import { SPEED } from "./speed.ts";
 
 export type Figure = { readonly name: string; measure(seed: number): Promise<{ figure: unknown; isReached: boolean }> };
@@ -98,6 +99,7 @@ const FIGURES: readonly Figure[] = [
     },
   },
   MANY_AGENT_FILES,
+  RATE_LIMITS,
   {
     name: "R4 10,000 races of 64",
     async measure(seed) {

@@ -90,7 +90,12 @@ class MetricsFold {
         if (run !== undefined) this.#answer(run, event);
         break;
       case "retry":
-        if (run !== undefined) charge(run, event.depth, event.spent.totalTokens, event.costUsd);
+        if (run === undefined) break;
+        charge(run, event.depth, event.spent.totalTokens, event.costUsd);
+        if (event.kind === "rate_limit") this.#waits(run, event.delayMs);
+        break;
+      case "rate-wait":
+        if (run !== undefined) this.#waits(run, event.delayMs);
         break;
       case "stalled":
         if (run !== undefined) this.#setStalled(run, true);
@@ -164,6 +169,10 @@ class MetricsFold {
     this.#unheard.delete(runId);
     addAt(this.#active, depth, -1); // guard: active-until-every-end
     this.#closeBudget(runId, agentId);
+  }
+
+  #waits({ model }: LiveRun, milliseconds: number): void {
+    this.#meter.count("rateWait", milliseconds / 1000, [model.model]);
   }
 
   #setStalled(run: LiveRun, isStalled: boolean): void {

@@ -130,6 +130,14 @@ export const METRICS = {
     labels: [],
     from: "live",
   },
+  rateWait: {
+    name: "sous_rate_limit_wait_seconds_total",
+    kind: "counter",
+    unit: "s",
+    about: "Seconds for which runs were told to wait for the rate limit of their provider.",
+    labels: ["model"],
+    from: "live",
+  },
   droppedSpans: {
     name: "sous_dropped_spans_total",
     kind: "counter",

@@ -13,7 +13,7 @@ import { isForced, mergeProviderOptions, type ProviderOptions, type ToolChoice }
 import { nearest } from "../../core/nearest.ts";
 import type { ModelErrorKind } from "../../core/words/model-errors.ts";
 import { classifyError } from "./classify-error.ts";
-import { thinkingFor } from "./effort.ts";
+import { hidesThinking, thinkingFor, thinksUnseen } from "./effort.ts";
 import { readErrorFacts } from "./error-facts.ts";
 import { readAnswer } from "./from-stream.ts";
 import { nativeSchema } from "./output-schema.ts";
@@ -75,6 +75,7 @@ function adapt(model: LanguageModelV4, options: AdapterOptions): Model {
       const { signal, settings, tools } = request;
       signal.throwIfAborted();
       const call = toCall(request, signal);
+      if (hidesThinking(model, settings.effort)) thinksUnseen.add(signal);
       let opened: LanguageModelV4StreamResult;
       try {
         opened = await model.doStream(call);

@@ -12,6 +12,7 @@ import type {
   ModelRequest,
   ModelSettings,
   OnDelta,
+  ProviderCalls,
   RateReport,
 } from "../../core/model.ts";
 import { isForced, type ToolChoice } from "../../core/model-options.ts";
@@ -24,8 +25,10 @@ import { type Usage, utf8Length } from "../../core/usage.ts";
 import { askModel, type FailedAttempt, type Question, type ReportedInput } from "./ask.ts";
 import { coveringLease, LAST_WORDS_OUTPUT, needOf, reserveFor } from "./call-need.ts";
 import { answerTooLarge, MAX_ANSWER_BYTES } from "./check-answer.ts";
+import { thinksUnseen } from "./effort.ts";
 import { type Governor, governorOf } from "./governor.ts";
-import { isAccepted, reportedInput } from "./model-fetch.ts";
+import { isAccepted, reportedInput, unfinishedBytes } from "./model-fetch.ts";
+import { callsSoFar } from "./provider-calls.ts";
 
 export type AskPorts = {
   readonly clock: Clock;
@@ -55,11 +58,11 @@ class RunQuestion implements Question, ModelRequest {
   readonly mayCallTools: boolean;
   readonly caller: ModelCaller;
   settings: ModelSettings;
-  receivedBytes = 0;
   hasUnmeasured = false;
   readonly #run: Run;
   readonly #options: AskOptions;
   readonly #ports: AskPorts;
+  #receivedBytes = 0;
   #call: Scope | undefined;
   #deadline: Disposable | undefined;
   /** Grows when an attempt begins and when it ends. */
@@ -113,6 +116,18 @@ class RunQuestion implements Question, ModelRequest {
     this.governor.hear(report);
   }
 
+  get receivedBytes(): number {
+    return this.#receivedBytes + (this.#call === undefined ? 0 : unfinishedBytes(this.#call.signal));
+  }
+
+  get mayThinkUnseen(): boolean {
+    return this.#call !== undefined && thinksUnseen.has(this.#call.signal);
+  }
+
+  get providerCalls(): ProviderCalls | undefined {
+    return this.#call && callsSoFar(this.#call.signal);
+  }
+
   get reportedInput(): ReportedInput | undefined {
     return this.#call && reportedInput(this.#call.signal);
   }
@@ -125,7 +140,7 @@ class RunQuestion implements Question, ModelRequest {
   }
 
   lease(): Lease | Promise<Lease> {
-    this.receivedBytes = 0;
+    this.#receivedBytes = 0;
     this.hasUnmeasured = false;
     const run = this.#run;
     const { firstCall } = run;
@@ -200,8 +215,8 @@ class RunQuestion implements Question, ModelRequest {
       if (attempt !== this.#attempt || run.scope.aborted) return;
       run.beats += 1;
       if (kind === "hidden") this.hasUnmeasured = true;
-      this.receivedBytes += utf8Length(text);
-      if (this.receivedBytes > MAX_ANSWER_BYTES) throw answerTooLarge(this.model.id);
+      this.#receivedBytes += utf8Length(text);
+      if (this.#receivedBytes > MAX_ANSWER_BYTES) throw answerTooLarge(this.model.id);
       if (kind === "text") run.text += text;
       if (kind !== "text" && kind !== "reasoning") return;
       if (journal.isWatched) journal.delta(run.who, { type: kind === "text" ? "text-delta" : "reasoning-delta", text });

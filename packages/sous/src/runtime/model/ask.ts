@@ -5,7 +5,7 @@ import type { Clock, Random } from "../../core/clock.ts";
 import { ModelError, messageOf, StoreError } from "../../core/errors.ts";
 import type { CallNeed, Lease } from "../../core/limits.ts";
 import { textOf } from "../../core/message.ts";
-import type { Model, ModelAnswer } from "../../core/model.ts";
+import type { Model, ModelAnswer, ProviderCalls } from "../../core/model.ts";
 import type { BilledAnswer } from "../../core/run.ts";
 import { type Scope, untilAborted } from "../../core/scope.ts";
 import { costOf, noUsage, type Usage, utf8Length } from "../../core/usage.ts";
@@ -38,6 +38,10 @@ export type Question = {
   readonly receivedBytes: number;
   /** Something began to arrive in this attempt whose size does not show, such as hidden thinking. */
   readonly hasUnmeasured: boolean;
+  /** The model may have thought in this attempt although its protocol does not show it. */
+  readonly mayThinkUnseen: boolean;
+  /** The calls that the provider has made by itself in this attempt so far. */
+  readonly providerCalls: ProviderCalls | undefined;
   /** The prompt of this attempt as the provider has already reported it. */
   readonly reportedInput: ReportedInput | undefined;
   /** The rate of the provider holds the call back for about this time. */
@@ -194,7 +198,7 @@ async function arrived(answer: Promise<ModelAnswer>, id: string): Promise<ModelA
 
 /** Settles a failed call. A provider bills for text that arrived: without its own figures an estimate is charged, and marked. */
 function settleFailure(thrown: unknown, late: ModelAnswer | undefined, lease: Lease, question: Question): Failure {
-  const { need, scope } = question;
+  const { scope } = question;
   const error = scope.aborted ? scope.reason : toModelError(thrown);
   if (late?.usage !== undefined) {
     const { usage, costUsd } = settleAnswer(late, lease, question);
@@ -208,9 +212,15 @@ function settleFailure(thrown: unknown, late: ModelAnswer | undefined, lease: Le
     (thrown instanceof ModelError && thrown.afterOutput);
   if (!hasOutput) return { error, usage: noUsage(), costUsd: 0 };
   const usage = estimateUsage(question, lease);
-  const costUsd = costOf(usage, need.price);
+  const costUsd = costOfCut(usage, question);
   lease.settle({ tokens: usage.totalTokens, costUsd });
   return { error, usage, costUsd };
+}
+
+/** Without a report of the provider the prompt costs what was reserved for it, as if all of it was written to a cache. */
+function costOfCut(usage: Usage, { need: { price }, reportedInput, providerCalls }: Question): number | null {
+  const isWritten = reportedInput === undefined && (price?.cacheWrite ?? 0) > (price?.input ?? 0);
+  return costOf(isWritten ? { ...usage, cacheWriteTokens: usage.inputTokens } : usage, price, providerCalls);
 }
 
 /** The prompt as the provider has reported it, with the part that came from its cache. */
@@ -221,7 +231,7 @@ function estimateUsage(question: Question, lease: Pick<Lease, "outputCap">, byte
   const { need, reportedInput, hasUnmeasured } = question;
   const arrived = Math.min(Math.ceil(bytes / 3), lease.outputCap);
   const reserved = Number.isFinite(lease.outputCap) ? lease.outputCap : need.outputCap;
-  const outputTokens = hasUnmeasured ? Math.max(arrived, reserved) : arrived;
+  const outputTokens = hasUnmeasured || question.mayThinkUnseen ? Math.max(arrived, reserved) : arrived;
   const { inputTokens } = reportedInput ?? { inputTokens: need.promptTokens };
   return {
     ...noUsage(),

@@ -61,12 +61,13 @@ const EVENT_BYTES = 1024;
 const FIELD = /^(?:data|event|id|retry)?:/;
 /** The line with which servers that speak chat completions end a stream. */
 const LAST_LINE = /^data: ?\[DONE\]/;
-/** The name of the last event of Anthropic's protocol, and of OpenAI's. */
-const LAST_EVENT = /^event: ?(?:message_stop|response\.(?:completed|incomplete|failed))\s*$/;
+/** The last event of Anthropic's protocol, and of OpenAI's, by its name or by the type that its data begins with. */
+const LAST_EVENT =
+  /^(?:event: ?|data: ?\{\s?"type"\s?:\s?")(?:message_stop|response\.(?:completed|incomplete|failed))(?:"|\s*$)/;
 /** More than a field with an empty value has. */
 const FIELD_BYTES = 13;
-/** The longest of these lines, and one character more. */
-const LINE_START = 28;
+/** More than the longest of these. */
+const LINE_START = 48;
 /** The bytes at the beginning that are kept: the first event of a provider says what it has read. */
 const BEGINNING_BYTES = 4096;
 const LATIN = new TextDecoder("latin1");
@@ -99,6 +100,10 @@ export class StreamCheck implements BodyCheck {
     const missing = BEGINNING_BYTES - this.#first.length;
     if (missing > 0) this.#first = Buffer.concat([this.#first, chunk.subarray(0, missing)]);
     return chunk.subarray(0, this.#measure(chunk));
+  }
+
+  get unfinishedBytes(): number {
+    return this.isDone ? 0 : this.#eventBytes;
   }
 
   /** The first events, as far as they have come. */

@@ -5,19 +5,19 @@
 
 import type { ReadableStreamReadResult } from "node:stream/web";
 import type {
-  LanguageModelV4File,
   LanguageModelV4StreamPart,
   LanguageModelV4ToolCall,
   LanguageModelV4ToolResult,
-  SharedV4ProviderMetadata,
   SharedV4Warning,
 } from "@ai-sdk/provider";
 import { ModelError } from "../../core/errors.ts";
-import type { AssistantMessage, FilePart, ProviderData, ProviderPart, ToolCallPart } from "../../core/message.ts";
+import type { AssistantMessage, ProviderData, ProviderPart } from "../../core/message.ts";
 import type { FinishReason, ModelAnswer, OnDelta } from "../../core/model.ts";
 import { answerTooLarge, MAX_ANSWER_BYTES } from "./check-answer.ts";
 import { classifyError } from "./classify-error.ts";
-import { type AskedModel, countCalls, noteOf, Sources, toUsage } from "./provider-calls.ts";
+import { brokenBody } from "./model-fetch.ts";
+import { type AskedModel, countCalls, noteCalls, noteOf, Sources, toUsage } from "./provider-calls.ts";
+import { keepProviderData, parseInput, toFile, toToolCall } from "./stream-parts.ts";
 
 type Reading = {
   /** `provider/model`, for messages. */
@@ -30,9 +30,10 @@ type Reading = {
 type Stream = ReadableStream<LanguageModelV4StreamPart>;
 
 /** Throws a `ModelError` for a stream that fails or stops early, and the signal's reason when it was aborted. */
-export async function readAnswer(stream: Stream, { id, signal, onDelta, asked }: Reading): Promise<ModelAnswer> {
+export async function readAnswer(stream: Stream, reading: Reading): Promise<ModelAnswer> {
+  const { id, signal } = reading;
   const reader = stream.getReader();
-  const gathered = new GatheredAnswer(id, onDelta, asked);
+  const gathered = new GatheredAnswer(reading);
   let isOpen = true;
   try {
     while (isOpen) {
@@ -56,6 +57,8 @@ export async function readAnswer(stream: Stream, { id, signal, onDelta, asked }:
     // Left early: release the connection.
     if (isOpen) reader.cancel().catch(() => {});
   }
+  const broken = brokenBody(signal);
+  if (broken !== undefined) throw broken; // guard: broken-body
   return gathered.finished();
 }
 
@@ -69,6 +72,7 @@ class GatheredAnswer {
   hasOutput = false;
   #size = 0;
   readonly #id: string;
+  readonly #signal: AbortSignal;
   readonly #onDelta: OnDelta;
   readonly #parts: Part[] = [];
   readonly #text = new Map<string, Block>();
@@ -79,8 +83,9 @@ class GatheredAnswer {
   #sources: Sources | undefined;
   readonly #asked: AskedModel;
 
-  constructor(id: string, onDelta: OnDelta, asked: AskedModel) {
+  constructor({ id, signal, onDelta, asked }: Reading) {
     this.#id = id;
+    this.#signal = signal;
     this.#onDelta = onDelta;
     this.#asked = asked;
   }
@@ -113,6 +118,9 @@ class GatheredAnswer {
         this.hasOutput = true;
         this.#inputs ??= new Set();
         this.#inputs.add(part.id);
+        this.#onDelta("tool-input", part.toolName);
+        // The provider reads and writes more than it shows while it runs a tool of its own.
+        if (part.providerExecuted === true) this.#onDelta("hidden", "");
         return;
       case "tool-input-delta":
         this.#onDelta("tool-input", part.delta);
@@ -121,7 +129,8 @@ class GatheredAnswer {
         this.hasOutput = true;
         if (this.#inputs?.has(part.toolCallId) !== true) {
           this.#grow(part.input.length);
-          this.#onDelta("tool-input", part.input);
+          this.#onDelta("tool-input", part.toolName + part.input);
+          if (part.providerExecuted === true) this.#onDelta("hidden", "");
         }
         this.#parts.push(part.providerExecuted === true ? this.#callThere(part) : toToolCall(part));
         return;
@@ -132,6 +141,7 @@ class GatheredAnswer {
         this.#onDelta("hidden", "");
         this.#grow(JSON.stringify(part.result)?.length ?? 0);
         this.#parts.push(this.#resultThere(part));
+        noteCalls(this.#signal, () => countCalls(this.#parts, undefined, this.#asked));
         return;
       case "source":
         this.#sources ??= new Sources();
@@ -248,53 +258,4 @@ const PART_BYTES = 1024;
 /** The memory of a part, here and in its adapter; an empty part takes some too. */
 function sizeOf(part: LanguageModelV4StreamPart): number {
   return "delta" in part ? Math.max(part.delta.length, DELTA_BYTES) : PART_BYTES;
-}
-
-/** Merges the metadata that arrives at different times for one block. */
-function keepProviderData(
-  block: { provider?: ProviderData } | undefined,
-  metadata: SharedV4ProviderMetadata | undefined,
-): void {
-  if (block === undefined || metadata === undefined) return;
-  const merged: ProviderData = { ...block.provider };
-  for (const [provider, values] of Object.entries(metadata)) merged[provider] = { ...merged[provider], ...values };
-  block.provider = merged;
-}
-
-function toToolCall(part: LanguageModelV4ToolCall): ToolCallPart {
-  const call: ToolCallPart = {
-    type: "tool-call",
-    callId: part.toolCallId,
-    toolName: part.toolName,
-    input: parseInput(part.input),
-  };
-  keepProviderData(call, part.providerMetadata);
-  return call;
-}
-
-const ESCAPED_SURROGATE = /\\u[dD][89a-fA-F]/;
-
-/** Some servers send an empty text for "no arguments". Text that is not JSON stays text: no tool takes a string. */
-function parseInput(json: string): unknown {
-  if (json.trim() === "") return {};
-  try {
-    const text = json.toWellFormed();
-    return ESCAPED_SURROGATE.test(text) ? JSON.parse(text, wellFormedValue) : JSON.parse(text);
-  } catch {
-    return json.toWellFormed();
-  }
-}
-
-function wellFormedValue(_key: string, value: unknown): unknown {
-  return typeof value === "string" ? value.toWellFormed() : value;
-}
-
-function toFile(part: LanguageModelV4File): FilePart {
-  const { data, mediaType } = part;
-  let text: string;
-  if (data.type === "url") text = data.url.href;
-  else text = typeof data.data === "string" ? data.data : Buffer.from(data.data).toString("base64");
-  const file: FilePart = { type: "file", mediaType, data: text };
-  keepProviderData(file, part.providerMetadata);
-  return file;
 }

@@ -26,7 +26,7 @@ export function modelFetch(send: Fetch, facts: CallFacts): Fetch {
       const { host } = new URL(input instanceof Request ? input.url : input);
       const check = ok ? new StreamCheck(facts, host) : new RefusalCheck();
       if (given && check instanceof StreamCheck) accepted.set(given, check);
-      return new Response(checkedBody(body, silence, check), { status, statusText, headers });
+      return new Response(checkedBody(body, { silence, check, given }), { status, statusText, headers });
     } catch (error) {
       silence.end();
       throw silence.signal.aborted ? silence.signal.reason : error;
@@ -41,26 +41,47 @@ export function isAccepted(signal: AbortSignal): boolean {
   return accepted.has(signal);
 }
 
+/** Bytes of an event that has begun to arrive and not ended: no part of the answer has them. */
+export function unfinishedBytes(signal: AbortSignal): number {
+  return accepted.get(signal)?.unfinishedBytes ?? 0;
+}
+
+/** The errors of bodies that broke off, by the signals of their calls. */
+const broken = new WeakMap<AbortSignal, unknown>();
+
+/** The error of a body that broke off; for the reader of the answer the body has ended, so that it gets all that arrived. */
+export function brokenBody(signal: AbortSignal): unknown {
+  return broken.get(signal);
+}
+
 /** The prompt as the server has reported it at the beginning of its answer; undefined when it did not. */
 export function reportedInput(signal: AbortSignal): ReturnType<typeof inputIn> {
   const beginning = accepted.get(signal)?.beginning;
   return beginning === undefined ? undefined : inputIn(beginning);
 }
 
-function checkedBody(body: ReadableStream<Uint8Array>, silence: Silence, check: BodyCheck): ReadableStream<Uint8Array> {
+type Reading = { silence: Silence; check: BodyCheck; given: AbortSignal | null | undefined };
+
+function checkedBody(body: ReadableStream<Uint8Array>, { silence, check, given }: Reading): ReadableStream<Uint8Array> {
   const reader = body.getReader();
+  let hasPassed = false;
 
   async function next(): Promise<Uint8Array | undefined> {
     while (!check.isDone) {
       const { value } = await reader.read().catch((error: unknown) => {
-        throw check.broken(error);
+        const cause = check.broken(error);
+        // An error would discard what the decoders behind this stream hold and have not passed on.
+        if (!hasPassed || !given || given.aborted || !(check instanceof StreamCheck)) throw cause;
+        broken.set(given, cause);
+        return NO_MORE;
       });
       silence.restart();
       if (value === undefined) {
-        check.end();
+        if (!given || !broken.has(given)) check.end();
         return undefined;
       }
       const passed = check.take(value);
+      hasPassed ||= passed.length > 0;
       if (passed.length > 0) return passed;
     }
     return undefined;
@@ -90,6 +111,7 @@ function checkedBody(body: ReadableStream<Uint8Array>, silence: Silence, check: 
   });
 }
 
+const NO_MORE = { done: true, value: undefined } as const;
 const BODY_END_MS = 1000;
 
 /** Waits shortly for the end of the body, so that the next call can reuse the connection; else cancels it. */

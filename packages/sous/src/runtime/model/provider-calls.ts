@@ -86,6 +86,17 @@ export function countCalls(
   return used.length === 0 ? undefined : Object.fromEntries(used);
 }
 
+/** Counts the calls that providers have made so far, by the signals of the attempts: an attempt that is cut costs their fees too. */
+const counters = new WeakMap<AbortSignal, () => ProviderCalls | undefined>();
+
+export function noteCalls(signal: AbortSignal, count: () => ProviderCalls | undefined): void {
+  counters.set(signal, count);
+}
+
+export function callsSoFar(signal: AbortSignal): ProviderCalls | undefined {
+  return counters.get(signal)?.();
+}
+
 function isResult(part: { type: string }): part is ProviderPart {
   return part.type === "provider" && "kind" in part && part.kind === "result";
 }

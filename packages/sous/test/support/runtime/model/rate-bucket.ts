@@ -4,8 +4,8 @@ export type Rate = {
   /** The calls that it takes at once when it has not been asked for a while. */
   readonly burst: number;
   readonly perSecond: number;
-  /** What it says with a refusal: the time until the next call exactly, always so many seconds, or nothing. */
-  readonly says: "exactly" | number | "nothing";
+  /** The wait that it names with a refusal: the time until the next call, exact or rounded up, always this many seconds, or none. */
+  readonly says: "exactly" | "whole seconds" | number | "nothing";
 };
 
 export class RateBucket {
@@ -32,7 +32,9 @@ export class RateBucket {
     }
     this.refusals += 1;
     if (says === "nothing") return { afterMs: undefined };
-    return { afterMs: says === "exactly" ? Math.ceil(((1 - this.#left) / perSecond) * 1000) : says * 1000 };
+    const seconds = (1 - this.#left) / perSecond;
+    if (says === "exactly") return { afterMs: Math.ceil(seconds * 1000) };
+    return { afterMs: (says === "whole seconds" ? Math.ceil(seconds) : says) * 1000 };
   }
 
   /** The least time that so many calls take. */
@@ -44,6 +46,7 @@ export class RateBucket {
 /** The limits of finding F1: the first tier of a provider, one that speaks in whole seconds, and one that says nothing. */
 export const RATES: readonly (readonly [name: string, rate: Rate])[] = [
   ["50 a minute, which says exactly when", { burst: 50, perSecond: 50 / 60, says: "exactly" }],
+  ["50 a minute, in whole seconds", { burst: 50, perSecond: 50 / 60, says: "whole seconds" }],
   ["5 a second, which says a second", { burst: 5, perSecond: 5, says: 1 }],
   ["5 a second, which says nothing", { burst: 5, perSecond: 5, says: "nothing" }],
 ];

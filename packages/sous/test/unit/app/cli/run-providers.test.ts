@@ -115,6 +115,26 @@ suite("A4, J1: sous run with a provider", () => {
     assert.equal(server.requests().length, 4);
   });
 
+  test("I3: a child that fails for the rate is named at the end, and fails the run with --require-all", async () => {
+    const limited: Fixture = {
+      match: { userMessage: "Inspect auth" },
+      response: { error: { message: "Slow down", type: "rate_limit_error" }, status: 429, retryAfter: 3600 },
+    };
+    const [first, second] = TREE;
+    await using server = await startAimock([limited, ...[first, second].filter((each) => each !== undefined)]);
+    const warned = await ask(MODELS[0], server.environment);
+    assert.deepEqual([warned.code, JSON.parse(warned.stdout).status], [0, "completed"]);
+    assert.match(
+      sentence(warned),
+      /^warning: 1 of 1 child failed for the rate limit of the model: sous\/scout: .*Slow down\. It asks to wait 60 minutes, .* --require-all makes such a run fail\.$/,
+    );
+    const failed = await ask(MODELS[0], server.environment, ["--json", "--quiet", "--require-all"]);
+    const { status, error, agents } = JSON.parse(failed.stdout);
+    assert.deepEqual([failed.code, status, agents[1].error.kind], [1, "failed", "rate_limit"]);
+    assert.match(error.message, /^1 of 1 children failed: sous\/scout: /);
+    assert.equal(sentence(failed), `error: ${error.message}`);
+  });
+
   test("J1: a run without a network ends with 1 and says to whom there is no connection", async () => {
     const port = await closedPort();
     const env = { ANTHROPIC_BASE_URL: `http://127.0.0.1:${port}`, SOUS_PROVIDER_MAX_RETRIES: "0" };

@@ -244,6 +244,18 @@ test("F3: nothing is kept of a run that has ended: what is said of it afterwards
   assert.deepEqual([samplesOf(text, "stalled"), samplesOf(text, "active")], [{ "": 0 }, { '{depth="0"}': 0 }]);
 });
 
+test("F3: the seconds for which a run is told to wait for the rate limit are counted by its model", () => {
+  const tree = sampleTree("root");
+  tree.start("root");
+  const spent = noUsage();
+  const failed = { attempt: 1, delayMs: 2500, message: "Slow down", spent, costUsd: 0 };
+  tree.add("root", { type: "retry", kind: "rate_limit", ...failed });
+  tree.add("root", { type: "retry", kind: "interrupted", ...failed });
+  const { runId, agentId, parentId, path, depth, time } = tree.events[0] ?? assert.fail();
+  const piece = { runId, agentId, parentId, path, depth, time, type: "rate-wait", delayMs: 1500 } as const;
+  assert.deepEqual(Object.values(samplesOf(measured([...tree.events, piece]), "rateWait")), [4]);
+});
+
 test("F3: a run is stalled until its next event", () => {
   const tree = sampleTree("root");
   tree.start("root");
