@@ -50,7 +50,7 @@ async function measure(name: string, rate: Rate, atOnce: number): Promise<RateFi
   const handle = runtime.run(agent({ name: "lead", model, tools: [look], delegate: true }), "Look at all parts.");
   const { agents } = await handle.result;
   const milliseconds = performance.now() - startedAt;
-  const least = bucket.leastMs(CALLS) + 3 * LATENCY_MS;
+  const least = bucket.leastMs(CALLS) + LATENCY_MS;
   return {
     rate: name,
     atOnce,

@@ -141,8 +141,10 @@ function delayOrGiveUp(failure: Failure, tries: Tries, question: Question): numb
   let delayMs = asked ?? backoff(tries.faults + 1, question.random);
   if (isLimit) delayMs = Math.max(governor.refuse(tries.shortages, asked), asked ?? 0);
   // The model answers others, or has said when to come back: it is there, and only takes no more calls for now.
-  const ownAnswers = question.isAccepted === true ? 1 : 0;
-  const isAnswering = governor.accepted - ownAnswers > tries.accepted;
+  const isAnswering =
+    question.isAccepted === true
+      ? governor.accepted - 1 > tries.accepted
+      : question.clock.monotonic() - governor.acceptedAt <= maxMs;
   const isForRate = isLimit && isRefusal(error) && (asked !== undefined || isAnswering);
   tries.accepted = governor.accepted;
   if (isForRate) {

@@ -56,6 +56,11 @@ export class Governor {
     return this.#pace.accepted;
   }
 
+  /** The time at which the provider last began to answer a call. */
+  get acceptedAt(): number {
+    return this.#pace.acceptedAt;
+  }
+
   get #waiting(): number {
     return this.#refused.size + this.#waiters.size;
   }
@@ -89,7 +94,7 @@ export class Governor {
   /** The provider has begun to answer a call. */
   accept(): void {
     const wasLimited = this.#pace.isLimited;
-    this.#pace.accept(this.limit);
+    this.#pace.accept(this.#clock.monotonic(), this.limit);
     if (wasLimited && this.#waiting > 0) this.#startWaiting();
   }
 

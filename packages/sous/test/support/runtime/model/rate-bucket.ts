@@ -43,7 +43,38 @@ export class RateBucket {
   }
 }
 
-/** The limits of finding F1: the first tier of a provider, one that speaks in whole seconds, and one that says nothing. */
+/** A provider that takes so many calls in any minute. It names the time until the next one, or nothing. */
+export class MinuteWindow {
+  answers = 0;
+  refusals = 0;
+  readonly #most: number;
+  readonly #saysWhen: boolean;
+  readonly #taken: number[] = [];
+
+  constructor(most: number, saysWhen: boolean) {
+    this.#most = most;
+    this.#saysWhen = saysWhen;
+  }
+
+  take(now: number): "taken" | { readonly afterMs: number | undefined } {
+    const oldest = this.#taken.at(-this.#most);
+    if (oldest === undefined || now - oldest >= MINUTE) {
+      this.#taken.push(now);
+      this.answers += 1;
+      return "taken";
+    }
+    this.refusals += 1;
+    return { afterMs: this.#saysWhen ? oldest + MINUTE - now : undefined };
+  }
+
+  leastMs(calls: number): number {
+    return Math.floor((calls - 1) / this.#most) * MINUTE;
+  }
+}
+
+const MINUTE = 60_000;
+
+/** Limits as providers have them: the first tier of a provider, one that speaks in whole seconds, and one that says nothing. */
 export const RATES: readonly (readonly [name: string, rate: Rate])[] = [
   ["50 a minute, which says exactly when", { burst: 50, perSecond: 50 / 60, says: "exactly" }],
   ["50 a minute, in whole seconds", { burst: 50, perSecond: 50 / 60, says: "whole seconds" }],
