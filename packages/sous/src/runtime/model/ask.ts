@@ -113,7 +113,7 @@ type Tries = {
   faults: number;
   /** The time of the first refusal for the rate. */
   refusedAt: number | undefined;
-  /** The calls that the model had accepted when this question was last refused, or began. */
+  /** The calls that the model had accepted when this question was last refused, or began: its own answer that broke off is one more. */
   accepted: number;
   /** The shortages of the model when this attempt began. */
   shortages: number;
@@ -140,7 +140,7 @@ function delayOrGiveUp(failure: Failure, tries: Tries, question: Question): numb
     return giveUp(waitsTooLong(error, { waitedMs: 0, askedMs: asked, maxMs }));
   let delayMs = asked ?? backoff(tries.faults + 1, question.random);
   if (isLimit) delayMs = Math.max(governor.refuse(tries.shortages, asked), asked ?? 0);
-  // The model answers others, or has said when to come back: it is there, and only takes no more calls for now.
+  // The model has answered others lately, or has said when to come back: it is there, and only takes no more calls for now.
   const isAnswering =
     question.isAccepted === true
       ? governor.accepted - 1 > tries.accepted
