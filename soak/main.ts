@@ -29,6 +29,7 @@ import { traceSyncs } from "../packages/sous/test/figures/sync-trace.ts";
 import { runTelemetryTrees } from "../packages/sous/test/figures/telemetry.ts";
 import { tryCommands } from "../packages/sous/test/support/runtime/rights/shell-trial.ts";
 import { MANY_AGENT_FILES } from "./agent-files.ts";
+import { CUT_ANSWERS } from "./cut-answers.ts";
 import { PLANTED } from "./planted.ts";
 import { ORPHANS } from "./r3.ts";
 import { RERUNS } from "./r13.ts";
@@ -107,6 +108,7 @@ const FIGURES: readonly Figure[] = [
       return { figure, isReached: figure.overspent + figure.leaked + figure.hung + figure.wrongRefusals === 0 };
     },
   },
+  CUT_ANSWERS,
   {
     name: "R4 10,000 races of 64 for a shared budget",
     async measure(seed) {

@@ -1,0 +1,83 @@
+/** The charge for one attempt: what the provider reports, else an estimate that is no less than its bill. */
+
+import { ModelError, messageOf } from "../../core/errors.ts";
+import type { Lease } from "../../core/limits.ts";
+import { textOf } from "../../core/message.ts";
+import type { ModelAnswer } from "../../core/model.ts";
+import type { BilledAnswer } from "../../core/run.ts";
+import { addCost, costOf, noUsage, type Usage, utf8Length } from "../../core/usage.ts";
+import type { Question } from "./ask.ts";
+import { inputIn, type ReportedInput } from "./reported.ts";
+
+export function settleAnswer(answer: ModelAnswer, lease: Lease, question: Question): BilledAnswer {
+  const { message, finish, providerCalls } = answer;
+  const { need, receivedBytes } = question;
+  const usage = answer.usage ?? estimateUsage(question, lease, receivedBytes || utf8Length(textOf(message)));
+  const costUsd = costOf(usage, need.price, providerCalls);
+  lease.settle({ tokens: usage.totalTokens, costUsd }, question.lastWordsAfter(usage));
+  return { message, finish, usage, costUsd, providerCalls };
+}
+
+export type Failure = { error: unknown; usage: Usage; costUsd: number | null };
+
+/** Settles a failed attempt. A provider bills for what it has written: without its own figures an estimate is charged, and marked. */
+export function settleFailure(
+  thrown: unknown,
+  late: ModelAnswer | undefined,
+  lease: Lease,
+  question: Question,
+): Failure {
+  const error = question.scope.aborted ? question.scope.reason : toModelError(thrown);
+  if (late?.usage !== undefined) {
+    const { usage, costUsd } = settleAnswer(late, lease, question);
+    return { error, usage, costUsd };
+  }
+  if (!hasBegun(thrown, question)) return { error, usage: noUsage(), costUsd: 0 };
+  const { receivedBytes, wire } = question;
+  const usage = estimateUsage(question, lease, receivedBytes + (wire.body?.unfinishedBytes ?? 0)); // guard: unfinished-bytes
+  const costUsd = costOfCut(usage, question);
+  lease.settle({ tokens: usage.totalTokens, costUsd });
+  return { error, usage, costUsd };
+}
+
+/** Whether the provider bills the attempt. It may accept a call and then refuse it in its answer: its error says which. */
+function hasBegun(thrown: unknown, question: Question): boolean {
+  const { receivedBytes, hasUnmeasured, isAccepted, wire } = question;
+  if (receivedBytes > 0 || hasUnmeasured || reportedInput(question) !== undefined) return true;
+  if (thrown instanceof ModelError) return thrown.afterOutput;
+  return isAccepted === true || wire.body !== undefined;
+}
+
+function reportedInput({ wire: { body } }: Question): ReportedInput | undefined {
+  return body && inputIn(body.beginning); // guard: reported-input
+}
+
+/** The usage of an attempt for which the provider gave none: what arrived, or all that was reserved where its size does not show. */
+function estimateUsage(question: Question, lease: Pick<Lease, "outputCap">, bytes: number): Usage {
+  const { need, hasUnmeasured, wire } = question;
+  const reported = reportedInput(question);
+  const inputTokens = (reported?.inputTokens ?? need.promptTokens) + Math.ceil((wire.readBytes ?? 0) / 3);
+  let outputTokens = Math.ceil(bytes / 3);
+  // guard: held-to-cap
+  outputTokens = Math.min(outputTokens, lease.outputCap);
+  // guard: charged-at-cap
+  if (hasUnmeasured || wire.hidesOutput === true || wire.body?.hasUnfinishedBlock === true)
+    outputTokens = Number.isFinite(lease.outputCap) ? lease.outputCap : Math.max(outputTokens, need.outputCap);
+  const totalTokens = inputTokens + outputTokens;
+  return { ...noUsage(), ...reported, inputTokens, outputTokens, totalTokens, estimated: true };
+}
+
+/** The fees of calls that do not show are those that were reserved. A prompt of unknown parts costs as if all of it was written to a cache. */
+function costOfCut(usage: Usage, question: Question): number | null {
+  const { price, wholeUsd = 0 } = question.need;
+  const { hidesOutput, countCalls } = question.wire;
+  const isWritten = reportedInput(question) === undefined && (price?.cacheWrite ?? 0) > (price?.input ?? 0);
+  const cost = costOf(isWritten ? { ...usage, cacheWriteTokens: usage.inputTokens } : usage, price, countCalls?.());
+  return addCost(cost, hidesOutput === true && countCalls === undefined ? wholeUsd : 0);
+}
+
+/** Any other error of a model is a bug in it: it ends the run and is not tried again. */
+function toModelError(error: unknown): unknown {
+  if (error instanceof ModelError) return error;
+  return new ModelError("unknown", `The model failed: ${messageOf(error)}`, { cause: error });
+}
