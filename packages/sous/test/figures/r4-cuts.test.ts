@@ -37,7 +37,7 @@ suite("R4 notices a charge that", () => {
   test("R4 notices a charge that leaves out the event that was cut", async () => {
     const asked = { model: "openai-compatible/m" };
     assert.ok((await askOnce(LONG_EVENT, asked)).usage.outputTokens >= 1000);
-    const replace = "const usage = estimateUsage(question, lease, receivedBytes);";
+    const replace = "const usage = estimateUsage(attempt, lease, receivedBytes);";
     const { run } = await importWithout<Runtime>(runtime, { guard: "unfinished-bytes", replace });
     assert.equal((await askOnce(LONG_EVENT, { ...asked, run })).usage.outputTokens, 0);
   });

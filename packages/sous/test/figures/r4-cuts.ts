@@ -54,7 +54,7 @@ export function cutsOf(places: readonly Place[] = PLACES): { wire: Wire; place: 
 }
 
 /** Tokens or money that are too little for all calls. */
-export const BUDGETS: readonly Budget[] = [{ tokens: 60_000 }, { costUsd: 0.7 }];
+const BUDGETS: readonly Budget[] = [{ tokens: 60_000 }, { costUsd: 0.7 }];
 
 /** Every place under both limits, with caps near to what was generated and far above it, and cut at any byte. */
 export async function measureAllCuts(seed: number): Promise<CutFigure[]> {

@@ -9,53 +9,54 @@ import { addCost, costOf, noUsage, type Usage, utf8Length } from "../../core/usa
 import type { Question } from "./ask.ts";
 import { inputIn, type ReportedInput } from "./reported.ts";
 
-export function settleAnswer(answer: ModelAnswer, lease: Lease, question: Question): BilledAnswer {
+/** The attempt, as far as its charge depends on it. */
+export type Attempt = Pick<
+  Question,
+  "need" | "scope" | "isAccepted" | "receivedBytes" | "hasUnmeasured" | "wire" | "lastWordsAfter"
+>;
+
+export function settleAnswer(answer: ModelAnswer, lease: Lease, attempt: Attempt): BilledAnswer {
   const { message, finish, providerCalls } = answer;
-  const { need, receivedBytes } = question;
-  const usage = answer.usage ?? estimateUsage(question, lease, receivedBytes || utf8Length(textOf(message)));
+  const { need, receivedBytes } = attempt;
+  const usage = answer.usage ?? estimateUsage(attempt, lease, receivedBytes || utf8Length(textOf(message)));
   const costUsd = costOf(usage, need.price, providerCalls);
-  lease.settle({ tokens: usage.totalTokens, costUsd }, question.lastWordsAfter(usage));
+  lease.settle({ tokens: usage.totalTokens, costUsd }, attempt.lastWordsAfter(usage));
   return { message, finish, usage, costUsd, providerCalls };
 }
 
 export type Failure = { error: unknown; usage: Usage; costUsd: number | null };
 
 /** Settles a failed attempt. A provider bills for what it has written: without its own figures an estimate is charged, and marked. */
-export function settleFailure(
-  thrown: unknown,
-  late: ModelAnswer | undefined,
-  lease: Lease,
-  question: Question,
-): Failure {
-  const error = question.scope.aborted ? question.scope.reason : toModelError(thrown);
+export function settleFailure(thrown: unknown, late: ModelAnswer | undefined, lease: Lease, attempt: Attempt): Failure {
+  const error = attempt.scope.aborted ? attempt.scope.reason : toModelError(thrown);
   if (late?.usage !== undefined) {
-    const { usage, costUsd } = settleAnswer(late, lease, question);
+    const { usage, costUsd } = settleAnswer(late, lease, attempt);
     return { error, usage, costUsd };
   }
-  if (!hasBegun(thrown, question)) return { error, usage: noUsage(), costUsd: 0 };
-  const { receivedBytes, wire } = question;
-  const usage = estimateUsage(question, lease, receivedBytes + (wire.body?.unfinishedBytes ?? 0)); // guard: unfinished-bytes
-  const costUsd = costOfCut(usage, question);
+  if (!hasBegun(thrown, attempt)) return { error, usage: noUsage(), costUsd: 0 };
+  const { receivedBytes, wire } = attempt;
+  const usage = estimateUsage(attempt, lease, receivedBytes + (wire.body?.unfinishedBytes ?? 0)); // guard: unfinished-bytes
+  const costUsd = costOfCut(usage, attempt);
   lease.settle({ tokens: usage.totalTokens, costUsd });
   return { error, usage, costUsd };
 }
 
 /** Whether the provider bills the attempt. It may accept a call and then refuse it in its answer: its error says which. */
-function hasBegun(thrown: unknown, question: Question): boolean {
-  const { receivedBytes, hasUnmeasured, isAccepted, wire } = question;
-  if (receivedBytes > 0 || hasUnmeasured || reportedInput(question) !== undefined) return true;
+function hasBegun(thrown: unknown, attempt: Attempt): boolean {
+  const { receivedBytes, hasUnmeasured, isAccepted, wire } = attempt;
+  if (receivedBytes > 0 || hasUnmeasured || reportedInput(attempt) !== undefined) return true;
   if (thrown instanceof ModelError) return thrown.afterOutput;
   return isAccepted === true || wire.body !== undefined;
 }
 
-function reportedInput({ wire: { body } }: Question): ReportedInput | undefined {
+function reportedInput({ wire: { body } }: Attempt): ReportedInput | undefined {
   return body && inputIn(body.beginning); // guard: reported-input
 }
 
 /** The usage of an attempt for which the provider gave none: what arrived, or all that was reserved where its size does not show. */
-function estimateUsage(question: Question, lease: Pick<Lease, "outputCap">, bytes: number): Usage {
-  const { need, hasUnmeasured, wire } = question;
-  const reported = reportedInput(question);
+function estimateUsage(attempt: Attempt, lease: Pick<Lease, "outputCap">, bytes: number): Usage {
+  const { need, hasUnmeasured, wire } = attempt;
+  const reported = reportedInput(attempt);
   const inputTokens = (reported?.inputTokens ?? need.promptTokens) + Math.ceil((wire.readBytes ?? 0) / 3);
   let outputTokens = Math.ceil(bytes / 3);
   // guard: held-to-cap
@@ -68,10 +69,10 @@ function estimateUsage(question: Question, lease: Pick<Lease, "outputCap">, byte
 }
 
 /** The fees of calls that do not show are those that were reserved. A prompt of unknown parts costs as if all of it was written to a cache. */
-function costOfCut(usage: Usage, question: Question): number | null {
-  const { price, wholeUsd = 0 } = question.need;
-  const { hidesOutput, countCalls } = question.wire;
-  const isWritten = reportedInput(question) === undefined && (price?.cacheWrite ?? 0) > (price?.input ?? 0);
+function costOfCut(usage: Usage, attempt: Attempt): number | null {
+  const { price, wholeUsd = 0 } = attempt.need;
+  const { hidesOutput, countCalls } = attempt.wire;
+  const isWritten = reportedInput(attempt) === undefined && (price?.cacheWrite ?? 0) > (price?.input ?? 0);
   const cost = costOf(isWritten ? { ...usage, cacheWriteTokens: usage.inputTokens } : usage, price, countCalls?.());
   return addCost(cost, hidesOutput === true && countCalls === undefined ? wholeUsd : 0);
 }
