@@ -39,7 +39,7 @@ export type Question = {
   readonly receivedBytes: number;
   /** Something began to arrive in this attempt whose size does not show, such as hidden thinking. */
   readonly hasUnmeasured: boolean;
-  /** What else the wire has shown of this attempt. */
+  /** Facts that the wire has shown of this attempt, beside its pieces. */
   readonly wire: WireFacts;
   /** The rate of the provider holds the call back for about this time. */
   onRateWait(milliseconds: number): void;

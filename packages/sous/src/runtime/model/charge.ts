@@ -41,7 +41,7 @@ export function settleFailure(thrown: unknown, late: ModelAnswer | undefined, le
   return { error, usage, costUsd };
 }
 
-/** Whether the provider bills the attempt. It may accept a call and then refuse it in its answer: its error says which. */
+/** True when the provider bills the attempt. It may accept a call and then refuse it in its answer: its error says which. */
 function hasBegun(thrown: unknown, attempt: Attempt): boolean {
   const { receivedBytes, hasUnmeasured, isAccepted, wire } = attempt;
   if (receivedBytes > 0 || hasUnmeasured || reportedInput(attempt) !== undefined) return true;

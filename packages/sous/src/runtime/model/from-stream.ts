@@ -45,7 +45,7 @@ export async function readAnswer(stream: Stream, reading: Reading): Promise<Mode
         isOpen = false;
         signal.throwIfAborted();
         // The answer was complete before the connection broke.
-        if (gathered.finish !== undefined) break; // guard: broken-stream
+        if (gathered.finish !== undefined) break;
         // Output that had arrived and was not yet read is lost with the stream, so assume there was some.
         throw classifyError(error, { id, phase: "stream", afterOutput: true });
       }

@@ -28,12 +28,16 @@ export function inputIn(beginning: string): ReportedInput | undefined {
   return { inputTokens, cachedInputTokens, cacheWriteTokens: 0 };
 }
 
-/** The line must be whole: of one that was cut some numbers are missing. */
-const FIRST_DATA = /^data: ?(.+)\n/m;
+const DATA = "data:";
 
 function firstEvent(beginning: string): Record<string, unknown> {
+  // The last line may be cut, and then some of its numbers are missing.
+  const line = beginning
+    .split("\n")
+    .slice(0, -1)
+    .find((each) => each.startsWith(DATA));
   try {
-    return recordIn(JSON.parse(FIRST_DATA.exec(beginning)?.[1] ?? ""));
+    return recordIn(JSON.parse(line?.slice(DATA.length) ?? ""));
   } catch {
     return {};
   }

@@ -1,5 +1,5 @@
 /**
- * What the wire shows of one attempt beside its answer. `fetch` and the adapters of providers know an attempt only by its
+ * Facts that the wire shows of one attempt beside its answer. `fetch` and the adapters of providers know an attempt only by its
  * signal, so that is the key. Read for the bill of an attempt that was cut.
  */
 
