@@ -13,6 +13,7 @@ export type { Answer, Script, ScriptLines, ScriptTurn } from "./testing/steps.ts
 export {
   after,
   answers,
+  beginsCall,
   calls,
   cuts,
   fails,
@@ -25,6 +26,7 @@ export {
   stopsAtLength,
   streams,
   thinks,
+  thinksUnseen,
   uses,
 } from "./testing/steps.ts";
 export { type RegisterTest, storeContract } from "./testing/store-contract.ts";

@@ -77,8 +77,10 @@ export type ModelAnswer = {
 export type ProviderCalls = Readonly<Record<string, number>>;
 
 /**
- * Called for every piece that arrives, directly and often: do little. `tool-input` are the arguments of a call. `hidden` says that
- * something arrives whose size does not show, such as encrypted thinking; its text is empty.
+ * Called for every piece that arrives, directly and often: do little. `text` and `reasoning` are shown. `tool-input` is the name of
+ * a call or a piece of its arguments. `hidden`, with an empty text, says that the model writes something whose size does not show, such as
+ * encrypted thinking. When an answer breaks off, pieces are charged by their size and one with a hidden part with its whole output
+ * cap. What a model of your own does not call this for, is not charged then.
  */
 export type OnDelta = (kind: "text" | "reasoning" | "tool-input" | "hidden", text: string) => void;
 

@@ -199,8 +199,15 @@ async function perform(steps: readonly Step[], performance: Performance): Promis
         progress.calls += 1;
         const callId = step.callId ?? callIdOf(request.caller.path, progress.calls);
         content.push({ type: "tool-call", callId, toolName: step.toolName, input: step.input });
+        onDelta("tool-input", step.toolName + (JSON.stringify(step.input) ?? ""));
         break;
       }
+      case "call-begin":
+        onDelta("tool-input", step.toolName + step.json);
+        break;
+      case "hidden":
+        onDelta("hidden", "");
+        break;
       case "fail":
         throw step.error;
       case "hang":

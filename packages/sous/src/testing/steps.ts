@@ -9,6 +9,8 @@ export type Step =
   | { readonly step: "text"; readonly chunks: readonly string[] }
   | { readonly step: "reasoning"; readonly text: string }
   | { readonly step: "call"; readonly toolName: string; readonly input: unknown; readonly callId: string | undefined }
+  | { readonly step: "call-begin"; readonly toolName: string; readonly json: string }
+  | { readonly step: "hidden" }
   | { readonly step: "fail"; readonly error: Error }
   | { readonly step: "hang" }
   | { readonly step: "finish"; readonly finish: "content-filter" | "length" | "other" }
@@ -37,6 +39,16 @@ export function thinks(text: string): Step {
 /** Calls a tool. Without `callId` the call gets an id that is unique in the tree and the same in every run. */
 export function calls(toolName: string, input: unknown = {}, callId?: string): Step {
   return { step: "call", toolName, input, callId };
+}
+
+/** Thinks without showing it, as models do whose thoughts come encrypted. An attempt that fails behind it costs its whole output cap. */
+export function thinksUnseen(): Step {
+  return { step: "hidden" };
+}
+
+/** Begins a call, of whose arguments this much arrives before what comes next cuts it: `beginsCall("look", '{"pa'), cuts()`. */
+export function beginsCall(toolName: string, json: string): Step {
+  return { step: "call-begin", toolName, json };
 }
 
 /**

@@ -1,15 +1,22 @@
 /** One run of a race for a budget: it starts, calls, uses tools, has last words and ends, and keeps the books of what it does. */
 
-import type { Amount } from "../../src/core/amount.ts";
+import { type Amount, toNanoUsd } from "../../src/core/amount.ts";
 import type { Random } from "../../src/core/clock.ts";
 import { BudgetExceeded } from "../../src/core/errors.ts";
 import type { Account, CallNeed, Holding, Lease, Started } from "../../src/core/limits.ts";
 import type { Scope } from "../../src/core/scope.ts";
 import { between, chance } from "../../src/testing/world.ts";
 import { type Book, bill, less, more, NOTHING, Runner, sum } from "./r4-books.ts";
+import { cutCall, type SettleCut } from "./r4-cut-call.ts";
 import { needOf, type RaceFigures } from "./r4-races.ts";
 
-type World = { readonly random: Random; readonly figures: RaceFigures; onWire(): Promise<void>; turn(): number };
+type World = {
+  readonly random: Random;
+  readonly figures: RaceFigures;
+  readonly settleCut: SettleCut;
+  onWire(): Promise<void>;
+  turn(): number;
+};
 
 type RunOptions = {
   readonly book: Book;
@@ -26,6 +33,8 @@ export class RaceRun {
   readonly #world: World;
   readonly #options: RunOptions;
   readonly #runner: Runner;
+  /** Nothing is kept for last words before the first answer. */
+  #hasAnswered = false;
 
   constructor(world: World, options: RunOptions) {
     this.#world = world;
@@ -100,7 +109,7 @@ export class RaceRun {
   }
 
   async #reserve(holding: Holding, need: CallNeed): Promise<Lease> {
-    const lastWords = this.#options.hasLastWords ? this.#lastWords() : NOTHING;
+    const lastWords = this.#options.hasLastWords && this.#hasAnswered ? this.#lastWords() : NOTHING;
     try {
       const lease = await this.#ask(holding, need, lastWords, undefined);
       this.#runner.holds(bill(need, lease.outputCap), sum(this.#runner.kept, more(lastWords, this.#runner.kept)));
@@ -154,6 +163,11 @@ export class RaceRun {
       scope.throwIfAborted();
       return;
     }
+    if (chance(random, 0.2)) {
+      this.#cut(need, lease);
+      return;
+    }
+    this.#hasAnswered = true;
     const spent = bill(need, Math.floor(random() * (lease.outputCap + 1)));
     const lastWords = hasLastWords ? this.#lastWords() : NOTHING;
     const keeps = less(more(lastWords, runner.kept), more(held, spent));
@@ -161,6 +175,23 @@ export class RaceRun {
     runner.holds(NOTHING, sum(runner.kept, keeps));
     lease.settle({ tokens: spent.tokens, costUsd: need.price === undefined ? null : spent.nanoUsd / 1e9 }, lastWords);
     if (chance(random, 0.1)) lease[Symbol.dispose]();
+  }
+
+  /** The answer breaks off: what was left of the lease is free, and nothing is kept of it. */
+  #cut(need: CallNeed, lease: Lease): void {
+    const { random, figures, settleCut } = this.#world;
+    const runner = this.#runner;
+    const settle: Lease["settle"] = (spent, lastWords) => {
+      // The ledger serves others at once, and the books are to be right by then.
+      runner.spends({ tokens: spent.tokens, nanoUsd: toNanoUsd(spent.costUsd) });
+      runner.holds(NOTHING, runner.kept);
+      lease.settle(spent, lastWords);
+    };
+    const { outputCap } = lease;
+    const booked: Lease = { outputCap, settle, [Symbol.dispose]: () => lease[Symbol.dispose]() };
+    const unpaid = cutCall(random, { need, lease: booked, scope: this.#options.scope, settleCut });
+    figures.cut += 1;
+    figures.unpaid += unpaid.tokens + unpaid.nanoUsd;
   }
 
   #need(): CallNeed {

@@ -10,6 +10,7 @@ const FIXED_SEED = 4;
 const WIDTH = 64;
 
 type Ledger = typeof import("../../src/runtime/budget/ledger.ts");
+type Charge = typeof import("../../src/runtime/model/charge.ts");
 type SharedBudgetClients = typeof import("../../src/runtime/budget/shared-budget-client.ts");
 type SharedBudgets = typeof import("../../src/storage/store/shared-budget.ts");
 
@@ -105,11 +106,37 @@ suite("R4 notices a process on a shared budget that", () => {
   });
 });
 
+suite("R4 notices a charge for an answer that broke off that", () => {
+  const charge = import.meta.resolve("../../src/runtime/model/charge.ts");
+  const mutations: [what: string, notices: keyof RaceFigures, mutation: Mutation][] = [
+    ["leaves out what does not show", "unpaid", { guard: "charged-at-cap" }],
+    ["is more than was reserved", "overspent", { guard: "held-to-cap" }],
+    [
+      "leaves out the event that was cut",
+      "unpaid",
+      {
+        guard: "unfinished-bytes",
+        replace: "const usage = estimateUsage(attempt, lease, receivedBytes);",
+      },
+    ],
+  ];
+  for (const [what, notices, mutation] of mutations) {
+    test(`R4 notices a charge for an answer that broke off that ${what}`, async () => {
+      const { settleFailure } = await importWithout<Charge>(charge, mutation);
+      await assertNoticed(notices, undefined, settleFailure);
+    });
+  }
+});
+
 /** Sixty races at most: the rest is not run when some have shown it. */
-async function assertNoticed(kind: keyof RaceFigures, open: RaceOptions["open"]): Promise<void> {
+async function assertNoticed(
+  kind: keyof RaceFigures,
+  open: RaceOptions["open"],
+  settleCut?: RaceOptions["settleCut"],
+): Promise<void> {
   const seen: RaceFigures[] = [];
   for (let seed = FIXED_SEED; seed < FIXED_SEED + 6; seed++) {
-    const figures = await runLedgerRaces({ seed, races: 10, width: WIDTH, open });
+    const figures = await runLedgerRaces({ seed, races: 10, width: WIDTH, open, settleCut });
     if (figures[kind] > 0) return;
     seen.push(figures);
   }

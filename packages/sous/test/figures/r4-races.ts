@@ -10,8 +10,10 @@ import { Scope } from "../../src/core/scope.ts";
 import type { Price } from "../../src/core/usage.ts";
 import { openLedger } from "../../src/runtime/budget/ledger.ts";
 import { Slots } from "../../src/runtime/budget/run-slots.ts";
+import { settleFailure } from "../../src/runtime/model/charge.ts";
 import { between, chance, pick, seededRandom } from "../../src/testing/world.ts";
 import { Book } from "./r4-books.ts";
+import type { SettleCut } from "./r4-cut-call.ts";
 import { RaceRun } from "./r4-race-run.ts";
 
 export type RaceOptions = {
@@ -21,6 +23,8 @@ export type RaceOptions = {
   width: number;
   /** A ledger to race on instead of the real one: a mutant, or one on a shared budget. */
   open?: OpenRace | undefined;
+  /** A mutant of the charge for a cut answer. */
+  settleCut?: SettleCut | undefined;
 };
 
 /** The accounts of the trees that race, and what the ledger calls the limits at their top. */
@@ -42,6 +46,10 @@ export type RaceFigures = {
   refused: number;
   cancelled: number;
   lastWords: number;
+  /** Calls whose answer broke off. */
+  cut: number;
+  /** Units that providers bill for them beyond what was charged. */
+  unpaid: number;
   /** Units (tokens, nano-dollars, executions) reserved or spent beyond a limit. */
   overspent: number;
   /** Units that are still reserved when nobody holds anything. */
@@ -53,10 +61,10 @@ export type RaceFigures = {
 };
 
 export async function runLedgerRaces(options: RaceOptions): Promise<RaceFigures> {
-  const { seed, races, width, open = openLocal } = options;
+  const { seed, races, width, open = openLocal, settleCut = settleFailure } = options;
   const figures: RaceFigures = {
     ...{ seed, races, width },
-    ...{ granted: 0, waited: 0, refused: 0, cancelled: 0, lastWords: 0 },
+    ...{ granted: 0, waited: 0, refused: 0, cancelled: 0, lastWords: 0, cut: 0, unpaid: 0 },
     ...{ overspent: 0, leaked: 0, hung: 0, wrongRefusals: 0 },
   };
   // A third of all calls is refused, and the stack of each refusal would take longer than the race.
@@ -65,7 +73,7 @@ export async function runLedgerRaces(options: RaceOptions): Promise<RaceFigures>
   try {
     for (let race = 0; race < races; race++) {
       const random = seededRandom(seed, `race ${race}`);
-      await new Race(random, figures, await openBooks(random, open)).run(width);
+      await new Race(random, figures, await openBooks(random, open), settleCut).run(width);
     }
   } finally {
     Error.stackTraceLimit = stackTraceLimit;
@@ -84,14 +92,16 @@ class Race {
   readonly #random: Random;
   readonly #figures: RaceFigures;
   readonly #field: Field;
+  readonly #settleCut: SettleCut;
   /** Calls on the wire, tools at work and aborts to come; the scheduler picks one at a time. */
   readonly #pending: (() => void)[] = [];
   #running = 0;
   /** How often every promise could go on so far. */
   #turn = 0;
 
-  constructor(random: Random, figures: RaceFigures, field: Field) {
+  constructor(random: Random, figures: RaceFigures, field: Field, settleCut: SettleCut) {
     this.#random = random;
+    this.#settleCut = settleCut;
     this.#figures = figures;
     this.#field = field;
   }
@@ -121,6 +131,7 @@ class Race {
     const world = {
       random: this.#random,
       figures: this.#figures,
+      settleCut: this.#settleCut,
       onWire: () => this.#onWire(),
       turn: () => this.#turn,
     };

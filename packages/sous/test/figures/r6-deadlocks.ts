@@ -4,7 +4,7 @@ import type { Random } from "../../src/core/clock.ts";
 import type { SousEvent } from "../../src/core/event.ts";
 import type { ModelRequest } from "../../src/core/model.ts";
 import { createRuntime } from "../../src/runtime.ts";
-import { type Answer, calls, fails, says } from "../../src/testing/steps.ts";
+import { type Answer, beginsCall, calls, cuts, fails, says, thinksUnseen } from "../../src/testing/steps.ts";
 import { between, chance, pick, type World } from "../../src/testing/world.ts";
 import { type CreateRuntime, type Plan, runSchedule, type Schedule } from "./one-schedule.ts";
 
@@ -103,6 +103,15 @@ function deepPlan(world: World): Plan {
   };
 }
 
+const FAILURES: readonly [Answer, ...Answer[]] = [
+  fails("invalid_request"),
+  fails("overloaded"),
+  fails("network"),
+  [says("Half of".repeat(100)), cuts()],
+  [beginsCall("subagent", '{"task_prompt":"'.padEnd(2_000, "x")), cuts()],
+  [thinksUnseen(), cuts()],
+];
+
 /** Every agent delegates once or twice and then answers; the first child of each goes down to the bottom. */
 function deepAnswers(world: World, failures: number): (request: ModelRequest) => Answer {
   const random = world.random("answers");
@@ -111,7 +120,7 @@ function deepAnswers(world: World, failures: number): (request: ModelRequest) =>
   return ({ caller: { runId, depth, path } }) => {
     const turn = turns.get(runId) ?? 0;
     turns.set(runId, turn + 1);
-    if (chance(random, failures)) return fails(pick(random, ["invalid_request", "overloaded", "network"]));
+    if (chance(random, failures)) return pick(random, FAILURES);
     const isOnWayDown = !path.includes("side");
     // The way down comes first: others may have what it does not need.
     const kept = isOnWayDown && turn === 0 ? Math.max(0, DEPTH - depth - 1) : DEPTH;

@@ -21,9 +21,9 @@ test("R7 fails when a broken connection is taken for the end of the answer", asy
   const { resolveModel } = await importWithout<typeof import("../../src/runtime/model/resolve.ts")>(
     import.meta.resolve("../../src/runtime/model/resolve.ts"),
     {
-      guard: "broken-stream",
+      guard: "broken-body",
       replace:
-        'gathered.finish ??= { type: "finish", finishReason: { unified: "stop", raw: undefined }, usage: undefined }; break;',
+        'if (broken !== undefined) gathered.finish = { type: "finish", finishReason: { unified: "stop", raw: undefined }, usage: undefined };',
     },
   );
   const figures = await runMutatedStreams({ seed: 7, count: 150, resolve: resolveModel });

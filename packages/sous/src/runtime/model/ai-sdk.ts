@@ -13,12 +13,13 @@ import { isForced, mergeProviderOptions, type ProviderOptions, type ToolChoice }
 import { nearest } from "../../core/nearest.ts";
 import type { ModelErrorKind } from "../../core/words/model-errors.ts";
 import { classifyError } from "./classify-error.ts";
-import { hidesThinking, thinkingFor, thinksUnseen } from "./effort.ts";
+import { hidesOutput, thinkingFor } from "./effort.ts";
 import { readErrorFacts } from "./error-facts.ts";
 import { readAnswer } from "./from-stream.ts";
 import { nativeSchema } from "./output-schema.ts";
 import { rateIn } from "./reported.ts";
 import { promptBuilder, toolConverter } from "./to-prompt.ts";
+import { factsOf, noteFacts } from "./wire-facts.ts";
 
 export type AdapterOptions = {
   /** `provider/model`; taken from the AI SDK model when unset. */
@@ -75,13 +76,13 @@ function adapt(model: LanguageModelV4, options: AdapterOptions): Model {
       const { signal, settings, tools } = request;
       signal.throwIfAborted();
       const call = toCall(request, signal);
-      if (hidesThinking(model, settings.effort)) thinksUnseen.add(signal);
+      if (hidesOutput(model, settings.effort)) noteFacts(signal, { hidesOutput: true });
       let opened: LanguageModelV4StreamResult;
       try {
         opened = await model.doStream(call);
       } catch (error) {
         signal.throwIfAborted();
-        throw refused(error, call, settings);
+        throw factsOf(signal).broken ?? refused(error, call, settings);
       }
       // One that ignored its signal may open its stream during a later attempt.
       if (!signal.aborted) request.isAccepted = true;

@@ -12,7 +12,6 @@ import type {
   ModelRequest,
   ModelSettings,
   OnDelta,
-  ProviderCalls,
   RateReport,
 } from "../../core/model.ts";
 import { isForced, type ToolChoice } from "../../core/model-options.ts";
@@ -22,13 +21,11 @@ import { Scope } from "../../core/scope.ts";
 import type { Journal } from "../../core/store.ts";
 import { limitWords } from "../../core/units.ts";
 import { type Usage, utf8Length } from "../../core/usage.ts";
-import { askModel, type FailedAttempt, type Question, type ReportedInput } from "./ask.ts";
+import { askModel, type FailedAttempt, type Question } from "./ask.ts";
 import { coveringLease, LAST_WORDS_OUTPUT, needOf, reserveFor } from "./call-need.ts";
 import { answerTooLarge, MAX_ANSWER_BYTES } from "./check-answer.ts";
-import { thinksUnseen } from "./effort.ts";
 import { type Governor, governorOf } from "./governor.ts";
-import { isAccepted, reportedInput, unfinishedBytes } from "./model-fetch.ts";
-import { callsSoFar } from "./provider-calls.ts";
+import { factsOf, type WireFacts } from "./wire-facts.ts";
 
 export type AskPorts = {
   readonly clock: Clock;
@@ -58,11 +55,11 @@ class RunQuestion implements Question, ModelRequest {
   readonly mayCallTools: boolean;
   readonly caller: ModelCaller;
   settings: ModelSettings;
+  receivedBytes = 0;
   hasUnmeasured = false;
   readonly #run: Run;
   readonly #options: AskOptions;
   readonly #ports: AskPorts;
-  #receivedBytes = 0;
   #call: Scope | undefined;
   #deadline: Disposable | undefined;
   /** Grows when an attempt begins and when it ends. */
@@ -116,20 +113,8 @@ class RunQuestion implements Question, ModelRequest {
     this.governor.hear(report);
   }
 
-  get receivedBytes(): number {
-    return this.#receivedBytes + (this.#call === undefined ? 0 : unfinishedBytes(this.#call.signal));
-  }
-
-  get mayThinkUnseen(): boolean {
-    return this.#call !== undefined && thinksUnseen.has(this.#call.signal);
-  }
-
-  get providerCalls(): ProviderCalls | undefined {
-    return this.#call && callsSoFar(this.#call.signal);
-  }
-
-  get reportedInput(): ReportedInput | undefined {
-    return this.#call && reportedInput(this.#call.signal);
+  get wire(): WireFacts {
+    return factsOf(this.signal);
   }
 
   onRateWait(milliseconds: number): void {
@@ -140,7 +125,7 @@ class RunQuestion implements Question, ModelRequest {
   }
 
   lease(): Lease | Promise<Lease> {
-    this.#receivedBytes = 0;
+    this.receivedBytes = 0;
     this.hasUnmeasured = false;
     const run = this.#run;
     const { firstCall } = run;
@@ -215,8 +200,8 @@ class RunQuestion implements Question, ModelRequest {
       if (attempt !== this.#attempt || run.scope.aborted) return;
       run.beats += 1;
       if (kind === "hidden") this.hasUnmeasured = true;
-      this.#receivedBytes += utf8Length(text);
-      if (this.#receivedBytes > MAX_ANSWER_BYTES) throw answerTooLarge(this.model.id);
+      this.receivedBytes += utf8Length(text);
+      if (this.receivedBytes > MAX_ANSWER_BYTES) throw answerTooLarge(this.model.id);
       if (kind === "text") run.text += text;
       if (kind !== "text" && kind !== "reasoning") return;
       if (journal.isWatched) journal.delta(run.who, { type: kind === "text" ? "text-delta" : "reasoning-delta", text });
@@ -251,7 +236,7 @@ class RunQuestion implements Question, ModelRequest {
     if (callTimeoutMs === undefined) return;
     const { call } = this;
     this.#deadline = this.#ports.deadlines.add(callTimeoutMs, () => {
-      const afterOutput = this.isAccepted || isAccepted(call.signal);
+      const afterOutput = this.isAccepted || this.wire.body !== undefined;
       call.abort(new ModelError("unknown", notComplete(id, callTimeoutMs), { afterOutput }));
     });
   }

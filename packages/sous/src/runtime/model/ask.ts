@@ -2,15 +2,16 @@
 
 import type { Amount } from "../../core/amount.ts";
 import type { Clock, Random } from "../../core/clock.ts";
-import { ModelError, messageOf, StoreError } from "../../core/errors.ts";
+import { ModelError, StoreError } from "../../core/errors.ts";
 import type { CallNeed, Lease } from "../../core/limits.ts";
-import { textOf } from "../../core/message.ts";
-import type { Model, ModelAnswer, ProviderCalls } from "../../core/model.ts";
+import type { Model, ModelAnswer } from "../../core/model.ts";
 import type { BilledAnswer } from "../../core/run.ts";
 import { type Scope, untilAborted } from "../../core/scope.ts";
-import { costOf, noUsage, type Usage, utf8Length } from "../../core/usage.ts";
+import type { Usage } from "../../core/usage.ts";
+import { type Failure, settleAnswer, settleFailure } from "./charge.ts";
 import { checkAnswer } from "./check-answer.ts";
 import type { Governor } from "./governor.ts";
+import type { WireFacts } from "./wire-facts.ts";
 
 /** The request, its model, and what the run does about each attempt. One object for all attempts. */
 export type Question = {
@@ -38,12 +39,8 @@ export type Question = {
   readonly receivedBytes: number;
   /** Something began to arrive in this attempt whose size does not show, such as hidden thinking. */
   readonly hasUnmeasured: boolean;
-  /** The model may have thought in this attempt although its protocol does not show it. */
-  readonly mayThinkUnseen: boolean;
-  /** The calls that the provider has made by itself in this attempt so far. */
-  readonly providerCalls: ProviderCalls | undefined;
-  /** The prompt of this attempt as the provider has already reported it. */
-  readonly reportedInput: ReportedInput | undefined;
+  /** Facts that the wire has shown of this attempt, beside its pieces. */
+  readonly wire: WireFacts;
   /** The rate of the provider holds the call back for about this time. */
   onRateWait(milliseconds: number): void;
   /** An attempt failed and will be tried again. */
@@ -59,8 +56,6 @@ export type FailedAttempt = {
   usage: Usage;
   costUsd: number | null;
 };
-
-type Failure = { error: unknown; usage: Usage; costUsd: number | null };
 
 const MAX_RETRIES = 4;
 const FIRST_DELAY_MS = 500;
@@ -171,15 +166,6 @@ function maxRetries({ maxRetries = MAX_RETRIES }: Model, { kind }: ModelError): 
   return kind === "output_schema" ? Math.max(1, maxRetries) : maxRetries;
 }
 
-function settleAnswer(answer: ModelAnswer, lease: Lease, question: Question): BilledAnswer {
-  const { message, finish, providerCalls } = answer;
-  const { need } = question;
-  const usage = answer.usage ?? estimateUsage(question, lease, question.receivedBytes || utf8Length(textOf(message)));
-  const costUsd = costOf(usage, need.price, providerCalls);
-  lease.settle({ tokens: usage.totalTokens, costUsd }, question.lastWordsAfter(usage));
-  return { message, finish, usage, costUsd, providerCalls };
-}
-
 /** The answer, if it has arrived by now and is valid. */
 async function arrived(answer: Promise<ModelAnswer>, id: string): Promise<ModelAnswer | undefined> {
   let late: ModelAnswer | undefined;
@@ -196,59 +182,6 @@ async function arrived(answer: Promise<ModelAnswer>, id: string): Promise<ModelA
   } catch {
     return undefined;
   }
-}
-
-/** Settles a failed call. A provider bills for text that arrived: without its own figures an estimate is charged, and marked. */
-function settleFailure(thrown: unknown, late: ModelAnswer | undefined, lease: Lease, question: Question): Failure {
-  const { scope } = question;
-  const error = scope.aborted ? scope.reason : toModelError(thrown);
-  if (late?.usage !== undefined) {
-    const { usage, costUsd } = settleAnswer(late, lease, question);
-    return { error, usage, costUsd };
-  }
-  const { reportedInput } = question;
-  const hasOutput =
-    question.receivedBytes > 0 ||
-    question.hasUnmeasured ||
-    reportedInput !== undefined ||
-    (thrown instanceof ModelError && thrown.afterOutput);
-  if (!hasOutput) return { error, usage: noUsage(), costUsd: 0 };
-  const usage = estimateUsage(question, lease);
-  const costUsd = costOfCut(usage, question);
-  lease.settle({ tokens: usage.totalTokens, costUsd });
-  return { error, usage, costUsd };
-}
-
-/** Without a report of the provider the prompt costs what was reserved for it, as if all of it was written to a cache. */
-function costOfCut(usage: Usage, { need: { price }, reportedInput, providerCalls }: Question): number | null {
-  const isWritten = reportedInput === undefined && (price?.cacheWrite ?? 0) > (price?.input ?? 0);
-  return costOf(isWritten ? { ...usage, cacheWriteTokens: usage.inputTokens } : usage, price, providerCalls);
-}
-
-/** The prompt as the provider has reported it, with the part that came from its cache. */
-export type ReportedInput = Pick<Usage, "inputTokens" | "cachedInputTokens" | "cacheWriteTokens">;
-
-/** The usage of an attempt for which the provider gave none: what arrived, or all that was reserved where its size does not show. */
-function estimateUsage(question: Question, lease: Pick<Lease, "outputCap">, bytes = question.receivedBytes): Usage {
-  const { need, reportedInput, hasUnmeasured } = question;
-  const arrived = Math.min(Math.ceil(bytes / 3), lease.outputCap);
-  const reserved = Number.isFinite(lease.outputCap) ? lease.outputCap : need.outputCap;
-  const outputTokens = hasUnmeasured || question.mayThinkUnseen ? Math.max(arrived, reserved) : arrived;
-  const { inputTokens } = reportedInput ?? { inputTokens: need.promptTokens };
-  return {
-    ...noUsage(),
-    ...reportedInput,
-    inputTokens,
-    outputTokens,
-    totalTokens: inputTokens + outputTokens,
-    estimated: true,
-  };
-}
-
-/** Any other error of a model is a bug in it: it ends the run and is not tried again. */
-function toModelError(error: unknown): unknown {
-  if (error instanceof ModelError) return error;
-  return new ModelError("unknown", `The model failed: ${messageOf(error)}`, { cause: error });
 }
 
 function isDelay(milliseconds: number | undefined): milliseconds is number {

@@ -64,6 +64,8 @@ const LAST_LINE = /^data: ?\[DONE\]/;
 /** The last event of Anthropic's protocol, and of OpenAI's, by its name or by the type that its data begins with. */
 const LAST_EVENT =
   /^(?:event: ?|data: ?\{\s?"type"\s?:\s?")(?:message_stop|response\.(?:completed|incomplete|failed))(?:"|\s*$)/;
+/** The event that opens a part in Anthropic's protocol; hidden thinking comes whole in it. */
+const BLOCK_START = /^(?:event: ?|data: ?\{\s?"type"\s?:\s?")content_block_start/;
 /** More than a field with an empty value has. */
 const FIELD_BYTES = 13;
 /** More than the longest of these. */
@@ -88,6 +90,8 @@ export class StreamCheck implements BodyCheck {
   #lineStart = "";
   /** The event that is being read is the last one. */
   #isLast = false;
+  /** The event that is being read opens a part. */
+  #isBlock = false;
   isDone = false;
 
   constructor(facts: CallFacts, host: string) {
@@ -102,8 +106,15 @@ export class StreamCheck implements BodyCheck {
     return chunk.subarray(0, this.#measure(chunk));
   }
 
+  /** Bytes of an event that has begun to arrive and not ended: no part of the answer has them. */
   get unfinishedBytes(): number {
-    return this.isDone ? 0 : this.#eventBytes;
+    const isStream = this.#hasEvents || FIELD.test(this.#lineStart);
+    return isStream && !this.isDone ? this.#eventBytes : 0;
+  }
+
+  /** An event has begun and not ended whose missing rest may be of any size. */
+  get hasUnfinishedBlock(): boolean {
+    return this.#isBlock || BLOCK_START.test(this.#lineStart);
   }
 
   /** The first events, as far as they have come. */
@@ -166,6 +177,7 @@ export class StreamCheck implements BodyCheck {
     if (FIELD.test(this.#lineStart)) this.#hasEvents = true;
     if (LAST_LINE.test(this.#lineStart)) this.isDone = true;
     if (LAST_EVENT.test(this.#lineStart)) this.#isLast = true;
+    if (BLOCK_START.test(this.#lineStart)) this.#isBlock = true;
     this.#lineBytes = 0;
     this.#lineStart = "";
   }
@@ -173,6 +185,7 @@ export class StreamCheck implements BodyCheck {
   #endEvent(): void {
     this.#excessBytes += Math.max(0, this.#eventBytes - EVENT_BYTES);
     this.#eventBytes = 0;
+    this.#isBlock = false;
     if (this.#isLast) this.isDone = true;
   }
 

@@ -29,7 +29,8 @@ export function classifyError(error: unknown, circumstances: Circumstances): Mod
   return new ModelError(kind, sentenceOf(kind, facts, id), {
     cause: error,
     status: facts.status,
-    afterOutput,
+    // A server that refuses a call sends an error that can be read.
+    afterOutput: afterOutput === true || isUnreadable(facts),
     retryAfterMs: kind === "rate_limit" || kind === "overloaded" ? wait : undefined,
   });
 }

@@ -50,17 +50,14 @@ const NO_GEMINI_THOUGHT = /(?:^|\/)(?:gemini-(?:1|2\.0|pro)|gemma-)/i;
 /** An older model of OpenAI refuses the field; names of others are left to their server. */
 const NO_GPT_THOUGHT = /^(?:gpt-3|gpt-4|chatgpt-|gpt-5-chat|gpt-5\.\d+-chat)/;
 
-/** The calls whose model may think without a sign of it in the answer, by their signals. */
-export const thinksUnseen = new WeakSet<AbortSignal>();
-
 /** Models that think on servers that speak the chat protocol, and do not show it there. */
-const SILENT_THOUGHT = /(?:^|\/)(?:gpt-(?:[5-9]|oss)|o\d|gemini-[2-9])/i;
+const SILENT_THOUGHT = /(?:^|\/)(?:gpt-(?:[5-9]|oss)|o\d|gemini-[2-9]|grok-[4-9])/i;
 
-/** True for a protocol that has no part for thoughts, with a model that may think. */
-export function hidesThinking({ provider, modelId }: { provider: string; modelId: string }, effort?: Effort): boolean {
-  if (effort === "none") return false;
-  if (/^(?:openai|azure)\.chat$/.test(provider) || provider.startsWith("google.")) return mayThink(provider, modelId);
-  if (!provider.endsWith(".chat")) return false;
+/** True where a model may write what does not show until it is whole: Google sends a call in one piece, the chat protocol no thoughts. */
+export function hidesOutput({ provider, modelId }: { provider: string; modelId: string }, effort?: Effort): boolean {
+  if (provider.startsWith("google.")) return true;
+  if (effort === "none" || !provider.endsWith(".chat")) return false;
+  if (/^(?:openai|azure)\./.test(provider)) return mayThink(provider, modelId);
   return effort !== undefined || SILENT_THOUGHT.test(modelId);
 }
 

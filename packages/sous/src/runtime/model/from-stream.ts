@@ -15,9 +15,9 @@ import type { AssistantMessage, ProviderData, ProviderPart } from "../../core/me
 import type { FinishReason, ModelAnswer, OnDelta } from "../../core/model.ts";
 import { answerTooLarge, MAX_ANSWER_BYTES } from "./check-answer.ts";
 import { classifyError } from "./classify-error.ts";
-import { brokenBody } from "./model-fetch.ts";
-import { type AskedModel, countCalls, noteCalls, noteOf, Sources, toUsage } from "./provider-calls.ts";
+import { type AskedModel, countBegun, countCalls, noteOf, Sources, toUsage } from "./provider-calls.ts";
 import { keepProviderData, parseInput, toFile, toToolCall } from "./stream-parts.ts";
+import { factsOf, noteFacts } from "./wire-facts.ts";
 
 type Reading = {
   /** `provider/model`, for messages. */
@@ -45,7 +45,7 @@ export async function readAnswer(stream: Stream, reading: Reading): Promise<Mode
         isOpen = false;
         signal.throwIfAborted();
         // The answer was complete before the connection broke.
-        if (gathered.finish !== undefined) break; // guard: broken-stream
+        if (gathered.finish !== undefined) break;
         // Output that had arrived and was not yet read is lost with the stream, so assume there was some.
         throw classifyError(error, { id, phase: "stream", afterOutput: true });
       }
@@ -57,7 +57,7 @@ export async function readAnswer(stream: Stream, reading: Reading): Promise<Mode
     // Left early: release the connection.
     if (isOpen) reader.cancel().catch(() => {});
   }
-  const broken = brokenBody(signal);
+  const { broken } = factsOf(signal);
   if (broken !== undefined) throw broken; // guard: broken-body
   return gathered.finished();
 }
@@ -119,8 +119,6 @@ class GatheredAnswer {
         this.#inputs ??= new Set();
         this.#inputs.add(part.id);
         this.#onDelta("tool-input", part.toolName);
-        // The provider reads and writes more than it shows while it runs a tool of its own.
-        if (part.providerExecuted === true) this.#onDelta("hidden", "");
         return;
       case "tool-input-delta":
         this.#onDelta("tool-input", part.delta);
@@ -130,18 +128,15 @@ class GatheredAnswer {
         if (this.#inputs?.has(part.toolCallId) !== true) {
           this.#grow(part.input.length);
           this.#onDelta("tool-input", part.toolName + part.input);
-          if (part.providerExecuted === true) this.#onDelta("hidden", "");
         }
-        this.#parts.push(part.providerExecuted === true ? this.#callThere(part) : toToolCall(part));
+        if (part.providerExecuted === true) this.#takeCallThere(part);
+        else this.#parts.push(toToolCall(part));
         return;
       case "tool-result":
         // Only a provider that has made the call itself sends one. A preliminary one is followed by another.
         if (part.preliminary === true) return;
         this.hasOutput = true;
-        this.#onDelta("hidden", "");
-        this.#grow(JSON.stringify(part.result)?.length ?? 0);
-        this.#parts.push(this.#resultThere(part));
-        noteCalls(this.#signal, () => countCalls(this.#parts, undefined, this.#asked));
+        this.#takeResultThere(part);
         return;
       case "source":
         this.#sources ??= new Sources();
@@ -159,7 +154,10 @@ class GatheredAnswer {
         return;
       }
       case "error":
-        throw classifyError(part.error, { id: this.#id, phase: "stream", afterOutput: this.hasOutput });
+        throw (
+          factsOf(this.#signal).broken ??
+          classifyError(part.error, { id: this.#id, phase: "stream", afterOutput: this.hasOutput })
+        );
       case "finish":
         this.finish = part;
         return;
@@ -187,24 +185,32 @@ class GatheredAnswer {
     return providerCalls === undefined ? answer : { ...answer, providerCalls };
   }
 
-  #callThere(part: LanguageModelV4ToolCall): ProviderPart {
+  #takeCallThere(part: LanguageModelV4ToolCall): void {
     const { toolCallId: callId, toolName, input } = part;
     const call: ProviderPart = {
       ...{ type: "provider", kind: "call", from: this.#asked.provider, callId, toolName },
       value: parseInput(input),
     };
     keepProviderData(call, part.providerMetadata);
-    return call;
+    this.#parts.push(call);
+    // The provider writes more than it shows while it runs a tool of its own.
+    this.#onDelta("hidden", "");
+    noteFacts(this.#signal, { countCalls: () => countBegun(this.#parts, this.#asked) });
   }
 
-  #resultThere(part: LanguageModelV4ToolResult): ProviderPart {
+  #takeResultThere(part: LanguageModelV4ToolResult): void {
     const { toolCallId: callId, toolName, result: value, isError } = part;
     const result: ProviderPart = {
       ...{ type: "provider", kind: "result", from: this.#asked.provider, callId, toolName, value },
       ...(isError === true && { isError }),
     };
     keepProviderData(result, part.providerMetadata);
-    return result;
+    this.#parts.push(result);
+    const size = JSON.stringify(value)?.length ?? 0;
+    this.#grow(size);
+    // The model reads the result before it continues.
+    const { readBytes = 0 } = factsOf(this.#signal);
+    noteFacts(this.#signal, { readBytes: readBytes + size });
   }
 
   /** An adapter leaves out tools of the provider that the model does not have, and says so here. */
@@ -244,9 +250,9 @@ class GatheredAnswer {
     if (raw === PAUSED) return "paused";
     if (unified !== "error" && unified !== "interrupted") return unified; // guard: answer-needs-a-finish
     const why = raw === undefined || raw === "error" ? "" : ` (${raw})`;
-    throw new ModelError("interrupted", `${this.#id} stopped before it had finished its answer${why}`, {
-      afterOutput: this.hasOutput,
-    });
+    // Without a word about an error the server took the call and ended its answer early.
+    const afterOutput = this.hasOutput || raw !== "error";
+    throw new ModelError("interrupted", `${this.#id} stopped before it had finished its answer${why}`, { afterOutput });
   }
 }
 

@@ -5,7 +5,7 @@
 
 import { ignore, ModelError } from "../../core/errors.ts";
 import { type BodyCheck, type CallFacts, RefusalCheck, StreamCheck } from "./body-check.ts";
-import { inputIn } from "./reported.ts";
+import { noteFacts } from "./wire-facts.ts";
 
 type Fetch = typeof globalThis.fetch;
 
@@ -25,7 +25,7 @@ export function modelFetch(send: Fetch, facts: CallFacts): Fetch {
       const { status, statusText, headers, ok, body } = response;
       const { host } = new URL(input instanceof Request ? input.url : input);
       const check = ok ? new StreamCheck(facts, host) : new RefusalCheck();
-      if (given && check instanceof StreamCheck) accepted.set(given, check);
+      if (given && check instanceof StreamCheck) noteFacts(given, { body: check });
       return new Response(checkedBody(body, { silence, check, given }), { status, statusText, headers });
     } catch (error) {
       silence.end();
@@ -34,37 +34,12 @@ export function modelFetch(send: Fetch, facts: CallFacts): Fetch {
   };
 }
 
-/** The calls whose server has begun to answer, by their signals: it will bill the prompt. */
-const accepted = new WeakMap<AbortSignal, StreamCheck>();
-
-export function isAccepted(signal: AbortSignal): boolean {
-  return accepted.has(signal);
-}
-
-/** Bytes of an event that has begun to arrive and not ended: no part of the answer has them. */
-export function unfinishedBytes(signal: AbortSignal): number {
-  return accepted.get(signal)?.unfinishedBytes ?? 0;
-}
-
-/** The errors of bodies that broke off, by the signals of their calls. */
-const broken = new WeakMap<AbortSignal, unknown>();
-
-/** The error of a body that broke off; for the reader of the answer the body has ended, so that it gets all that arrived. */
-export function brokenBody(signal: AbortSignal): unknown {
-  return broken.get(signal);
-}
-
-/** The prompt as the server has reported it at the beginning of its answer; undefined when it did not. */
-export function reportedInput(signal: AbortSignal): ReturnType<typeof inputIn> {
-  const beginning = accepted.get(signal)?.beginning;
-  return beginning === undefined ? undefined : inputIn(beginning);
-}
-
 type Reading = { silence: Silence; check: BodyCheck; given: AbortSignal | null | undefined };
 
 function checkedBody(body: ReadableStream<Uint8Array>, { silence, check, given }: Reading): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   let hasPassed = false;
+  let isBroken = false;
 
   async function next(): Promise<Uint8Array | undefined> {
     while (!check.isDone) {
@@ -72,12 +47,13 @@ function checkedBody(body: ReadableStream<Uint8Array>, { silence, check, given }
         const cause = check.broken(error);
         // An error would discard what the decoders behind this stream hold and have not passed on.
         if (!hasPassed || !given || given.aborted || !(check instanceof StreamCheck)) throw cause;
-        broken.set(given, cause);
+        isBroken = true;
+        noteFacts(given, { broken: cause });
         return NO_MORE;
       });
       silence.restart();
       if (value === undefined) {
-        if (!given || !broken.has(given)) check.end();
+        if (!isBroken) check.end();
         return undefined;
       }
       const passed = check.take(value);

@@ -86,15 +86,15 @@ export function countCalls(
   return used.length === 0 ? undefined : Object.fromEntries(used);
 }
 
-/** Counts the calls that providers have made so far, by the signals of the attempts: an attempt that is cut costs their fees too. */
-const counters = new WeakMap<AbortSignal, () => ProviderCalls | undefined>();
-
-export function noteCalls(signal: AbortSignal, count: () => ProviderCalls | undefined): void {
-  counters.set(signal, count);
+/** The calls of an answer that was cut. One without a result counts too: it may have been made, and then it is billed. */
+export function countBegun(parts: readonly { type: string }[], asked: AskedModel): ProviderCalls | undefined {
+  const ended = new Set(parts.filter(isResult).map(({ callId }) => callId));
+  const results = parts.map((part) => (isCall(part) && !ended.has(part.callId) ? { ...part, kind: "result" } : part));
+  return countCalls(results, undefined, asked);
 }
 
-export function callsSoFar(signal: AbortSignal): ProviderCalls | undefined {
-  return counters.get(signal)?.();
+function isCall(part: { type: string }): part is ProviderPart {
+  return part.type === "provider" && "kind" in part && part.kind === "call";
 }
 
 function isResult(part: { type: string }): part is ProviderPart {

@@ -1,24 +1,55 @@
 /** The facts that a provider sends beside its answer: the size of the prompt at the beginning, and how much of its limit is left. */
 
 import type { RateReport } from "../../core/model.ts";
+import { isRecord } from "../../core/schema.ts";
+import type { Usage } from "../../core/usage.ts";
 import { spanMs } from "./error-facts.ts";
 
-type ReportedInput = { inputTokens: number; cachedInputTokens: number; cacheWriteTokens: number };
+/** The prompt as the provider has reported it, with the parts that came from its cache or were written to it. */
+export type ReportedInput = Pick<Usage, "inputTokens" | "cachedInputTokens" | "cacheWriteTokens">;
 
-/** Reads the first event of Anthropic's protocol, which has the usage so far; undefined for other protocols. */
+/** Reads the first event of Anthropic and of Google, which has the size of the prompt; undefined for other protocols. */
 export function inputIn(beginning: string): ReportedInput | undefined {
-  if (!beginning.includes('"message_start"')) return undefined;
-  const [fresh, cachedInputTokens = 0, cacheWriteTokens = 0] = [FRESH, CACHED, WRITTEN].map((field) => {
-    const digits = field.exec(beginning)?.[1];
-    return digits === undefined ? undefined : Number(digits);
-  });
-  if (fresh === undefined) return undefined;
-  return { inputTokens: fresh + cachedInputTokens + cacheWriteTokens, cachedInputTokens, cacheWriteTokens };
+  const event = firstEvent(beginning);
+  const { usage } = recordIn(event.message);
+  if (isRecord(usage)) {
+    const [fresh, cachedInputTokens = 0, cacheWriteTokens = 0] = [
+      countIn(usage.input_tokens),
+      countIn(usage.cache_read_input_tokens),
+      countIn(usage.cache_creation_input_tokens),
+    ];
+    if (fresh === undefined) return undefined;
+    return { inputTokens: fresh + cachedInputTokens + cacheWriteTokens, cachedInputTokens, cacheWriteTokens };
+  }
+  const { promptTokenCount, cachedContentTokenCount } = recordIn(event.usageMetadata);
+  const inputTokens = countIn(promptTokenCount);
+  if (inputTokens === undefined) return undefined;
+  const cachedInputTokens = Math.min(countIn(cachedContentTokenCount) ?? 0, inputTokens);
+  return { inputTokens, cachedInputTokens, cacheWriteTokens: 0 };
 }
 
-const FRESH = /"input_tokens"\s{0,4}:\s{0,4}(\d{1,9})\b/;
-const CACHED = /"cache_read_input_tokens"\s{0,4}:\s{0,4}(\d{1,9})\b/;
-const WRITTEN = /"cache_creation_input_tokens"\s{0,4}:\s{0,4}(\d{1,9})\b/;
+const DATA = "data:";
+
+function firstEvent(beginning: string): Record<string, unknown> {
+  // The last line may be cut, and then some of its numbers are missing.
+  const line = beginning
+    .split("\n")
+    .slice(0, -1)
+    .find((each) => each.startsWith(DATA));
+  try {
+    return recordIn(JSON.parse(line?.slice(DATA.length) ?? ""));
+  } catch {
+    return {};
+  }
+}
+
+function recordIn(value: unknown): Record<string, unknown> {
+  return isRecord(value) ? value : {};
+}
+
+function countIn(value: unknown): number | undefined {
+  return Number.isSafeInteger(value) && Number(value) >= 0 ? Number(value) : undefined;
+}
 
 type Headers = Readonly<Record<string, string | undefined>>;
 

@@ -8,6 +8,7 @@ import type { Tool, ToolContext } from "../../../src/core/tool.ts";
 import {
   type Answer,
   after,
+  beginsCall,
   calls,
   cuts,
   fails,
@@ -17,6 +18,7 @@ import {
   type Step,
   says,
   stopsAtLength,
+  thinksUnseen,
 } from "../../../src/testing/steps.ts";
 import { between, chance, pick, type World } from "../../../src/testing/world.ts";
 
@@ -31,6 +33,8 @@ const MODEL_FAULTS = [
   "network",
   "cut",
   "cut in a call",
+  "cut in arguments",
+  "cut in hidden thinking",
   "hang",
   "refusal",
   "length",
@@ -121,6 +125,10 @@ export function createFaults(world: World, rates: FaultRates): Faults {
         return [...textOnly(steps), cuts()];
       case "cut in a call":
         return [...textOnly(steps), calls("never_run", { half: true }), cuts()];
+      case "cut in arguments":
+        return [...textOnly(steps), beginsCall("never_run", '{"half":'), cuts()];
+      case "cut in hidden thinking":
+        return [thinksUnseen(), ...textOnly(steps), cuts()];
       case "hang":
         return [...textOnly(steps), hangs()];
       case "refusal":

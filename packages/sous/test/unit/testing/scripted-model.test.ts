@@ -8,6 +8,7 @@ import type { ModelAnswer } from "../../../src/core/model.ts";
 import { type ScriptedModel, scriptedModel } from "../../../src/testing/scripted-model.ts";
 import {
   after,
+  beginsCall,
   calls,
   cuts,
   fails,
@@ -19,6 +20,7 @@ import {
   stopsAtLength,
   streams,
   thinks,
+  thinksUnseen,
   uses,
 } from "../../../src/testing/steps.ts";
 import { VirtualClock } from "../../../src/testing/world.ts";
@@ -71,7 +73,29 @@ suite("A4: a scripted model needs no network", () => {
       ["text", "Let "],
       ["text", "me "],
       ["text", "look."],
+      ["tool-input", 'grep{"pattern":"x"}'],
+      ["tool-input", "glob{}"],
     ]);
+  });
+
+  test("an answer is cut in the arguments of a call, or behind thoughts that do not show", async () => {
+    const model = scriptedModel(
+      [beginsCall("grep", '{"pat'), cuts()],
+      [thinksUnseen(), cuts()],
+      [thinksUnseen(), says("Yes.")],
+    );
+    const deltas: [string, string][] = [];
+    const answer = () => model.answer(requestOf(), (kind, text) => deltas.push([kind, text]));
+    await assert.rejects(answer(), ModelError);
+    await assert.rejects(answer(), ModelError);
+    const { message } = await answer();
+    assert.deepEqual(deltas, [
+      ["tool-input", 'grep{"pat'],
+      ["hidden", ""],
+      ["hidden", ""],
+      ["text", "Yes."],
+    ]);
+    assert.deepEqual(message.content, [{ type: "text", text: "Yes." }]);
   });
 
   test("each argument is one answer, and a single step needs no list", async () => {

@@ -12,7 +12,7 @@ const WIDTH = 64;
 /** Fewer than on the ledger alone, because each step goes through two sets of books. */
 const SHARED_RACES = 8;
 
-const FAULTLESS = { overspent: 0, leaked: 0, hung: 0, wrongRefusals: 0 };
+const FAULTLESS = { overspent: 0, unpaid: 0, leaked: 0, hung: 0, wrongRefusals: 0 };
 
 // Before the first test: the hooks the test runner sets on promises would make the races three times as slow.
 const raced: RaceFigures[] = [];
@@ -44,13 +44,13 @@ for (const [what, figures] of racedOnShared) {
   });
 }
 
-function faultsOf({ overspent, leaked, hung, wrongRefusals }: RaceFigures): typeof FAULTLESS {
-  return { overspent, leaked, hung, wrongRefusals };
+function faultsOf({ overspent, unpaid, leaked, hung, wrongRefusals }: RaceFigures): typeof FAULTLESS {
+  return { overspent, unpaid, leaked, hung, wrongRefusals };
 }
 
 /** Races in which no run waits, is refused or stopped would show nothing. */
 function checkVariety(figures: RaceFigures): void {
-  for (const kind of ["granted", "waited", "refused", "cancelled"] as const) {
+  for (const kind of ["granted", "waited", "refused", "cancelled", "cut"] as const) {
     assert.ok(figures[kind] > figures.races, `${kind}: ${figures[kind]}`);
   }
   assert.ok(figures.lastWords > figures.races / 2, `last words: ${figures.lastWords}`);

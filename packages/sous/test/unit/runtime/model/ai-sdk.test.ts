@@ -73,7 +73,7 @@ test("text, thoughts, files and calls come in the order in which they began, wit
     ["reasoning", "…"],
     ["hidden", ""],
     ["text", "rains."],
-    ["tool-input", '{"city":"Bern"}'],
+    ["tool-input", 'get_weather{"city":"Bern"}'],
     ["text", "After."],
   ]);
 });
