@@ -14,7 +14,7 @@ suite("T1: the figure finds", () => {
     [
       "a gauge that forgets the end of a child that was stopped before its first turn",
       metrics,
-      { guard: "active-until-every-end", replace: "if (event.turns > 0) this.#countActive(depth, -1);" },
+      { guard: "active-until-every-end", replace: "if (event.turns > 0) addAt(this.#active, depth, -1);" },
       /active \d is \d+, and (?:\d+ runs are active|the tree is over)/,
     ],
     [

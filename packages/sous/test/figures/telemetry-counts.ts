@@ -94,6 +94,8 @@ function countEvents(shown: readonly (readonly SousEvent[])[], journal: readonly
       if (event.type === "run-start") add(series, "executions", 1, [depth]);
       if (event.type === "spawn-refused") add(series, "errors", 1, [String(event.depth + 1), event.errorType]);
       if (event.type === "run-end") countEnd(series, event, starts.get(event.runId));
+      if (event.type === "rate-wait" || (event.type === "retry" && event.kind === "rate_limit"))
+        add(series, "rateWait", event.delayMs / 1000, [starts.get(event.runId)?.model ?? ""]);
       countAnswer(series, event, starts.get(event.runId)?.model ?? "", asking);
     }
   }

@@ -212,5 +212,5 @@ export function requestModel(model: string): string {
 /** Names a metric as OpenTelemetry does for Prometheus: letters, digits and `_`, with the unit behind it. */
 export function prometheusName({ name, unit }: Pick<Metric, "name" | "unit">): string {
   const plain = name.replace(/[^A-Za-z0-9_]/g, "_");
-  return unit === "s" && !plain.endsWith("_seconds") ? `${plain}_seconds` : plain;
+  return unit === "s" && !/_seconds(?:_total)?$/.test(plain) ? `${plain}_seconds` : plain;
 }

@@ -56,7 +56,7 @@ test("F4: names follow the rules of Prometheus, with one exception that F3 gives
     assert.match(name, /^[a-z][a-z0-9_]*$/);
     assert.equal(name.endsWith("_total"), metric.kind === "counter", name);
     if (name !== "subagent_active_count") assert.doesNotMatch(name, /_(count|sum|bucket)$/);
-    if (metric.unit === "s") assert.match(name, /_seconds$/);
+    if (metric.unit === "s") assert.match(name, metric.kind === "counter" ? /_seconds_total$/ : /_seconds$/);
     assert.match(metric.about, /^[A-Z].*\.$/);
   }
 });
