@@ -6,7 +6,17 @@ import { AcpClient } from "./bridges/acp/client.ts";
 import type { AcpServer } from "./bridges/acp/client-types.ts";
 import type { AcpPermissionPolicy } from "./bridges/acp/library-session.ts";
 import type { Clock } from "./core/clock.ts";
-import { checkOptions, type OptionNames } from "./core/options.ts";
+import {
+  eitherOf,
+  functionOf,
+  type OptionKinds,
+  objectOf,
+  recordOf,
+  TEXT,
+  withFunctions,
+  wordOf,
+} from "./core/option-kinds.ts";
+import { checkOptions } from "./core/options.ts";
 import type { Programs } from "./core/process.ts";
 import { systemHost } from "./machine/host.ts";
 
@@ -23,8 +33,13 @@ export type CreateAcpClientOptions = {
   readonly clock?: Clock | undefined;
 };
 
-const OPTIONS: OptionNames<CreateAcpClientOptions> = {
-  ...{ servers: true, defaultServer: true, cwd: true, permissions: true, deadlines: true, clock: true },
+const OPTIONS: OptionKinds<CreateAcpClientOptions> = {
+  servers: recordOf("servers", objectOf()),
+  defaultServer: TEXT,
+  cwd: TEXT,
+  permissions: eitherOf(wordOf("deny", "allow"), functionOf<Exclude<AcpPermissionPolicy, string>>()),
+  deadlines: objectOf(),
+  clock: withFunctions("now", "monotonic", "timer"),
 };
 
 /** Starts nothing: a server is started when it is first used. Close the client with `dispose`, or open it with `await using`. */

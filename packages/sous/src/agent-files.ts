@@ -11,7 +11,8 @@ import { builtInTools as allTools } from "./app/tools/built-in.ts";
 import type { AgentDefinition } from "./core/agent.ts";
 import { UserError } from "./core/errors.ts";
 import { nearest } from "./core/nearest.ts";
-import { checkOptions, type OptionNames } from "./core/options.ts";
+import { ABOVE_0, kindOf, listOf, type OptionKinds, TEXT, TEXTS, withFunctions, wordOf } from "./core/option-kinds.ts";
+import { checkOptions } from "./core/options.ts";
 import type { Tool } from "./core/tool.ts";
 import type { BuiltInToolName } from "./core/words/tools.ts";
 import { systemHost } from "./machine/host.ts";
@@ -30,8 +31,12 @@ export type BuiltInToolsOptions = {
   readonly allowHosts?: readonly string[] | undefined;
 };
 
-const TOOLS_OPTIONS: OptionNames<BuiltInToolsOptions> = {
-  ...{ root: true, only: true, terminalTimeoutMs: true, allowHosts: true },
+const TOOLS_OPTIONS: OptionKinds<BuiltInToolsOptions> = {
+  root: TEXT,
+  // The names are checked against those that there are.
+  only: kindOf(TEXTS.wants, TEXTS.takes, TEXTS.found),
+  terminalTimeoutMs: ABOVE_0,
+  allowHosts: TEXTS,
 };
 
 /**
@@ -64,7 +69,11 @@ export type LoadAgentsOptions = {
   readonly tools?: readonly Tool[] | undefined;
 };
 
-const LOAD_OPTIONS: OptionNames<LoadAgentsOptions> = { folder: true, dialect: true, tools: true };
+const LOAD_OPTIONS: OptionKinds<LoadAgentsOptions> = {
+  folder: TEXT,
+  dialect: wordOf("sous", "claude", "gemini", "opencode"),
+  tools: listOf("tools", withFunctions<Tool>("execute")),
+};
 
 /** Agents from files, and what was found wrong with the files. */
 export type AgentsFromFiles = {
@@ -84,7 +93,7 @@ export async function loadAgents(given: string | LoadAgentsOptions): Promise<Age
   const options: LoadAgentsOptions = typeof given === "string" ? { folder: given } : given;
   checkOptions("loadAgents()", options, LOAD_OPTIONS);
   const { folder, dialect, tools = builtInTools() } = options;
-  if (typeof folder !== "string") throw new UserError("loadAgents() needs folder, the path of a folder of agent files");
+  if (folder === undefined) throw new UserError("loadAgents() needs folder, the path of a folder of agent files");
   const path = resolve(folder);
   const isFolder = await stat(path).then(
     (stats) => stats.isDirectory(),

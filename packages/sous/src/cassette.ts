@@ -1,8 +1,9 @@
 /** Cassettes as a test uses them: any stored run saved as one, and a model that plays it or asks a real one and records. */
 
-import type { ModelChoice } from "./core/agent.ts";
+import { MODEL, type ModelChoice } from "./core/agent.ts";
 import type { ModelRequest } from "./core/model.ts";
-import { checkOptions, type OptionNames } from "./core/options.ts";
+import { type OptionKinds, objectOf, wordOf } from "./core/option-kinds.ts";
+import { checkOptions } from "./core/options.ts";
 import type { Store } from "./core/store.ts";
 import { systemHost } from "./machine/host.ts";
 import { fromAiSdk, isForeignModel } from "./runtime/model/ai-sdk.ts";
@@ -27,8 +28,8 @@ export type CassetteOptions = PlayOptions & {
   environment?: Readonly<Record<string, string | undefined>> | undefined;
 };
 
-const PLAY_OPTIONS: OptionNames<PlayOptions> = { match: true };
-const CASSETTE_OPTIONS: OptionNames<CassetteOptions> = { ...PLAY_OPTIONS, record: true, environment: true };
+const PLAY_OPTIONS: OptionKinds<PlayOptions> = { match: wordOf("prompt", "turn") };
+const CASSETTE_OPTIONS: OptionKinds<CassetteOptions> = { ...PLAY_OPTIONS, record: MODEL, environment: objectOf() };
 
 /** Saves a stored run, with everything below it, as a cassette. Texts are as they were stored, without secrets. */
 export async function saveCassette(

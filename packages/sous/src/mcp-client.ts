@@ -5,7 +5,8 @@ import { openMcpTools } from "./bridges/mcp/open.ts";
 import { openPinFile } from "./bridges/mcp/pins.ts";
 import { type McpServerOptions, readServerOptions } from "./bridges/mcp/server-options.ts";
 import { UserError } from "./core/errors.ts";
-import { checkOptions, type OptionNames } from "./core/options.ts";
+import { FLAG, type OptionKinds, SIGNAL, TEXT } from "./core/option-kinds.ts";
+import { checkOptions } from "./core/options.ts";
 import type { Tool } from "./core/tool.ts";
 import { readTraceContext, traceVariables } from "./core/trace-context.ts";
 import { systemHost } from "./machine/host.ts";
@@ -25,9 +26,7 @@ export type McpToolsOptions = {
   readonly signal?: AbortSignal | undefined;
 };
 
-const OPTIONS: OptionNames<McpToolsOptions> = {
-  ...{ cwd: true, pinFile: true, optional: true, signal: true },
-};
+const OPTIONS: OptionKinds<McpToolsOptions> = { cwd: TEXT, pinFile: TEXT, optional: FLAG, signal: SIGNAL };
 
 /** The tools of servers, until they are disposed. */
 export type McpToolSet = AsyncDisposable & {

@@ -1,11 +1,14 @@
 /** Runs a stored tree again from its recorded answers, in memory and without network, and says where it parts from it. */
 
+import { DEFINITIONS } from "./core/agent.ts";
 import { ignore, UserError } from "./core/errors.ts";
 import type { StoredEvent } from "./core/event.ts";
 import type { Budget } from "./core/limits.ts";
-import { checkOptions, type OptionNames } from "./core/options.ts";
+import { FLAG, functionOf, listOf, type OptionKinds, SIGNAL, withFunctions } from "./core/option-kinds.ts";
+import { checkOptions } from "./core/options.ts";
 import type { RunHandle, RunResult } from "./core/runtime.ts";
 import type { CancelMode } from "./core/spawn.ts";
+import type { Tool } from "./core/tool.ts";
 import { fromStored, fromStoredLimits } from "./core/units.ts";
 import { BUDGET_UNITS } from "./core/words/limits.ts";
 import { systemHost } from "./machine/host.ts";
@@ -21,8 +24,13 @@ import { Playback } from "./storage/replay/playback.ts";
 import { planExternalActs } from "./storage/replay/recorded-external.ts";
 import { earlyEnd, type RunRecording, readRecording } from "./storage/replay/recording.ts";
 
-const OPTIONS: OptionNames<RerunOptions> = {
-  ...{ store: true, signal: true, agents: true, liveTools: true, tools: true, onEvent: true },
+const OPTIONS: OptionKinds<RerunOptions> = {
+  store: withFunctions("read", "run"),
+  signal: SIGNAL,
+  agents: DEFINITIONS,
+  liveTools: FLAG,
+  tools: listOf("tools", withFunctions<Tool>("execute")),
+  onEvent: functionOf(),
 };
 
 /** The result of a rerun. */

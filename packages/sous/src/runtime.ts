@@ -2,12 +2,11 @@
 
 import type { AgentDefinition } from "./core/agent.ts";
 import type { Approve, OpenQuestion } from "./core/approval.ts";
-import { checkWhole, UserError } from "./core/errors.ts";
 import { messageFrom, type UserInput } from "./core/message.ts";
 import { checkAllowEntries } from "./core/model.ts";
-import { checkOptions, type OptionNames } from "./core/options.ts";
+import { type AnyKind, NUMBER, type OptionKinds, TEXT } from "./core/option-kinds.ts";
+import { checkOptions } from "./core/options.ts";
 import {
-  checkListeners,
   FORK_OPTIONS,
   type ForkOptions,
   MODEL_OPTIONS,
@@ -23,8 +22,7 @@ import {
   type RuntimeOptions,
 } from "./core/runtime.ts";
 import type { ToolRegistry } from "./core/tool.ts";
-import { isPrice } from "./core/usage.ts";
-import { BUDGET_OPTIONS, checkBudget, DEFAULT_LIMITS, smallerBudget } from "./core/words/limits.ts";
+import { checkAddedBudget, checkBudget, DEFAULT_LIMITS, smallerBudget } from "./core/words/limits.ts";
 import { idSource, systemHost } from "./machine/host.ts";
 import { modelCache } from "./runtime/model/resolve.ts";
 import {
@@ -83,14 +81,14 @@ export type FanOutOptions = RunOptions &
     resumes?: string | undefined;
   };
 
-const FAN_OUT_OPTIONS: OptionNames<FanOutOptions & ReservedId> = {
+const FAN_OUT_OPTIONS: OptionKinds<FanOutOptions & ReservedId> = {
   ...RUN_OPTIONS,
-  concurrency: true,
-  resumes: true,
-  answers: true,
+  concurrency: NUMBER,
+  resumes: TEXT,
+  answers: RESUME_OPTIONS.answers,
 };
 
-const ALL_RUN_OPTIONS: Readonly<Record<string, true>> = { ...RUN_OPTIONS, ...RUNTIME_OPTIONS };
+const ALL_RUN_OPTIONS: Readonly<Record<string, AnyKind>> = { ...RUN_OPTIONS, ...RUNTIME_OPTIONS };
 
 /** Shared parts for several runs. The bare `run` and `fanOut` make a runtime of their own. */
 export function createRuntime(options: RuntimeOptions = {}): Runtime {
@@ -105,11 +103,7 @@ function runtimeOf(options: RuntimeOptions): Runtime {
 
 function checkModelOptions(given: ModelOptions = {}): void {
   checkOptions("models", given, MODEL_OPTIONS);
-  const { allow = [], prices = {} } = given;
-  checkAllowEntries(allow);
-  const wrong = Object.entries(prices).find(([, price]) => !isPrice(price));
-  if (wrong !== undefined)
-    throw new UserError(`models.prices[${JSON.stringify(wrong[0])}] needs input and output, each 0 or more`);
+  checkAllowEntries(given.allow ?? []);
 }
 
 /** A runtime whose models come from somewhere else than the providers of the environment. */
@@ -121,19 +115,18 @@ export function runtimeOn(
   const host = systemHost(options.host);
   const store = options.store ?? openMemoryStore();
   const newId = idSource(host);
-  if (options.maxConcurrentCalls !== undefined) checkWhole("maxConcurrentCalls", options.maxConcurrentCalls, 1);
-  checkListeners("createRuntime()", options.onEvent);
   const parts = { ...more, options, host, store, newId, models };
   const open = (runOptions: TreeOptions) => openTree({ ...parts, runOptions });
   return {
     run(definition, task, runOptions = {}) {
-      checkCall("run()", runOptions, RUN_OPTIONS);
+      checkOptions("run()", runOptions, RUN_OPTIONS);
       if (runOptions.budget !== undefined) checkBudget(runOptions.budget);
       const budget = smallerBudget(runOptions.budget, definition.budget);
       return startRoot(open({ ...runOptions, budget: { ...budget, from: runOptions.budget?.from } }), definition, task);
     },
     fanOut(definition, inputs, runOptions = {}) {
-      checkCall("fanOut()", runOptions, FAN_OUT_OPTIONS);
+      checkOptions("fanOut()", runOptions, FAN_OUT_OPTIONS);
+      if (runOptions.budget !== undefined) checkBudget(runOptions.budget);
       const { concurrency = Number.POSITIVE_INFINITY, resumes } = runOptions;
       const isWide = concurrency > DEFAULT_LIMITS.maxConcurrent && Number.isFinite(concurrency);
       const wider = isWide ? { maxConcurrent: Math.floor(concurrency) } : {};
@@ -145,9 +138,8 @@ export function runtimeOn(
       return runFanOut({ opened }, definition, fanOut);
     },
     resume(runId, runOptions = {}, earlier) {
-      checkCall("resume()", runOptions, RESUME_OPTIONS);
-      // The command line takes time away when a new limit is below the old one, so only the names are checked.
-      if (runOptions.addBudget !== undefined) checkOptions("addBudget", runOptions.addBudget, BUDGET_OPTIONS);
+      checkOptions("resume()", runOptions, RESUME_OPTIONS);
+      if (runOptions.addBudget !== undefined) checkAddedBudget(runOptions.addBudget);
       return resumeRoot(runId, parts, runOptions, earlier);
     },
     async questions(runId) {
@@ -155,15 +147,11 @@ export function runtimeOn(
       return readQuestions({ store, rootId });
     },
     fork(runId, runOptions = {}, earlier) {
-      checkCall("fork()", runOptions, FORK_OPTIONS);
+      checkOptions("fork()", runOptions, FORK_OPTIONS);
+      if (runOptions.budget !== undefined) checkBudget(runOptions.budget);
       return forkRoot(runId, parts, runOptions, earlier);
     },
   };
-}
-
-function checkCall(where: string, given: Pick<RunOptions, "onEvent">, known: Readonly<Record<string, true>>): void {
-  checkOptions(where, given, known);
-  checkListeners(where, given.onEvent);
 }
 
 /**
@@ -227,8 +215,8 @@ export function fork<Output>(runId: string, options: ForkOptions & RuntimeOption
 function splitOptions<Own extends object>(
   where: string,
   given: Own & RuntimeOptions,
-  own: Readonly<Record<string, true>>,
-  known: Readonly<Record<string, true>> = { ...own, ...RUNTIME_OPTIONS },
+  own: Readonly<Record<string, AnyKind>>,
+  known: Readonly<Record<string, AnyKind>> = { ...own, ...RUNTIME_OPTIONS },
 ): [Own, RuntimeOptions] {
   checkOptions(where, given, known);
   const ofCall: Record<string, unknown> = {};

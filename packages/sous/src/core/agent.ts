@@ -1,13 +1,37 @@
 /** An agent is a definition: a frozen value that says who it is, what it may use and how long it may take. */
 
 import type { ApprovalPolicy, Hooks } from "./approval.ts";
-import { checkWhole, foundWords, UserError } from "./errors.ts";
+import { foundWords, UserError } from "./errors.ts";
 import { toTools } from "./foreign-tool.ts";
 import type { Budget } from "./limits.ts";
 import type { Model } from "./model.ts";
-import { checkAsking, type Effort, type ProviderOptions, type ToolChoice } from "./model-options.ts";
-import { checkOptions, type OptionNames } from "./options.ts";
-import type { AnySchema, OutputOf } from "./schema.ts";
+import {
+  ASKING_OPTIONS,
+  checkProviderOptions,
+  type Effort,
+  type ProviderOptions,
+  type ToolChoice,
+} from "./model-options.ts";
+import {
+  ABOVE_0,
+  ANY,
+  FLAG,
+  functionOf,
+  hasFunctions,
+  kindOf,
+  listOf,
+  type OptionKind,
+  type OptionKinds,
+  objectOf,
+  SCHEMA,
+  TEXT,
+  TEXTS,
+  textLike,
+  wholeNumber,
+  withFunctions,
+} from "./option-kinds.ts";
+import { checkOptions } from "./options.ts";
+import { type AnySchema, isPlainRecord, type OutputOf } from "./schema.ts";
 import type { ToolList } from "./tool.ts";
 import { checkBudget, TURNS } from "./words/limits.ts";
 import { CHILD_TOOLS } from "./words/tools.ts";
@@ -95,38 +119,64 @@ export const RESERVED_AGENT_NAMES: readonly string[] = CHILD_TOOLS.map(({ name }
   .filter((name) => name.startsWith("subagent_"))
   .map((name) => name.slice("subagent_".length));
 
+/** The adapter says later which models of the AI SDK it can use. */
+export const MODEL: OptionKind<ModelChoice> = kindOf(
+  '"provider/model", a model of the AI SDK, or an object with an id and answer()',
+  (value) => {
+    if (typeof value === "string") return true;
+    if ((typeof value !== "object" && typeof value !== "function") || value === null) return false;
+    const { specificationVersion, doStream, id, answer } = value as Readonly<Record<string, unknown>>;
+    if (typeof doStream === "function" && specificationVersion !== undefined) return true;
+    return typeof answer === "function" && typeof id === "string";
+  },
+);
+
+/** One that `agent()` has made. */
+export const DEFINITION: OptionKind<AgentDefinition> = kindOf("an agent that agent() has made", isDefinition);
+export const DEFINITIONS: OptionKind<readonly AgentDefinition[]> = listOf("agents that agent() has made", DEFINITION);
+
+/** A list has a function `with`, too. */
+function isDefinition(value: unknown): boolean {
+  return hasFunctions(value, ["with"]);
+}
+
 /** The options of `agent()`, and what a spread of a definition has besides. */
-const AGENT_OPTIONS: OptionNames<AgentOptions & Pick<AgentDefinition, "with" | "~output">> = {
-  name: true,
-  nickname: true,
-  description: true,
-  instructions: true,
-  notes: true,
-  model: true,
-  tools: true,
-  subagents: true,
-  delegate: true,
-  maxTurns: true,
-  timeoutMs: true,
-  maxOutputTokens: true,
-  temperature: true,
-  effort: true,
-  toolChoice: true,
-  providerOptions: true,
-  outputSchema: true,
-  budget: true,
-  deny: true,
-  hooks: true,
-  rules: true,
-  fixed: true,
-  with: true,
-  "~output": true,
+const AGENT_OPTIONS: OptionKinds<AgentOptions & Pick<AgentDefinition, "with" | "~output">> = {
+  name: textLike(
+    '1 to 48 letters, digits, "_" or "-", beginning with a letter or digit',
+    /^[A-Za-z0-9][A-Za-z0-9_-]{0,47}$/,
+  ),
+  nickname: TEXT,
+  description: TEXT,
+  instructions: TEXT,
+  notes: TEXT,
+  model: MODEL,
+  // A promise or a `Map` has no keys of its own, and would be no tools at all.
+  tools: kindOf("a list or a record of tools", (value) => Array.isArray(value) || isPlainRecord(value)),
+  // `checkSubagents` says more about what is in it.
+  subagents: kindOf("a list of agents", Array.isArray),
+  delegate: FLAG,
+  maxTurns: wholeNumber(1, TURNS.max),
+  timeoutMs: ABOVE_0,
+  maxOutputTokens: wholeNumber(1),
+  ...ASKING_OPTIONS,
+  outputSchema: SCHEMA,
+  budget: objectOf(),
+  deny: TEXTS,
+  hooks: objectOf(),
+  rules: withFunctions("decide"),
+  fixed: FLAG,
+  with: functionOf(),
+  "~output": ANY,
 };
 
 /** A hook that is misspelled would guard nothing. */
-const HOOK_NAMES: OptionNames<Hooks> = { beforeToolCall: true, afterToolCall: true, onEvent: true, onError: true };
-
-const AGENT_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,47}$/;
+const HOOKS: OptionKinds<Hooks> = {
+  beforeToolCall: functionOf(),
+  afterToolCall: functionOf(),
+  onEvent: functionOf(),
+  onError: functionOf(),
+};
 
 /** Defines an agent. Throws a `UserError` when a name or a number in it is not allowed. */
 export function agent<const Given extends AnySchema | undefined = undefined>(
@@ -158,40 +208,24 @@ function deepCopyOf<Value>(value: Value): Value {
   return value === undefined ? value : structuredClone(value);
 }
 
-function checkAgent(options: AgentOptions): void {
-  const { name, maxTurns, timeoutMs, maxOutputTokens, budget } = options;
-  if (typeof name !== "string" || !AGENT_NAME.test(name)) {
-    throw new UserError(
-      `An agent name has 1 to 48 letters, digits, "_" or "-" and begins with a letter or digit; found ${JSON.stringify(name)}`,
-    );
-  }
-  for (const field of ["nickname", "description", "instructions", "notes"] as const) {
-    const text: unknown = options[field];
-    if (text !== undefined && typeof text !== "string")
-      throw new UserError(`${field} of agent ${name} must be text; found ${foundWords(text)}`);
-  }
-  if (maxTurns !== undefined && !(Number.isInteger(maxTurns) && maxTurns >= 1 && maxTurns <= TURNS.max)) {
-    throw new UserError(`maxTurns of agent ${name} must be between 1 and ${TURNS.max}; found ${maxTurns}`);
-  }
-  if (timeoutMs !== undefined && !(Number.isFinite(timeoutMs) && timeoutMs > 0)) {
-    throw new UserError(`timeoutMs of agent ${name} must be greater than 0; found ${timeoutMs}`);
-  }
-  checkAsking(options, name);
-  if (maxOutputTokens !== undefined) checkWhole(`maxOutputTokens of agent ${name}`, maxOutputTokens, 1);
+/** The rest, which the kinds of its options do not say. */
+function checkAgent({ name, budget, hooks, providerOptions, tools, subagents }: AgentOptions): void {
+  if (name === undefined) throw new UserError("agent() needs a name");
+  if (providerOptions !== undefined) checkProviderOptions(providerOptions, `agent ${name}: providerOptions`);
   if (budget !== undefined) checkBudget(budget, `agent ${name}: budget`);
   if (budget !== undefined && "from" in budget)
     throw new UserError(`agent ${name}: a shared budget is given to run(), not to a definition`);
-  if (options.hooks !== undefined && Object.getPrototypeOf(options.hooks) === Object.prototype)
-    checkOptions(`hooks of agent ${name}`, options.hooks, HOOK_NAMES);
+  if (hooks !== undefined && Object.getPrototypeOf(hooks) === Object.prototype)
+    checkOptions(`agent ${name}: hooks`, hooks, HOOKS);
   // A value from a module that imports this one in turn may still be undefined.
-  toTools(options.tools, `tools of agent ${name}`);
-  checkSubagents(options.subagents, name);
+  toTools(tools, `tools of agent ${name}`);
+  checkSubagents(subagents, name);
 }
 
 function checkSubagents(subagents: AgentOptions["subagents"], name: string): void {
   const names = new Set<string>();
   for (const [index, child] of (subagents ?? []).entries()) {
-    if (typeof child?.with !== "function")
+    if (!isDefinition(child))
       throw new UserError(`subagents of agent ${name}: ${index} is ${foundWords(child)} and not made by agent()`);
     if (RESERVED_AGENT_NAMES.includes(child.name)) {
       throw new UserError(

@@ -1,7 +1,7 @@
 /** The history of one run: an append-only array with a running estimate of its size. It is never cloned. */
 
-import { checkWhole, UserError } from "./errors.ts";
 import type { AssistantMessage, Message, ToolMessage, UserMessage } from "./message.ts";
+import { foundValue, kindOf, type OptionKinds, wholeNumber } from "./option-kinds.ts";
 import { checkOptions } from "./options.ts";
 import { utf8Length } from "./usage.ts";
 
@@ -19,15 +19,19 @@ export const DEFAULT_CONVERSATION: ConversationLimits = Object.freeze({
   pruneThreshold: 0.8,
 });
 
-/** Refuses limits that would prune everything, or never come to an end of pruning. */
+/** Other limits would prune everything, or never come to an end of pruning. */
+const CONVERSATION: OptionKinds<ConversationLimits> = {
+  maxTokens: kindOf("greater than 0", (value) => typeof value === "number" && value > 0, foundValue),
+  minRetainTurns: wholeNumber(1),
+  pruneThreshold: kindOf(
+    "greater than 0 and at most 1",
+    (value) => typeof value === "number" && value > 0 && value <= 1,
+    foundValue,
+  ),
+};
+
 export function checkConversation(limits: ConversationLimits): ConversationLimits {
-  checkOptions("conversation", limits, DEFAULT_CONVERSATION);
-  const { maxTokens, minRetainTurns, pruneThreshold } = limits;
-  if (!(typeof maxTokens === "number" && maxTokens > 0))
-    throw new UserError(`conversation.maxTokens must be greater than 0; found ${maxTokens}`);
-  checkWhole("conversation.minRetainTurns", minRetainTurns, 1);
-  if (!(typeof pruneThreshold === "number" && pruneThreshold > 0 && pruneThreshold <= 1))
-    throw new UserError(`conversation.pruneThreshold must be greater than 0 and at most 1; found ${pruneThreshold}`);
+  checkOptions("conversation", limits, CONVERSATION);
   return limits;
 }
 

@@ -278,8 +278,10 @@ function inWords(found: unknown): string {
 /** Does nothing, for `.catch`: the failure is handled elsewhere. */
 export function ignore(): void {}
 
-/** The words for what was given instead of what was expected. */
+/** The words for what was given instead of what was expected. A function would show its source. */
 export function foundWords(found: unknown): string {
   if (found instanceof Promise) return "a promise, which must be awaited first,";
-  return typeof found === "object" && found !== null ? "an object" : String(found);
+  if (Array.isArray(found)) return "a list";
+  if (typeof found === "object") return found === null ? "null" : "an object";
+  return typeof found === "function" || typeof found === "symbol" ? `a ${typeof found}` : String(found);
 }

@@ -2,15 +2,12 @@
 
 import { foundWords, ToolFailure, UserError } from "./errors.ts";
 import type { FilePart } from "./message.ts";
-import { isPlainRecord, isRecord } from "./schema.ts";
+import { isRecord } from "./schema.ts";
 import { type ForeignTool, type ProviderTool, type Tool, type ToolList, type ToolResult, tool } from "./tool.ts";
 
 /** The tools of a list or a record, all ours. Throws a `UserError` for what is no tool, has no name or cannot run; `whose` begins it. */
 export function toTools(list: ToolList | undefined, whose = "tools"): Tool[] {
   const isList = Array.isArray(list);
-  // A promise or a `Map` has no keys of its own, and would be no tools at all.
-  if (list !== undefined && !isList && !isPlainRecord(list))
-    throw new UserError(`${whose} must be a list or a record of tools; found ${foundWords(list)}`);
   return Object.entries(list ?? {}).map(([key, given]: [string, unknown]) => {
     if (!isRecord(given) || !("inputSchema" in given))
       throw new UserError(`${whose}: ${key} is ${foundWords(given)} and not a tool`);

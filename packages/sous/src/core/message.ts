@@ -1,6 +1,7 @@
 /** The parts of a conversation. Plain serialisable values: they go into the journal as they are. */
 
 import { UserError } from "./errors.ts";
+import { kindOf, type OptionKind } from "./option-kinds.ts";
 import { isRecord, jsonOf } from "./schema.ts";
 
 /** A piece of text. */
@@ -74,6 +75,12 @@ export function userMessage(input: UserInput): UserMessage {
   if (typeof input === "string") return { role: "user", content: [{ type: "text", text: input.toWellFormed() }] };
   return { role: "user", content: input.map(wellFormedPart) };
 }
+
+/** `messageFrom` says more about what is in it. */
+export const USER_INPUT: OptionKind<UserInput> = kindOf(
+  "text, or a list of text and file parts",
+  (value) => typeof value === "string" || Array.isArray(value),
+);
 
 /** A task or a message from outside. Throws a `UserError` when it is of another kind, or nothing that could be read. */
 export function messageFrom(input: UserInput): UserMessage {

@@ -1,7 +1,8 @@
 /** The options with which an agent asks its model: temperature, effort, the choice of tools, and options of the provider. */
 
-import { checkWord, UserError } from "./errors.ts";
-import { isPlainRecord, isRecord, jsonOf } from "./schema.ts";
+import { UserError } from "./errors.ts";
+import { foundValue, kindOf, numberWithin, type OptionKinds, wordOf } from "./option-kinds.ts";
+import { isPlainRecord, isRecord } from "./schema.ts";
 
 /** Effort of a model before it answers. An adapter takes the nearest level that its model has. */
 export type Effort = "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
@@ -34,6 +35,8 @@ export const EFFORTS = Object.keys(ALL_EFFORTS) as readonly Effort[];
 
 export const MAX_TEMPERATURE = 2;
 
+const PROVIDER_OPTIONS = "an object by provider, such as { openai: { … } }";
+
 export function isTemperature(value: unknown): value is number {
   return typeof value === "number" && value >= 0 && value <= MAX_TEMPERATURE;
 }
@@ -48,22 +51,17 @@ export function isForced(choice: ToolChoice | undefined): boolean {
   return choice === "required" || typeof choice === "object";
 }
 
-/** Throws a `UserError` that names the agent. */
-export function checkAsking(options: AskingOptions & { toolChoice?: ToolChoice | undefined }, name: string): void {
-  const { temperature, effort, toolChoice, providerOptions } = options;
-  if (temperature !== undefined && !isTemperature(temperature))
-    throw new UserError(`temperature of agent ${name} must be between 0 and ${MAX_TEMPERATURE}; found ${temperature}`);
-  if (effort !== undefined) checkWord(`effort of agent ${name}`, effort, EFFORTS);
-  if (toolChoice !== undefined && !isToolChoice(toolChoice))
-    throw new UserError(
-      `toolChoice of agent ${name} must be "auto", "none", "required" or { tool: "name" }; found ${jsonOf(toolChoice) ?? String(toolChoice)}`,
-    );
-  if (providerOptions !== undefined) checkProviderOptions(providerOptions, `providerOptions of agent ${name}`);
-}
+/** The options with which a definition asks its model. */
+export const ASKING_OPTIONS: OptionKinds<AskingOptions & { toolChoice?: ToolChoice | undefined }> = {
+  temperature: numberWithin(0, MAX_TEMPERATURE),
+  effort: wordOf(...EFFORTS),
+  toolChoice: kindOf('"auto", "none", "required" or { tool: "name" }', isToolChoice, foundValue),
+  providerOptions: kindOf(PROVIDER_OPTIONS, isPlainRecord),
+};
 
 /** Throws a `UserError` that begins with `where`. */
 export function checkProviderOptions(given: unknown, where: string): asserts given is ProviderOptions {
-  if (!isPlainRecord(given)) throw new UserError(`${where} must be an object by provider, such as { openai: { … } }`);
+  if (!isPlainRecord(given)) throw new UserError(`${where} must be ${PROVIDER_OPTIONS}`);
   const budget = { values: MAX_VALUES };
   for (const [provider, options] of Object.entries(given)) {
     if (!isPlainRecord(options)) throw new UserError(`${where}: ${provider} must be an object of options`);

@@ -1,10 +1,11 @@
-/** Options that a function does not have are refused: a misspelled one would be ignored otherwise. */
+/**
+ * Options are checked where they enter: one that a function does not have would be ignored if it was misspelled, and one of another
+ * kind would fail much later, in words that do not name it.
+ */
 
 import { UserError } from "./errors.ts";
 import { nearest } from "./nearest.ts";
-
-/** Every option of a type. The compiler holds it to the type: none may be missing and none be added. */
-export type OptionNames<Options> = { readonly [Name in keyof Required<Options>]: true };
+import type { AnyKind } from "./option-kinds.ts";
 
 /** Names that other libraries have for an option, with the names here. */
 const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
@@ -50,22 +51,53 @@ const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   workspace: ["root"],
 };
 
-/** Throws a `UserError` for the first option that is given and not known, with the one that was probably meant. */
-export function checkOptions(where: string, given: object, known: Readonly<Record<string, unknown>>): void {
+/**
+ * Throws a `UserError` for the first option that is given and not known, with the one that was probably meant, or not of its kind.
+ * An option that is undefined counts as not given.
+ */
+export function checkOptions(where: string, given: object, known: Readonly<Record<string, AnyKind>>): void {
   if (typeof given !== "object" || given === null)
     throw new UserError(`${where} takes its options as an object; found ${String(given)}`);
-  for (const name of Object.keys(given)) {
-    if (Object.hasOwn(known, name) || (given as Readonly<Record<string, unknown>>)[name] === undefined) continue;
-    const names = Object.keys(known);
-    const elsewhere = Object.hasOwn(ELSEWHERE, name) ? ELSEWHERE[name] : undefined;
-    const meant =
-      elsewhere?.find((each) => Object.hasOwn(known, each)) ?? sameLetters(name, names) ?? nearest(name, names);
-    const hint =
-      meant === undefined
-        ? `it has ${names.filter((each) => !HIDDEN.includes(each)).join(", ")}`
-        : `did you mean ${meant}?`;
-    throw new UserError(`${where} has no option ${JSON.stringify(name.slice(0, 60))}: ${hint}`);
+  const values = given as Readonly<Record<string, unknown>>;
+  for (const name of Object.keys(values)) {
+    const value = values[name];
+    if (value === undefined) continue;
+    const kind = known[name];
+    // Every object has a `constructor` and the like: they are no options, and take nothing.
+    if (kind?.takes?.(value)) continue;
+    const isKnown = kind !== undefined && Object.hasOwn(known, name);
+    throw isKnown ? wrongKind(where, name, kind, values) : unknownOption(where, name, known);
   }
+}
+
+function unknownOption(where: string, name: string, known: object): UserError {
+  const names = Object.keys(known);
+  const elsewhere = Object.hasOwn(ELSEWHERE, name) ? ELSEWHERE[name] : undefined;
+  const meant =
+    elsewhere?.find((each) => Object.hasOwn(known, each)) ?? sameLetters(name, names) ?? nearest(name, names);
+  const hint =
+    meant === undefined
+      ? `it has ${names.filter((each) => !HIDDEN.includes(each)).join(", ")}`
+      : `did you mean ${meant}?`;
+  return new UserError(`${where} has no option ${JSON.stringify(name.slice(0, 60))}: ${hint}`);
+}
+
+function wrongKind(
+  where: string,
+  name: string,
+  { wants, found }: AnyKind,
+  values: Readonly<Record<string, unknown>>,
+): UserError {
+  // `budget`, or `agent x: budget`: an option of an option.
+  const isPath = !/[ ()]/.test(where.slice(where.lastIndexOf(":") + 1).trim());
+  const option = isPath ? `${where}.${name}` : `${whose(where, values)}: ${name}`;
+  return new UserError(`${option} must be ${wants}; found ${found(values[name])}`);
+}
+
+/** `agent x` for one that says its name, `agent()` for one that does not. */
+function whose(where: string, { name }: Readonly<Record<string, unknown>>): string {
+  const isNamed = where.endsWith("()") && typeof name === "string" && /^[\w-]{1,64}$/.test(name);
+  return isNamed ? `${where.slice(0, -2)} ${name}` : where;
 }
 
 /** Fields of a definition that are accepted because a spread has them. */

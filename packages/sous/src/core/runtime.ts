@@ -1,21 +1,36 @@
 /** The library as its users see it: what a runtime is made of, what a run takes and what comes back. */
 
-import type { AgentDefinition } from "./agent.ts";
+import { type AgentDefinition, DEFINITION, DEFINITIONS } from "./agent.ts";
 import type { ApprovalAnswer, ApprovalPolicy, Approve, OpenQuestion } from "./approval.ts";
 import type { Host } from "./clock.ts";
 import type { ConversationLimits } from "./conversation.ts";
-import { type ErrorType, UserError } from "./errors.ts";
+import type { ErrorType } from "./errors.ts";
 import type { EventListener, SousEvent } from "./event.ts";
 import type { ExternalAgents } from "./external-agent.ts";
 import type { Budget, OnExhausted, SpendingState } from "./limits.ts";
-import type { UserInput } from "./message.ts";
-import type { OptionNames } from "./options.ts";
+import { USER_INPUT, type UserInput } from "./message.ts";
+import {
+  eitherOf,
+  FLAG,
+  functionOf,
+  listOf,
+  type OptionKind,
+  type OptionKinds,
+  objectOf,
+  recordOf,
+  SIGNAL,
+  TEXT,
+  TEXTS,
+  wholeNumber,
+  withFunctions,
+  wordOf,
+} from "./option-kinds.ts";
 import type { RunStatus, StopReason } from "./outcome.ts";
 import type { RootBudget, SharedBudget } from "./shared-budget.ts";
 import type { CancelMode } from "./spawn.ts";
 import type { Store } from "./store.ts";
-import { noUsage, type Price, type Usage } from "./usage.ts";
-import type { DelegationLimits } from "./words/limits.ts";
+import { noUsage, PRICE, type Price, type Usage } from "./usage.ts";
+import { type DelegationLimits, SHARED } from "./words/limits.ts";
 import type { ModelErrorKind } from "./words/model-errors.ts";
 
 /** The models that calls may name, and the prices of models. */
@@ -101,58 +116,57 @@ export type ForkOptions = Pick<RunOptions, "signal" | "onEvent" | "budget" | "li
     afterTurn?: number | undefined;
   };
 
-/** The names of the options, for the check of what is given. */
-export const MODEL_OPTIONS: OptionNames<ModelOptions> = { allow: true, prices: true, external: true };
-export const RUNTIME_OPTIONS: OptionNames<RuntimeOptions> = {
-  store: true,
-  requireStore: true,
-  approve: true,
-  limits: true,
-  agents: true,
-  models: true,
-  maxConcurrentCalls: true,
-  onEvent: true,
-  host: true,
-};
-export const RUN_OPTIONS: OptionNames<RunOptions & ReservedId> = {
-  signal: true,
-  budget: true,
-  onExhausted: true,
-  onEvent: true,
-  conversation: true,
-  onLiveChildren: true,
-  requireAll: true,
-  limits: true,
-  rootId: true,
-};
-export const RESUME_OPTIONS: OptionNames<ResumeOptions> = {
-  signal: true,
-  onEvent: true,
-  agent: true,
-  message: true,
-  addBudget: true,
-  answers: true,
-  summarizes: true,
-  sharedBudget: true,
-};
-export const FORK_OPTIONS: OptionNames<ForkOptions> = {
-  signal: true,
-  onEvent: true,
-  budget: true,
-  limits: true,
-  afterTurn: true,
-  agent: true,
-  message: true,
-  summarizes: true,
-};
+const LISTENER: OptionKind<EventListener> = functionOf();
+const LISTENERS = eitherOf(LISTENER, listOf("functions", LISTENER));
 
-/** Throws a `UserError` for a listener that is not a function. */
-export function checkListeners(where: string, given: RunOptions["onEvent"]): void {
-  for (const listener of [given ?? []].flat()) {
-    if (typeof listener !== "function")
-      throw new UserError(`${where}: onEvent takes a function or a list of functions; found ${String(listener)}`);
-  }
-}
+/** The options with their kinds, for the check of what is given. */
+export const MODEL_OPTIONS: OptionKinds<ModelOptions> = {
+  allow: TEXTS,
+  prices: recordOf("prices (input and output, each 0 or more)", PRICE),
+  external: withFunctions("externalAgent"),
+};
+export const RUNTIME_OPTIONS: OptionKinds<RuntimeOptions> = {
+  store: withFunctions("append", "read", "run"),
+  requireStore: FLAG,
+  approve: eitherOf(functionOf<Approve>(), withFunctions<ApprovalPolicy>("decide")),
+  limits: objectOf(),
+  agents: DEFINITIONS,
+  models: objectOf(),
+  maxConcurrentCalls: wholeNumber(1),
+  onEvent: LISTENERS,
+  host: objectOf(),
+};
+export const RUN_OPTIONS: OptionKinds<RunOptions & ReservedId> = {
+  signal: SIGNAL,
+  budget: objectOf(),
+  onExhausted: wordOf("wrap-up", "stop"),
+  onEvent: LISTENERS,
+  conversation: objectOf(),
+  onLiveChildren: wordOf("wait", "cancel"),
+  requireAll: FLAG,
+  limits: objectOf(),
+  rootId: TEXT,
+};
+export const RESUME_OPTIONS: OptionKinds<ResumeOptions> = {
+  signal: SIGNAL,
+  onEvent: LISTENERS,
+  agent: DEFINITION,
+  message: USER_INPUT,
+  addBudget: objectOf(),
+  answers: objectOf("an object: the id of each question, with its answer"),
+  summarizes: FLAG,
+  sharedBudget: SHARED,
+};
+export const FORK_OPTIONS: OptionKinds<ForkOptions> = {
+  signal: SIGNAL,
+  onEvent: LISTENERS,
+  budget: objectOf(),
+  limits: objectOf(),
+  afterTurn: wholeNumber(0),
+  agent: DEFINITION,
+  message: USER_INPUT,
+  summarizes: FLAG,
+};
 
 /** One agent of a finished tree; the sum over all of them is the usage of the tree. */
 export type AgentSummary = {

@@ -3,7 +3,7 @@
 import { StoreError, UserError } from "./errors.ts";
 import type { Budget } from "./limits.ts";
 import type { SharedBudgetLimits, SharedBudgetReply, SharedBudgetStep } from "./shared-budget-books.ts";
-import { checkBudget } from "./words/limits.ts";
+import { checkBudget, SHARED } from "./words/limits.ts";
 
 /** Unset = unlimited. Time is not among them: it passes for all. */
 export type SharedLimits = Pick<Budget, "tokens" | "costUsd" | "executions">;
@@ -60,11 +60,10 @@ export type SharedBudgetPort = {
   listen(onNews: () => void): Disposable | undefined;
 };
 
-/** Throws a `UserError` for anything else, such as the promise of one that was not awaited. */
+/** Throws a `UserError` for anything else. */
 export function checkShared(from: SharedBudget | undefined): asserts from is OpenedBudget | undefined {
-  const { books } = (from ?? {}) as Partial<OpenedBudget>;
-  if (from === undefined || typeof books?.step === "function") return;
-  throw new UserError("budget.from must be a shared budget: await what sharedBudget() of a store returns");
+  if (from !== undefined && !SHARED.takes(from))
+    throw new UserError(`budget.from must be ${SHARED.wants}; found ${SHARED.found(from)}`);
 }
 
 const MAX_NAME = 200;

@@ -4,7 +4,17 @@ import type { AgentDefinition } from "./agent.ts";
 import type { RuleAnswer } from "./approval.ts";
 import { UserError } from "./errors.ts";
 import type { FilePart } from "./message.ts";
-import { checkOptions, type OptionNames } from "./options.ts";
+import {
+  functionOf,
+  type OptionKinds,
+  objectOf,
+  SCHEMA,
+  TEXT,
+  textLike,
+  withFunctions,
+  wordOf,
+} from "./option-kinds.ts";
+import { checkOptions } from "./options.ts";
 import type { AnySchema, JsonSchema, OutputOf } from "./schema.ts";
 import type { ChildControl, SpawnReply, SpawnRequest } from "./spawn.ts";
 import type { TraceContext } from "./trace-context.ts";
@@ -123,27 +133,27 @@ export type ToolOptions<Given extends AnySchema> = Pick<
   execute(input: OutputOf<Given>, context: ToolContext): unknown;
 };
 
-const TOOL_OPTIONS: OptionNames<ToolOptions<AnySchema>> = {
-  name: true,
-  description: true,
-  displayName: true,
-  agent: true,
-  origin: true,
-  category: true,
-  tier: true,
-  effect: true,
-  inputSchema: true,
-  execute: true,
-};
+const TOOL_NAME = textLike('1 to 64 letters, digits, "_" or "-"', /^[A-Za-z0-9_-]{1,64}$/);
 
-const TOOL_NAME = /^[A-Za-z0-9_-]{1,64}$/;
+const TOOL_OPTIONS: OptionKinds<ToolOptions<AnySchema>> = {
+  name: TOOL_NAME,
+  description: TEXT,
+  displayName: TEXT,
+  agent: withFunctions("with"),
+  origin: objectOf(),
+  category: wordOf("read", "edit", "search", "execute", "memory", "vfs", "task", "subagent", "other"),
+  tier: wordOf("observe", "confirm"),
+  effect: wordOf("read", "idempotent", "unsafe"),
+  inputSchema: SCHEMA,
+  execute: functionOf(),
+};
 
 /** Defines a tool. Defaults: tier `observe`, effect `unsafe`, category `other`. */
 export function tool<Given extends AnySchema>(options: ToolOptions<Given>): Tool<OutputOf<Given>> {
   checkOptions("tool()", options, TOOL_OPTIONS);
   checkToolName(options.name);
-  if (typeof options.execute !== "function") throw new UserError(`The tool ${options.name} has no execute function`);
-  if (!isSchema(options.inputSchema)) throw new UserError(`The tool ${options.name} has no inputSchema`);
+  if (options.execute === undefined) throw new UserError(`The tool ${options.name} has no execute function`);
+  if (options.inputSchema === undefined) throw new UserError(`The tool ${options.name} has no inputSchema`);
   return Object.freeze({
     name: options.name,
     description: options.description,
@@ -244,12 +254,5 @@ export class ToolRegistry {
 }
 
 function checkToolName(name: string): void {
-  if (typeof name !== "string" || !TOOL_NAME.test(name)) {
-    throw new UserError(`A tool name has 1 to 64 letters, digits, "_" or "-"; found ${JSON.stringify(name)}`);
-  }
-}
-
-/** A schema may be a function too: arktype's are, and so are lazy ones of the AI SDK. */
-function isSchema(given: unknown): boolean {
-  return typeof given === "function" || (typeof given === "object" && given !== null);
+  if (!TOOL_NAME.takes(name)) throw new UserError(`A tool name has ${TOOL_NAME.wants}; found ${TOOL_NAME.found(name)}`);
 }

@@ -1,5 +1,8 @@
 /** Tokens and money: how they are counted and added. */
 
+import { kindOf, type OptionKind } from "./option-kinds.ts";
+import { jsonOf } from "./schema.ts";
+
 /** Tokens that were used. */
 export type Usage = {
   inputTokens: number;
@@ -60,7 +63,12 @@ export type Price = {
   calls?: Readonly<Record<string, number>>;
 };
 
-export function isPrice(given: unknown): given is Price {
+/** Never a secret, so it is shown as it is. */
+export const PRICE: OptionKind<Price> = kindOf("a price: input and output, each 0 or more", isPrice, (value) =>
+  (jsonOf(value) ?? String(value)).slice(0, 60),
+);
+
+function isPrice(given: unknown): given is Price {
   if (typeof given !== "object" || given === null) return false;
   const { input, output, cachedInput = 0, cacheWrite = 0, calls = {} } = given as Partial<Record<keyof Price, unknown>>;
   if (typeof calls !== "object" || calls === null) return false;

@@ -13,8 +13,9 @@ import { messageBytes } from "../core/conversation.ts";
 import { ModelError } from "../core/errors.ts";
 import type { AssistantMessage, Message } from "../core/message.ts";
 import type { FinishReason, Model, ModelAnswer, ModelRequest, OnDelta, ToolDefinition } from "../core/model.ts";
-import { checkOptions, type OptionNames } from "../core/options.ts";
-import { addUsage, noUsage, type Price, type Usage, utf8Length } from "../core/usage.ts";
+import { functionOf, type OptionKinds, TEXT, wholeNumber, withFunctions } from "../core/option-kinds.ts";
+import { checkOptions } from "../core/options.ts";
+import { addUsage, noUsage, PRICE, type Price, type Usage, utf8Length } from "../core/usage.ts";
 import { systemClock } from "../machine/host.ts";
 import { findLines, type Script, type ScriptedUsage, type ScriptLines, type ScriptTurn, type Step } from "./steps.ts";
 
@@ -32,8 +33,13 @@ export type ScriptedModelOptions = {
   onRequest?: (request: ModelRequest) => void;
 };
 
-const OPTIONS: OptionNames<ScriptedModelOptions> = {
-  ...{ id: true, price: true, contextWindow: true, clock: true, schedule: true, onRequest: true },
+const OPTIONS: OptionKinds<ScriptedModelOptions> = {
+  id: TEXT,
+  price: PRICE,
+  contextWindow: wholeNumber(1),
+  clock: withFunctions("now", "monotonic", "timer"),
+  schedule: functionOf(),
+  onRequest: functionOf(),
 };
 
 /** One request as the model saw it. */

@@ -3,7 +3,8 @@
 import { z } from "zod";
 import { ToolFailure } from "../../core/errors.ts";
 import { compileGlob } from "../../core/glob.ts";
-import { checkOptions, type OptionNames } from "../../core/options.ts";
+import { type OptionKinds, TEXT } from "../../core/option-kinds.ts";
+import { checkOptions } from "../../core/options.ts";
 import type { Programs } from "../../core/process.ts";
 import { type Tool, type ToolResult, tool } from "../../core/tool.ts";
 import { utf8Length } from "../../core/usage.ts";
@@ -13,7 +14,7 @@ import { scanLines, textOfLine, truncateLine } from "./line-scan.ts";
 import { walkFiles } from "./walk.ts";
 import { locate, type OpenedFile, openFile, openWorkspace, printable, readFolder } from "./workspace.ts";
 
-const OPTIONS: OptionNames<{ root?: string }> = { root: true };
+const OPTIONS: OptionKinds<{ root?: string }> = { root: TEXT };
 
 /** `root` is the workspace; the working directory of the run when unset. */
 export function readOnlyTools(options: { root?: string } = {}): Tool[] {

@@ -1,9 +1,19 @@
 /** Servers as programs give them to `mcpTools()`. */
 
 import { MCP_TIMEOUTS, type McpServer, type McpTransport } from "../../core/configuration.ts";
-import { checkWord, UserError } from "../../core/errors.ts";
+import { UserError } from "../../core/errors.ts";
 import { MCP_SERVER_NAME, mcpServerPart } from "../../core/mcp-names.ts";
-import { checkOptions, type OptionNames } from "../../core/options.ts";
+import {
+  foundValue,
+  kindOf,
+  type OptionKind,
+  type OptionKinds,
+  TEXT,
+  TEXTS,
+  TEXTS_BY_NAME,
+  wordOf,
+} from "../../core/option-kinds.ts";
+import { checkOptions } from "../../core/options.ts";
 import { isRecord } from "../../core/schema.ts";
 
 /** The options of every server of `mcpTools()`, besides the way to reach it. */
@@ -42,11 +52,28 @@ export type McpAddressOptions = McpCommonOptions & {
 /** One server of `mcpTools()`. */
 export type McpServerOptions = McpProgramOptions | McpAddressOptions;
 
-const ANY = { timeoutMs: true, startTimeoutMs: true, tools: true, deny: true, type: true } as const;
-const PROGRAM: OptionNames<McpProgramOptions> = { command: true, args: true, env: true, cwd: true, ...ANY };
-const ADDRESS: OptionNames<McpAddressOptions> = { url: true, headers: true, ...ANY };
-
 const DAY_MS = 86_400_000;
+
+const TIME: OptionKind<number> = kindOf(
+  `a number of milliseconds, more than 0 and at most ${DAY_MS}`,
+  (value) => typeof value === "number" && value > 0 && value <= DAY_MS,
+  foundValue,
+);
+const COMMON: OptionKinds<McpCommonOptions> = { timeoutMs: TIME, startTimeoutMs: TIME, tools: TEXTS, deny: TEXTS };
+const PROGRAM: OptionKinds<McpProgramOptions> = {
+  ...COMMON,
+  command: TEXT,
+  args: TEXTS,
+  env: TEXTS_BY_NAME,
+  cwd: TEXT,
+  type: wordOf("stdio"),
+};
+const ADDRESS: OptionKinds<McpAddressOptions> = {
+  ...COMMON,
+  url: TEXT,
+  headers: TEXTS_BY_NAME,
+  type: wordOf("http", "streamable-http", "sse"),
+};
 
 /** Throws a `UserError` that begins with `where` for the first mistake. */
 export function readServerOptions(
@@ -76,13 +103,11 @@ function readServer(where: string, name: string, given: McpServerOptions): McpSe
   const isProgram = !("url" in given) || given.url === undefined;
   checkOptions(where, given, isProgram ? PROGRAM : ADDRESS);
   const { timeoutMs, startTimeoutMs, tools, deny = [] } = given;
-  checkTexts(`${where}: tools`, tools ?? []);
-  checkTexts(`${where}: deny`, deny);
   return {
     name,
     transport: isProgram ? toProgram(where, given as McpProgramOptions) : toAddress(where, given as McpAddressOptions),
-    startTimeoutMs: checkTime(`${where}: startTimeoutMs`, startTimeoutMs) ?? MCP_TIMEOUTS.startTimeoutMs,
-    callTimeoutMs: checkTime(`${where}: timeoutMs`, timeoutMs) ?? MCP_TIMEOUTS.callTimeoutMs,
+    startTimeoutMs: startTimeoutMs ?? MCP_TIMEOUTS.startTimeoutMs,
+    callTimeoutMs: timeoutMs ?? MCP_TIMEOUTS.callTimeoutMs,
     tools,
     deny,
     agents: undefined,
@@ -92,44 +117,17 @@ function readServer(where: string, name: string, given: McpServerOptions): McpSe
   };
 }
 
-function toProgram(
-  where: string,
-  { command, args = [], env = {}, cwd, type = "stdio" }: McpProgramOptions,
-): McpTransport {
-  if (typeof command !== "string" || command === "")
+function toProgram(where: string, { command, args = [], env = {}, cwd }: McpProgramOptions): McpTransport {
+  if (command === undefined || command === "")
     throw new UserError(`${where}: set command to start a program, or url to an address that begins with https://`);
-  checkWord(`${where}: type`, type, ["stdio"]);
-  checkTexts(`${where}: args`, args);
-  checkTextsByName(`${where}: env`, env);
-  if (cwd !== undefined && typeof cwd !== "string") throw new UserError(`${where}: cwd must be a string`);
   return { type: "stdio", command, args, env, cwd };
 }
 
 function toAddress(where: string, { url, headers = {}, type = "http" }: McpAddressOptions): McpTransport {
-  const parsed = typeof url === "string" ? URL.parse(url) : null;
+  const parsed = URL.parse(url);
   if (parsed === null || !/^https?:$/.test(parsed.protocol))
     throw new UserError(`${where}: set command to start a program, or url to an address that begins with https://`);
   if (parsed.username !== "" || parsed.password !== "")
     throw new UserError(`${where}: url has a name or a password in it: write them into headers`);
-  checkWord(`${where}: type`, type, ["http", "streamable-http", "sse"]);
-  checkTextsByName(`${where}: headers`, headers);
   return { type: type === "sse" ? "sse" : "http", url, headers };
-}
-
-function checkTime(what: string, milliseconds: number | undefined): number | undefined {
-  if (milliseconds === undefined) return undefined;
-  if (typeof milliseconds === "number" && milliseconds > 0 && milliseconds <= DAY_MS) return milliseconds;
-  throw new UserError(`${what} must be a number of milliseconds, more than 0 and at most ${DAY_MS}`);
-}
-
-function checkTexts(what: string, value: unknown): void {
-  if (!Array.isArray(value) || !value.every((each) => typeof each === "string"))
-    throw new UserError(`${what} must be a list of strings`);
-}
-
-/** Values may be keys, so they are not shown. */
-function checkTextsByName(what: string, value: unknown): void {
-  if (!isRecord(value)) throw new UserError(`${what} must be an object of strings`);
-  const wrong = Object.keys(value).find((name) => typeof value[name] !== "string");
-  if (wrong !== undefined) throw new UserError(`${what}: ${wrong} must be a string`);
 }

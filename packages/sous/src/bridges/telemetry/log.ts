@@ -3,7 +3,8 @@
 import { visibleJson } from "../../core/clean-text.ts";
 import { UserError } from "../../core/errors.ts";
 import type { EventListener, EventOf, RunIdentity, SousEvent } from "../../core/event.ts";
-import { checkOptions, type OptionNames } from "../../core/options.ts";
+import { FLAG, functionOf, type OptionKinds, wordOf } from "../../core/option-kinds.ts";
+import { checkOptions } from "../../core/options.ts";
 import { completionStatus, isSuccess } from "../../core/outcome.ts";
 import { shownLimit } from "../../core/units.ts";
 import { DEFAULT_LIMITS, type DelegationLimits } from "../../core/words/limits.ts";
@@ -31,22 +32,20 @@ export type LifecycleLog = {
 /** Logs what becomes of children, one line a fact: give its `onEvent` to the run. For one tree, or several after each other. */
 export function createLifecycleLog(options: LifecycleLogOptions): LifecycleLog {
   checkOptions("createLifecycleLog()", options, OPTIONS);
-  checkValues(options);
+  if (options.write === undefined)
+    throw new UserError("createLifecycleLog() needs write, a function that takes a line");
   if (options.enabled === false) return { onEvent: () => {}, settle: () => {} };
   return new LifecycleFold(options);
 }
 
 const LEVELS: readonly LogLevel[] = ["debug", "info", "warn", "error"];
 
-const FORMATS: readonly string[] = ["json", "pretty"];
-
-const OPTIONS: OptionNames<LifecycleLogOptions> = { write: true, format: true, level: true, enabled: true };
-
-function checkValues({ write, format = "json", level = "info" }: LifecycleLogOptions): void {
-  if (typeof write !== "function") throw new UserError("createLifecycleLog needs write, a function that takes a line");
-  if (!FORMATS.includes(format)) throw new UserError(`format is one of ${FORMATS.join(", ")}; found ${format}`);
-  if (!LEVELS.includes(level)) throw new UserError(`level is one of ${LEVELS.join(", ")}; found ${level}`);
-}
+const OPTIONS: OptionKinds<LifecycleLogOptions> = {
+  write: functionOf(),
+  format: wordOf("json", "pretty"),
+  level: wordOf(...LEVELS),
+  enabled: FLAG,
+};
 
 type KnownRun = Pick<EventOf<"run-start">, "label" | "depth" | "maxTurns"> & {
   /** The fan-out that made it. */

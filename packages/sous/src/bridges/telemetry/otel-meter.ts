@@ -10,7 +10,8 @@ import {
   type Meter as OtelMeter,
 } from "@opentelemetry/api";
 import type { EventListener } from "../../core/event.ts";
-import { checkOptions, type OptionNames } from "../../core/options.ts";
+import { type OptionKinds, TEXTS, withFunctions } from "../../core/option-kinds.ts";
+import { checkOptions } from "../../core/options.ts";
 import { LabelCap } from "./label-cap.ts";
 import type { GaugeReading, LabelValues, Meter } from "./meter.ts";
 import { measureRuns } from "./metrics.ts";
@@ -95,7 +96,7 @@ export type MeterOptions = {
   models?: readonly string[] | undefined;
 };
 
-const OPTIONS: OptionNames<MeterOptions> = { meterProvider: true, models: true };
+const OPTIONS: OptionKinds<MeterOptions> = { meterProvider: withFunctions("getMeter"), models: TEXTS };
 
 /**
  * A listener that measures the runs it hears, of any number of trees: give it to a runtime or to runs as `onEvent`. One for a

@@ -3,7 +3,8 @@
 import { type Context, diag, type Link, type SpanContext, SpanKind, type TracerProvider } from "@opentelemetry/api";
 import type { EventListener, EventOf, ResumedRun, RunIdentity, RunOrigin } from "../../core/event.ts";
 import { isExternalModel } from "../../core/model.ts";
-import { checkOptions, type OptionNames } from "../../core/options.ts";
+import { FLAG, functionOf, type OptionKinds, TEXT, TEXTS, withFunctions } from "../../core/option-kinds.ts";
+import { checkOptions } from "../../core/options.ts";
 import { completionStatus, errorTypeOf } from "../../core/outcome.ts";
 import { spanIdOf, traceIdOf } from "../../core/trace-context.ts";
 import { noUsage, usageWithout } from "../../core/usage.ts";
@@ -39,9 +40,14 @@ export type TraceOptions = {
   models?: readonly string[] | undefined;
 };
 
-const OPTIONS: OptionNames<TraceOptions> = {
-  ...{ tracerProvider: true, captureContent: true, redact: true, observationType: true, parent: true, baggage: true },
-  models: true,
+const OPTIONS: OptionKinds<TraceOptions> = {
+  tracerProvider: withFunctions("getTracer"),
+  captureContent: FLAG,
+  redact: functionOf(),
+  observationType: FLAG,
+  parent: withFunctions("getValue"),
+  baggage: TEXT,
+  models: TEXTS,
 };
 
 /**

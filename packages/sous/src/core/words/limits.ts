@@ -3,9 +3,21 @@
  * `app/config/limit-settings.ts`; stored runs are checked by these rows, too.
  */
 
-import { checkWhole, checkWord, UserError } from "../errors.ts";
 import type { Budget } from "../limits.ts";
-import { checkOptions, type OptionNames } from "../options.ts";
+import {
+  AT_LEAST_0,
+  hasFunctions,
+  kindOf,
+  NUMBER,
+  type OptionKind,
+  type OptionKinds,
+  objectOf,
+  wholeNumber,
+  wordOf,
+} from "../option-kinds.ts";
+import { checkOptions } from "../options.ts";
+import { isRecord } from "../schema.ts";
+import type { RootBudget, SharedBudget } from "../shared-budget.ts";
 
 /** The limits of delegation, as in the configuration (`agent.subagent`). */
 export type DelegationLimits = {
@@ -67,36 +79,50 @@ export function narrowerLimits(limits: DelegationLimits, given: Partial<Delegati
   return narrowed;
 }
 
+const LIMIT_OPTIONS = {
+  ...Object.fromEntries(
+    LIMIT_NAMES.map((name) => {
+      const row = LIMITS[name];
+      return [name, "words" in row ? wordOf(...row.words) : wholeNumber(row.min, row.max)];
+    }),
+  ),
+  children: objectOf(),
+};
+
 export function checkLimits(limits: DelegationLimits): DelegationLimits {
-  checkOptions("limits", limits, { ...LIMITS, children: true });
-  for (const name of LIMIT_NAMES) {
-    const row = LIMITS[name];
-    if ("words" in row) checkWord(`limits.${name}`, limits[name], row.words);
-    else checkWhole(`limits.${name}`, limits[name], row.min, row.max);
-  }
+  checkOptions("limits", limits, LIMIT_OPTIONS);
   checkBudget(limits.children, "limits.children");
   return limits;
 }
 
-/** `from` is a shared budget, which only a root may have. */
-export const BUDGET_OPTIONS: OptionNames<Budget & { from: unknown }> = {
-  tokens: true,
-  costUsd: true,
-  durationMs: true,
-  executions: true,
-  from: true,
+const UNITS: OptionKinds<Budget> = {
+  tokens: AT_LEAST_0,
+  costUsd: AT_LEAST_0,
+  durationMs: AT_LEAST_0,
+  executions: AT_LEAST_0,
 };
 
+/** One that a store has opened. A promise of one that was not awaited is none. */
+export const SHARED: OptionKind<SharedBudget> = kindOf(
+  "a shared budget: await what sharedBudget() of a store returns",
+  (value) => isRecord(value) && hasFunctions(value.books, ["step"]),
+);
+
+/** `from` is a shared budget, which only a root may have. */
+const BUDGET_OPTIONS: OptionKinds<RootBudget> = { ...UNITS, from: SHARED };
+
 /** Every limit of a budget. */
-export const BUDGET_UNITS = Object.keys(BUDGET_OPTIONS).filter((name) => name !== "from") as readonly (keyof Budget)[];
+export const BUDGET_UNITS = Object.keys(UNITS) as readonly (keyof Budget)[];
+
+/** Less than nothing may be added: the command line takes time away when a new limit is below the old one. */
+const ADDED_OPTIONS: OptionKinds<Budget> = { tokens: NUMBER, costUsd: NUMBER, durationMs: NUMBER, executions: NUMBER };
 
 export function checkBudget(budget: Budget, name = "budget"): void {
   checkOptions(name, budget, BUDGET_OPTIONS);
-  for (const unit of BUDGET_UNITS) {
-    const limit = budget[unit];
-    if (limit === undefined || (typeof limit === "number" && limit >= 0)) continue;
-    throw new UserError(`${name}.${unit} must be 0 or more; found ${limit}`);
-  }
+}
+
+export function checkAddedBudget(budget: Budget): void {
+  checkOptions("addBudget", budget, ADDED_OPTIONS);
 }
 
 /** The smaller of two budgets, limit by limit. */

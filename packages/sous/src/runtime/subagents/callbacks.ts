@@ -4,6 +4,7 @@ import { type ErrorType, UserError } from "../../core/errors.ts";
 import type { EventListener, EventOf } from "../../core/event.ts";
 import { isExternalModel } from "../../core/model.ts";
 import { nearest } from "../../core/nearest.ts";
+import { type OptionKind, objectOf } from "../../core/option-kinds.ts";
 import { isSuccess, type RunOutcome } from "../../core/outcome.ts";
 import { labelIn } from "./paths.ts";
 
@@ -156,10 +157,13 @@ const NAMES: readonly string[] = Object.keys({
   onSubagentError: true,
 } satisfies Record<keyof SubagentCallbacks, true>);
 
+/** `checkCallbacks` says more about what is in them. */
+export const CALLBACKS: OptionKind<SubagentCallbacks> = objectOf(`an object of functions (${NAMES.join(", ")})`);
+
 /** Throws a `UserError` for a name that would never be called. */
 export function checkCallbacks(callbacks: SubagentCallbacks): void {
-  if (typeof callbacks !== "object" || callbacks === null)
-    throw new UserError(`callbacks must be an object of functions. Known callbacks: ${NAMES.join(", ")}.`);
+  if (!CALLBACKS.takes(callbacks))
+    throw new UserError(`callbacks must be ${CALLBACKS.wants}; found ${CALLBACKS.found(callbacks)}`);
   for (const name of namesIn(callbacks)) {
     if (!NAMES.includes(name)) throw new UserError(`Unknown callback: ${name}. ${hintFor(name)}`);
     const callback = (callbacks as Record<string, unknown>)[name];

@@ -5,11 +5,13 @@ import {
   type AgentDefinition,
   type AgentOptions,
   agent,
+  MODEL,
   type ModelChoice,
   RESERVED_AGENT_NAMES,
 } from "../../core/agent.ts";
 import { UserError } from "../../core/errors.ts";
-import { checkOptions, type OptionNames } from "../../core/options.ts";
+import { type OptionKinds, objectOf, TEXTS, withFunctions } from "../../core/option-kinds.ts";
+import { checkOptions } from "../../core/options.ts";
 import { isSuccess } from "../../core/outcome.ts";
 import type { StandardSchema } from "../../core/schema.ts";
 import type { ChildReport, SpawnReply } from "../../core/spawn.ts";
@@ -152,7 +154,11 @@ export type SubagentFactory = {
   createReadOnly(definition: FactoryDefinition): Tool;
 };
 
-const FACTORY_OPTIONS: OptionNames<FactoryOptions> = { model: true, registry: true, stores: true };
+const FACTORY_OPTIONS: OptionKinds<FactoryOptions> = {
+  model: MODEL,
+  registry: withFunctions("has", "list"),
+  stores: objectOf(),
+};
 
 /** Makes specialists' tools from one model and one registry. They ask before they run, unless a rule allows them. */
 export function subagentFactory(options: FactoryOptions, start?: StartRun): SubagentFactory {
@@ -170,7 +176,11 @@ export function subagentFactory(options: FactoryOptions, start?: StartRun): Suba
   };
 }
 
+/** Names, where `agent()` takes tools. */
+const FACTORY_TOOLS: OptionKinds<Pick<FactoryDefinition, "tools">> = { tools: TEXTS };
+
 function pick(registry: ToolRegistry, { name, tools }: FactoryDefinition, keep: (candidate: Tool) => boolean): Tool[] {
+  checkOptions(`agent ${name}`, { tools }, FACTORY_TOOLS);
   for (const each of tools ?? []) {
     if (!registry.has(each)) throw new UserError(`Agent ${name} names a tool the registry does not have: ${each}`);
   }

@@ -1,14 +1,16 @@
 /** `subagent_spawn`, `subagent_delegate` and `subagent_report` for any registry: built on the same spawn. */
 
 import * as z from "zod";
-import { type AgentDefinition, agent, type ModelChoice } from "../../core/agent.ts";
+import { type AgentDefinition, agent, MODEL, type ModelChoice } from "../../core/agent.ts";
 import { UserError } from "../../core/errors.ts";
 import { type ExternalAgents, externalModel } from "../../core/external-agent.ts";
-import { checkOptions, type OptionNames } from "../../core/options.ts";
+import { type OptionKinds, TEXT, wholeNumber, withFunctions } from "../../core/option-kinds.ts";
+import { checkOptions } from "../../core/options.ts";
 import type { StandardSchema } from "../../core/schema.ts";
 import { type Tool, type ToolRegistry, type ToolResult, tool } from "../../core/tool.ts";
+import { TURNS } from "../../core/words/limits.ts";
 import { DELEGATE_TOOL } from "../../core/words/tools.ts";
-import { checkCallbacks, type SubagentCallbacks, toListener } from "./callbacks.ts";
+import { CALLBACKS, checkCallbacks, type SubagentCallbacks, toListener } from "./callbacks.ts";
 import { reportTool } from "./child-tools.ts";
 import type { SubagentDelegateInput, SubagentSpawnInput } from "./input.ts";
 import { DESCRIPTIONS } from "./prompts.ts";
@@ -28,9 +30,15 @@ export type SubagentToolsOptions = {
   systemPrompt?: string | undefined;
 };
 
-const OPTIONS: OptionNames<SubagentToolsOptions> = {
-  ...{ model: true, client: true, callbacks: true, defaultMaxTurns: true, maxDepth: true },
-  ...{ serverName: true, agentId: true, systemPrompt: true },
+const OPTIONS: OptionKinds<SubagentToolsOptions> = {
+  model: MODEL,
+  client: withFunctions("externalAgent"),
+  callbacks: CALLBACKS,
+  defaultMaxTurns: wholeNumber(1, TURNS.max),
+  maxDepth: wholeNumber(0),
+  serverName: TEXT,
+  agentId: TEXT,
+  systemPrompt: TEXT,
 };
 
 const DEFAULT_MAX_TURNS = 10;

@@ -3,7 +3,7 @@
 import type { ModelChoice } from "../../core/agent.ts";
 import type { Host } from "../../core/clock.ts";
 import { checkConversation, DEFAULT_CONVERSATION } from "../../core/conversation.ts";
-import { checkWord, ignore, UserError, withDefaults } from "../../core/errors.ts";
+import { ignore, UserError, withDefaults } from "../../core/errors.ts";
 import type { TreeTerms } from "../../core/event.ts";
 import { externalModelFor } from "../../core/external-agent.ts";
 import type { Budget, Ledger } from "../../core/limits.ts";
@@ -66,9 +66,6 @@ export function openTree(shared: Shared, earlier?: Earlier) {
   const redactor = redactorFor(host);
   const limits = checkLimits(withDefaults(DEFAULT_LIMITS, options.limits, runOptions.limits));
   const { onExhausted = "wrap-up", onLiveChildren = "wait", requireAll = false } = runOptions;
-  checkWord("onExhausted", onExhausted, ["wrap-up", "stop"]);
-  if (typeof requireAll !== "boolean") throw new UserError(`requireAll is true or false; found ${String(requireAll)}`);
-  checkWord("onLiveChildren", onLiveChildren, ["wait", "cancel"]);
   const rootId = earlier?.tree.rootId ?? reservedId(runOptions.rootId) ?? newId();
   const requireStore = options.requireStore === true;
   const loss = lossOf(store, rootId, earlier?.fence);

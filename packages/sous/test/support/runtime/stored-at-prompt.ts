@@ -14,15 +14,16 @@ const TASK = { task: "Fix it.", description: "a fix" };
 export async function storedAtPrompt(create: typeof createRuntime): Promise<string[]> {
   const memory = openMemoryStore();
   const stored: string[] = [];
-  const store: Store = {
-    ...memory,
+  const append = memory.append.bind(memory);
+  const slow: Pick<Store, "isImmediate" | "append"> = {
     isImmediate: false,
     async append(rootId, events, owner) {
       await new Promise((later) => setImmediate(later));
-      await memory.append(rootId, events, owner);
+      await append(rootId, events, owner);
       stored.push(...events.filter(({ depth }) => depth === 1).map(({ type }) => type));
     },
   };
+  const store = Object.assign(memory, slow);
   let seen: string[] = [];
   const client = fakeClient(async () => {
     seen = [...stored];

@@ -24,7 +24,7 @@ test("C1: what people and models read of a definition is text", () => {
   for (const field of ["nickname", "description", "instructions"]) {
     assert.throws(() => agent({ name: "lead", [field]: 7 }), {
       name: "UserError",
-      message: `${field} of agent lead must be text; found 7`,
+      message: `agent lead: ${field} must be text; found 7`,
     });
   }
 });

@@ -87,7 +87,7 @@ suite("the limits of a conversation", () => {
 
   const wrong: [field: string, value: unknown, found: RegExp][] = [
     ["maxTokens", 0, /conversation\.maxTokens must be greater than 0; found 0/],
-    ["maxTokens", "9", /conversation\.maxTokens must be greater than 0; found 9/],
+    ["maxTokens", "9", /conversation\.maxTokens must be greater than 0; found "9"/],
     ["minRetainTurns", 0, /conversation\.minRetainTurns/],
     ["pruneThreshold", 0, /conversation\.pruneThreshold must be greater than 0 and at most 1; found 0/],
     ["pruneThreshold", 1.01, /conversation\.pruneThreshold must be greater than 0 and at most 1; found 1\.01/],

@@ -32,7 +32,7 @@ for (const [what, tools, sentence] of [
   [
     "a map of tools",
     new Map([["weather", weather]]),
-    /tools of agent a must be a list or a record of tools; found an object/,
+    /agent a: tools must be a list or a record of tools; found an object/,
   ],
   ["what is no tool", [undefined], /tools of agent a: 0 is undefined and not a tool/],
   [

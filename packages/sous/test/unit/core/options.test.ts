@@ -136,6 +136,11 @@ const WRONG: readonly [name: string, call: () => unknown, message: string | RegE
     /did you mean permissions\?$/,
   ],
   ["a budget in dollars", () => run(scout, "Go.", { budget: { usd: 1 } } as Any), /did you mean costUsd\?$/],
+  [
+    "a name that every object has",
+    () => agent({ name: "x", constructor: () => undefined } as Any),
+    /^agent\(\) has no option "constructor": it has name, /,
+  ],
   ["options that are no object", () => agent("scout" as Any), "agent() takes its options as an object; found scout"],
 ];
 
@@ -195,23 +200,23 @@ test("the options of a run and of its runtime may be given together", async () =
 
 suite("a wrong value", () => {
   const VALUES: readonly [options: object, message: RegExp][] = [
-    [{ temperature: 3 }, /^temperature of agent x must be between 0 and 2; found 3$/],
-    [{ temperature: Number.NaN }, /^temperature of agent x must be/],
-    [{ temperature: "1" }, /^temperature of agent x must be/],
-    [{ effort: "huge" }, /^effort of agent x must be "none" or "minimal" or .*; found "huge"$/],
+    [{ temperature: 3 }, /^agent x: temperature must be between 0 and 2; found 3$/],
+    [{ temperature: Number.NaN }, /^agent x: temperature must be/],
+    [{ temperature: "1" }, /^agent x: temperature must be/],
+    [{ effort: "huge" }, /^agent x: effort must be "none" or "minimal" or .*; found "huge"$/],
     [
       { toolChoice: "any" },
-      /^toolChoice of agent x must be "auto", "none", "required" or \{ tool: "name" \}; found "any"$/,
+      /^agent x: toolChoice must be "auto", "none", "required" or \{ tool: "name" \}; found "any"$/,
     ],
-    [{ toolChoice: { tool: 7 } }, /^toolChoice of agent x must be/],
-    [{ toolChoice: 1n }, /^toolChoice of agent x must be .*; found 1$/],
-    [{ providerOptions: new Map([["openai", {}]]) }, /^providerOptions of agent x must be an object by provider/],
-    [{ providerOptions: { openai: new Map() } }, /^providerOptions of agent x: openai must be an object of options$/],
-    [{ providerOptions: [] }, /^providerOptions of agent x must be an object by provider/],
-    [{ providerOptions: { openai: 7 } }, /^providerOptions of agent x: openai must be an object of options$/],
+    [{ toolChoice: { tool: 7 } }, /^agent x: toolChoice must be/],
+    [{ toolChoice: 1n }, /^agent x: toolChoice must be .*; found 1$/],
+    [{ providerOptions: new Map([["openai", {}]]) }, /^agent x: providerOptions must be an object by provider/],
+    [{ providerOptions: { openai: new Map() } }, /^agent x: providerOptions: openai must be an object of options$/],
+    [{ providerOptions: [] }, /^agent x: providerOptions must be an object by provider/],
+    [{ providerOptions: { openai: 7 } }, /^agent x: providerOptions: openai must be an object of options$/],
     [
       { providerOptions: { openai: { key: () => "secret" } } },
-      /^providerOptions of agent x: openai.key must be a JSON value$/,
+      /^agent x: providerOptions: openai.key must be a JSON value$/,
     ],
     [{ providerOptions: { openai: { at: new Date(0) } } }, /openai.at must be a JSON value$/],
     [{ providerOptions: { openai: { n: 1n } } }, /openai.n must be a JSON value$/],
@@ -226,7 +231,7 @@ suite("a wrong value", () => {
     const loop: Any = {};
     loop.self = loop;
     assert.throws(() => agent({ name: "x", providerOptions: { openai: loop } }), /openai.self must be a JSON value$/);
-    assert.throws(() => agent({ name: "x", toolChoice: loop }), /^UserError: toolChoice of agent x must be/);
+    assert.throws(() => agent({ name: "x", toolChoice: loop }), /^UserError: agent x: toolChoice must be/);
   });
 
   test("a value that is in itself many times over is refused at once", () => {

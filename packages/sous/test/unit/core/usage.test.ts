@@ -7,7 +7,9 @@ import { createRuntime } from "../../../src/runtime.ts";
 
 test("prices that are not valid are refused when the runtime is made, with the name of the model", () => {
   const withPrice = (price: unknown) => createRuntime({ models: { prices: { "a/b": price as Price } } });
-  const wrong = { message: 'models.prices["a/b"] needs input and output, each 0 or more' };
+  const wrong = {
+    message: /^models\.prices must be an object of prices \(input and output, each 0 or more\); found .* for "a\/b"$/,
+  };
   const free = { input: 0, output: 0 };
   for (const price of [
     null,

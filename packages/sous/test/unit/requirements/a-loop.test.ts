@@ -70,7 +70,7 @@ suite("A1: the agent loop", () => {
     for (const maxTurns of [0, -1, 1.5, 1001, Number.NaN, Number.POSITIVE_INFINITY]) {
       assert.throws(() => agent({ name: "lead", maxTurns }), {
         name: "UserError",
-        message: `maxTurns of agent lead must be between 1 and 1000; found ${maxTurns}`,
+        message: `agent lead: maxTurns must be a whole number between 1 and 1000; found ${maxTurns}`,
       });
     }
     assert.equal(agent({ name: "lead", maxTurns: 1 }).maxTurns, 1);

@@ -128,8 +128,9 @@ suite("D2: the arguments of callbacks", () => {
 });
 
 suite("D2: a name that is not a callback is refused where it is registered", () => {
-  const known =
-    "Known callbacks: onSubagentStart, onSubagentStreamDelta, onSubagentToolCallStart, onSubagentToolCallEnd, onSubagentComplete, onSubagentError.";
+  const names =
+    "onSubagentStart, onSubagentStreamDelta, onSubagentToolCallStart, onSubagentToolCallEnd, onSubagentComplete, onSubagentError";
+  const known = `Known callbacks: ${names}.`;
   const wrong: [given: object, sentence: string][] = [
     [{ onStreamDelta() {} }, "Unknown callback: onStreamDelta. Did you mean onSubagentStreamDelta?"],
     [{ onToolCallStart() {} }, "Unknown callback: onToolCallStart. Did you mean onSubagentToolCallStart?"],
@@ -147,7 +148,6 @@ suite("D2: a name that is not a callback is refused where it is registered", () 
       `Unknown callback: onDone. ${known}`,
     ],
     [{ onSubagentStart: "log" }, "The callback onSubagentStart is not a function"],
-    [() => {}, `callbacks must be an object of functions. ${known}`],
   ];
   for (const [given, message] of wrong) {
     test(`D2: an error says: ${message}`, () => {
@@ -156,6 +156,16 @@ suite("D2: a name that is not a callback is refused where it is registered", () 
       assert.throws(() => trackSubagents(callbacks), new UserError(message));
     });
   }
+
+  test("D2: what is no object of functions is refused, with the names that are called", () => {
+    const callbacks = (() => {}) as SubagentCallbacks;
+    const sentence = `callbacks must be an object of functions (${names}); found a function`;
+    assert.throws(
+      () => registryWith({ model: scriptedModel(), callbacks }),
+      new UserError(`registerSubagentTools(): ${sentence}`),
+    );
+    assert.throws(() => trackSubagents(callbacks), new UserError(sentence));
+  });
 
   test("D2: no callbacks, some, an undefined one and an instance with state of its own are accepted", async () => {
     class Panel implements SubagentCallbacks {

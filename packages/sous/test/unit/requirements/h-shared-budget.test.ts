@@ -298,7 +298,9 @@ suite("H1: the record of a shared budget", () => {
     const given = { budget: { from: promised as never } };
     assert.throws(
       () => createRuntime({ store }).run(lead, "Go.", given),
-      new UserError("budget.from must be a shared budget: await what sharedBudget() of a store returns"),
+      new UserError(
+        "budget.from must be a shared budget: await what sharedBudget() of a store returns; found a promise, which must be awaited first",
+      ),
     );
     const team = await promised;
     assert.throws(

@@ -39,7 +39,6 @@ suite("I4: fanOut", () => {
     for (const [concurrency, time] of [
       [0, 3000],
       [-1, 3000],
-      [Number.NaN, 3000],
       [1.5, 3000],
       [2, 2000],
       [Number.POSITIVE_INFINITY, 1000],

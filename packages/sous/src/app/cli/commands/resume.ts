@@ -67,15 +67,20 @@ export async function resume(parameters: readonly string[]): Promise<number> {
   };
   const stored = await chooseRun(store, given, how, search);
   const file = values["log-file"];
+  const open = stored.earlier.questions.list();
+  const isUnnamed = given === undefined || given === "last";
   const isBare = typedAnswers.approve.some((key) => toAnswerKey(key).digest === undefined);
-  if (isBare && (given === undefined || given === "last")) await refuseIfSeveralWait(store, search);
-  const answers = isAnswered ? answersOf(typedAnswers, stored.earlier.questions.list()) : {};
+  if (isBare && isUnnamed) await refuseIfSeveralWait(store, search);
+  const answers = isAnswered ? answersOf(typedAnswers, open) : {};
+  const hasNoQuestions = isAnswered && open.length === 0;
+  if (hasNoQuestions && isUnnamed) await refuseIfAnotherWaits(store, search, stored.record);
   // One answer is none to the other questions: those stay open.
   const ask = values.park || isAnswered ? answerLater : undefined;
   const request = { flags, ...context, ask, optionFiles: [file], signal: interrupt.signal };
   await using assembled = await openUnlessInterrupted(assembleStored({ ...stored, store }, request), interrupt);
   const note = folderNote(stored.record, search);
   if (note !== undefined) tell(note);
+  if (hasNoQuestions) tell(`Run ${inertLine(stored.record.id, 60)} has no open questions to answer; it continues.`);
   using log = await openRunLog({ flags: flags.log, file, env: process.env, enabled: assembled.isLogged });
   const style = progressStyle(progress.style, flags.log, log);
   const { result, tree } = await watchRun({
@@ -101,15 +106,25 @@ export async function resume(parameters: readonly string[]): Promise<number> {
 }
 
 /** Questions of different runs can have one id: a yes with neither its run nor its digest could be one to another question. */
-async function refuseIfSeveralWait(store: Store, { cwd, again }: ResumeSearch): Promise<void> {
-  const waiting = await store.list({ cwd, status: "waiting", rootsOnly: true, limit: MAX_NAMED });
-  if (waiting.length < 2) return;
-  const commands = waiting.map(
-    ({ id, task }) => `  ${again(inertLine(id, 60))}  ${JSON.stringify(inertLine(task, 60))}`,
-  );
-  throw new CommandError(
-    `Several runs of this folder wait for an answer. Name the one that you mean:\n${commands.join("\n")}`,
-  );
+async function refuseIfSeveralWait(store: Store, search: ResumeSearch): Promise<void> {
+  const waiting = await waitingRuns(store, search);
+  if (waiting.length > 1) throw unclear("Several runs of this folder wait for an answer", waiting, search);
+}
+
+/** An answer that was typed without a run may be meant for the one that waits: another one is not continued in its place. */
+async function refuseIfAnotherWaits(store: Store, search: ResumeSearch, chosen: RunRecord): Promise<void> {
+  const waiting = await waitingRuns(store, search);
+  const what = `Run ${inertLine(chosen.id, 60)} has no open questions, and another run of this folder waits for an answer`;
+  if (waiting.length > 0) throw unclear(what, [chosen, ...waiting], search);
+}
+
+function waitingRuns(store: Store, { cwd }: ResumeSearch): Promise<RunRecord[]> {
+  return store.list({ cwd, status: "waiting", rootsOnly: true, limit: MAX_NAMED });
+}
+
+function unclear(what: string, runs: readonly RunRecord[], { again }: ResumeSearch): CommandError {
+  const commands = runs.map(({ id, task }) => `  ${again(inertLine(id, 60))}  ${JSON.stringify(inertLine(task, 60))}`);
+  return new CommandError(`${what}. Name the one that you mean:\n${commands.join("\n")}`);
 }
 
 /** Max runs that a sentence names. */

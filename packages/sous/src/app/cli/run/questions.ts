@@ -12,7 +12,7 @@ export const answerLater: Approve = () => "later";
 /** `--approve` and `--deny` as they were typed. */
 type TypedAnswers = { readonly approve: readonly string[]; readonly deny: readonly string[] };
 
-/** Returns the answers by their keys. Throws a `CommandError` for a question that is not open, answered twice, or not read to its end. */
+/** Returns the answers by their keys; `all` of no questions are none. Throws a `CommandError` for a question that is not open, answered twice, or not read to its end. */
 export function answersOf({ approve, deny }: TypedAnswers, open: readonly OpenQuestion[]): Record<string, GivenAnswer> {
   const answers: Record<string, GivenAnswer> = {};
   const answered = new Set<string>();
@@ -30,22 +30,17 @@ export function answersOf({ approve, deny }: TypedAnswers, open: readonly OpenQu
     const at = typed.indexOf("=");
     const reason = at < 0 ? "" : typed.slice(at + 1).trim();
     const id = at < 0 ? typed : typed.slice(0, at);
-    const questions = id === "all" ? openOnes(open) : [findQuestion(toAnswerKey(id).id, open)];
+    const questions = id === "all" ? open : [findQuestion(toAnswerKey(id).id, open)];
     const answer = reason === "" ? { allow: false as const } : { allow: false as const, reason };
     for (const question of questions) give("--deny", id, question, answer);
   }
   return answers;
 }
 
-function openOnes(open: readonly OpenQuestion[]): readonly OpenQuestion[] {
-  if (open.length > 0) return open;
-  throw new CommandError("The run has no open questions; sous resume without --approve and --deny continues it");
-}
-
 /** The questions that `all` approves: a person has read no other one just by seeing its id, and none that is not listed. */
 function shortOnes(open: readonly OpenQuestion[]): readonly OpenQuestion[] {
-  const short = openOnes(open).slice(0, MAX_QUESTIONS).filter(isShort);
-  if (short.length > 0) return short;
+  const short = open.slice(0, MAX_QUESTIONS).filter(isShort);
+  if (short.length > 0 || open.length === 0) return short;
   throw new CommandError(
     `--approve all answers questions of one line, and there is none. Read the others to their end:\n${questionLines(open).join("\n")}`,
   );
@@ -64,7 +59,9 @@ function readQuestion(typed: string, open: readonly OpenQuestion[]): OpenQuestio
 }
 
 function findQuestion(id: string, open: readonly OpenQuestion[]): OpenQuestion {
-  const found = openOnes(open).find((each) => each.id === id);
+  if (open.length === 0)
+    throw new CommandError("The run has no open questions; sous resume without --approve and --deny continues it");
+  const found = open.find((each) => each.id === id);
   if (found !== undefined) return found;
   throw new CommandError(`No open question has the id ${quoted(id)}. Open:\n${questionLines(open).join("\n")}`);
 }

@@ -204,7 +204,7 @@ export const RESUME = {
   text: [
     "What is finished is not done again. The answer is on stdout, progress on stderr, and the exit code is that of the run. Two processes cannot continue one run.",
     'ID is a whole id, at least 6 characters of its beginning, or "last". Without one it is the newest run that was interrupted or waits for an answer.',
-    "The open questions of a run that was made with --park are answered by --approve and --deny; what is still open then stays open. A yes counts for what was read: a question of one line is approved by its id, any other by ID:DIGEST, which stands behind its last line. What leads elsewhere by then, such as a folder that has become a link, is asked again.",
+    "The open questions of a run that was made with --park are answered by --approve and --deny; what is still open then stays open. With all and no open questions the run continues. A yes counts for what was read: a question of one line is approved by its id, any other by ID:DIGEST, which stands behind its last line. What leads elsewhere by then, such as a folder that has become a link, is asked again.",
     "A run belongs to the folder it was made in. In another folder it is refused unless --here is given.",
   ],
   usage: ["resume [ID] [options]"],

@@ -2,7 +2,8 @@
 
 import type { Clock } from "../../../core/clock.ts";
 import { checkTime, codeOf, StaleOwner, UserError } from "../../../core/errors.ts";
-import { checkOptions, type OptionNames } from "../../../core/options.ts";
+import { AT_LEAST_0, type OptionKinds, TEXT, wholeNumber, withFunctions } from "../../../core/option-kinds.ts";
+import { checkOptions } from "../../../core/options.ts";
 import type { SharedBudgets } from "../../../core/shared-budget.ts";
 import { FIRST_FENCE, type Store } from "../../../core/store.ts";
 import { quietClock } from "../../../machine/host.ts";
@@ -39,9 +40,14 @@ export type PostgresStoreOptions = {
   clock?: Pick<Clock, "timer"> | undefined;
 };
 
-const OPTIONS: OptionNames<PostgresStoreOptions> = {
-  ...{ connectionString: true, pool: true, schema: true, maxConnections: true, reconnectMs: true, lostFolder: true },
-  clock: true,
+const OPTIONS: OptionKinds<PostgresStoreOptions> = {
+  connectionString: TEXT,
+  pool: withFunctions("connect"),
+  schema: TEXT,
+  maxConnections: wholeNumber(1),
+  reconnectMs: AT_LEAST_0,
+  lostFolder: TEXT,
+  clock: withFunctions("timer"),
 };
 
 /** A store in Postgres. */

@@ -3,8 +3,9 @@
 import { lstatSync, realpathSync, rmSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import type { Clock } from "../../../core/clock.ts";
-import { checkWhole, checkWord, StoreError, UserError } from "../../../core/errors.ts";
-import { checkOptions, type OptionNames } from "../../../core/options.ts";
+import { StoreError, UserError } from "../../../core/errors.ts";
+import { FLAG, type OptionKinds, TEXT, wholeNumber, withFunctions, wordOf } from "../../../core/option-kinds.ts";
+import { checkOptions } from "../../../core/options.ts";
 import type { SharedBudgets } from "../../../core/shared-budget.ts";
 import { FIRST_FENCE, type Store } from "../../../core/store.ts";
 import { quietClock } from "../../../machine/host.ts";
@@ -40,8 +41,12 @@ export type SqliteStoreOptions = {
   clock?: Pick<Clock, "now" | "timer"> | undefined;
 };
 
-const OPTIONS: OptionNames<SqliteStoreOptions> = {
-  ...{ readOnly: true, synchronous: true, busyTimeoutMs: true, lostFolder: true, clock: true },
+const OPTIONS: OptionKinds<SqliteStoreOptions> = {
+  readOnly: FLAG,
+  synchronous: wordOf("normal", "full"),
+  busyTimeoutMs: wholeNumber(0, 2 ** 31 - 1),
+  lostFolder: TEXT,
+  clock: withFunctions("now", "timer"),
 };
 
 /** A store in a SQLite file. */
@@ -62,8 +67,6 @@ export type SqliteStore = Store &
 export async function openSqliteStore(file: string, options: SqliteStoreOptions = {}): Promise<SqliteStore> {
   checkOptions("openSqliteStore()", options, OPTIONS);
   const { readOnly = false, synchronous = "normal", busyTimeoutMs = 5_000, lostFolder, clock = quietClock } = options;
-  checkWord("synchronous", synchronous, ["normal", "full"]);
-  checkWhole("busyTimeoutMs", busyTimeoutMs, 0, 2 ** 31 - 1);
   if (readOnly && hasJournal(file)) await undoCutWrite(file);
   const found = readOnly ? existing(file) : makeDatabase(file);
   if (!found.isEmpty) checkIsOurs(found.file);

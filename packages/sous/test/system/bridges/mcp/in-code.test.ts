@@ -64,10 +64,18 @@ const REFUSED: [string, unknown, RegExp][] = [
   ["a command and an address", { command: "x", url: "https://example.com" }, /has command and url/],
   ["a server that is a text", "node server.js", /must be an object with command or url/],
   ["a server that is nothing", null, /must be an object with command or url/],
-  ["arguments in one text", { command: "x", args: "a b" }, /args must be a list of strings/],
-  ["a variable that is a number", { command: "x", env: { PORT: 3000 } }, /env: PORT must be a string/],
-  ["tools in one text", { command: "x", tools: "echo" }, /tools must be a list of strings/],
-  ["headers in one text", { url: "https://example.com", headers: "A: b" }, /headers must be an object of strings/],
+  ["arguments in one text", { command: "x", args: "a b" }, /args must be a list of texts; found text/],
+  [
+    "a variable that is a number",
+    { command: "x", env: { PORT: 3000 } },
+    /env must be an object of texts; found a number for "PORT"/,
+  ],
+  ["tools in one text", { command: "x", tools: "echo" }, /tools must be a list of texts; found text/],
+  [
+    "headers in one text",
+    { url: "https://example.com", headers: "A: b" },
+    /headers must be an object of texts; found text/,
+  ],
   ["a password in an address", { url: "https://me:secret@example.com" }, /^(?!.*secret).*write them into headers/],
 ];
 for (const [what, server, expected] of REFUSED) {

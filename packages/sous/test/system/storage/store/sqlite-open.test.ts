@@ -217,7 +217,7 @@ suite("G3, B8.1: the files that a SQLite store refuses", () => {
     const synchronous = "off" as "full";
     await assert.rejects(
       place.open({ synchronous }),
-      new UserError('synchronous must be "normal" or "full"; found "off"'),
+      new UserError('openSqliteStore(): synchronous must be "normal" or "full"; found "off"'),
     );
     await assert.rejects(place.open({ busyTimeoutMs: -1 }), UserError);
     assert.deepEqual(readdirSync(place.folder), []);

@@ -90,9 +90,12 @@ suite("F1: createLifecycleLog for programs", () => {
   test("F1: an option that is not allowed is refused in one sentence", () => {
     const write = (): void => {};
     const wrong: [options: object, message: string][] = [
-      [{}, "createLifecycleLog needs write, a function that takes a line"],
-      [{ write, format: "xml" }, "format is one of json, pretty; found xml"],
-      [{ write, level: "loud" }, "level is one of debug, info, warn, error; found loud"],
+      [{}, "createLifecycleLog() needs write, a function that takes a line"],
+      [{ write, format: "xml" }, 'createLifecycleLog(): format must be "json" or "pretty"; found "xml"'],
+      [
+        { write, level: "loud" },
+        'createLifecycleLog(): level must be "debug" or "info" or "warn" or "error"; found "loud"',
+      ],
     ];
     for (const [options, message] of wrong)
       assert.throws(() => createLifecycleLog(options as LifecycleLogOptions), new UserError(message));

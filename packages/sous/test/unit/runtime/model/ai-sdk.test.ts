@@ -390,6 +390,6 @@ test("a model of the AI SDK can be given to an agent as it is, and what is no mo
   const noModel = { id: "mine" } as unknown as typeof model;
   await assert.rejects(
     async () => run(agent({ name: "lead", model: noModel }), "Hello"),
-    /^UserError: A model is "provider\/model", a model of the AI SDK, or an object with an id and answer\(\)$/,
+    /^UserError: agent lead: model must be "provider\/model", a model of the AI SDK, or an object with an id and answer\(\); found an object$/,
   );
 });

@@ -169,7 +169,7 @@ suite("G7: answers that are none", () => {
     for (const answers of given) {
       await assert.rejects(town.process().resume(handle.id, { answers: answers as never }), {
         name: "UserError",
-        message: /^(No open question has the id|The answer to 5 must be|answers must be an object)/,
+        message: /^(No open question has the id|The answer to 5 must be|resume\(\): answers must be an object)/,
       });
     }
     assert.deepEqual(town.ran, []);
