@@ -59,7 +59,10 @@ const BRACKET = 0x5b;
 /** The overhead that each event may have beside the text of the model. */
 const EVENT_BYTES = 1024;
 const FIELD = /^(?:data|event|id|retry)?:/;
-/** The line with which servers that speak chat completions end a stream. */
+/**
+ * The line with which servers that speak chat completions end a stream. Google and servers that leave it out end an answer with its
+ * body: a reason for the end proves nothing there, because some send one with every piece.
+ */
 const LAST_LINE = /^data: ?\[DONE\]/;
 /** The last event of Anthropic's protocol, and of OpenAI's, by its name or by the type that its data begins with. */
 const LAST_EVENT =
@@ -156,8 +159,9 @@ export class StreamCheck implements BodyCheck {
     for (;;) {
       const end = chunk.indexOf(LINE_FEED, from);
       const stop = end === -1 ? chunk.length : end;
-      const isBlank =
-        this.#lineBytes === 0 && (stop === from || (stop === from + 1 && chunk[from] === CARRIAGE_RETURN));
+      const isBare = stop === from || (stop === from + 1 && chunk[from] === CARRIAGE_RETURN);
+      // The `\r` of the line may have come with an earlier piece.
+      const isBlank = this.#lineBytes === 0 ? isBare : stop === from && this.#lineStart === "\r";
       if (end !== -1 && isBlank) {
         this.#endEvent();
         if (this.isDone) return end + 1;
