@@ -27,6 +27,7 @@ import { measureMemory } from "../packages/sous/test/figures/r12-memory.ts";
 import { measureFanOuts, runMixes, runWithEnough } from "../packages/sous/test/figures/r15-fan-outs.ts";
 import { traceSyncs } from "../packages/sous/test/figures/sync-trace.ts";
 import { runTelemetryTrees } from "../packages/sous/test/figures/telemetry.ts";
+import { tryDamages } from "../packages/sous/test/support/app/cli/damaged-runs.ts";
 import { tryCommands } from "../packages/sous/test/support/runtime/rights/shell-trial.ts";
 import { MANY_AGENT_FILES } from "./agent-files.ts";
 import { CUT_ANSWERS } from "./cut-answers.ts";
@@ -245,6 +246,14 @@ const FIGURES: readonly Figure[] = [
     async measure(seed) {
       const figure = await runCraftedRows({ seed, share: 1 });
       return { figure, isReached: figure.found.length === 0 && figure.attempts > 5_000 };
+    },
+  },
+  {
+    name: "B8 400 random damages of one run: every command shows and continues the other runs as before",
+    async measure(seed) {
+      const figure = await tryDamages({ seed, count: 400 });
+      const { trials, commands, noticed, found } = figure;
+      return { figure, isReached: found.length === 0 && noticed >= trials / 2 && commands >= 8 * trials };
     },
   },
   ...STRANGE_TEXTS,

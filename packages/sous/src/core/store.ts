@@ -1,6 +1,6 @@
 /** The ports of a store and of the journal of one tree, and one run as a row: a pure fold over its events. */
 
-import { checkTime, checkWhole, checkWord } from "./errors.ts";
+import { checkTime, checkWhole, checkWord, StoreError } from "./errors.ts";
 import type { DeltaBody, EventListener, EventOf, RunIdentity, StoredBody, StoredEvent } from "./event.ts";
 import { textOf } from "./message.ts";
 import type { RunStatus } from "./outcome.ts";
@@ -43,7 +43,15 @@ export type RunRecord = {
   cwd: string | undefined;
   /** Only of a root: why not everything that happened in its tree was kept. */
   lost?: string | undefined;
+  /**
+   * The reason when it is damaged: its row, or an event that it is counted from, cannot be read. A value that cannot be read
+   * claims nothing (no amounts, an unknown cost, `interrupted`), and amounts may be too low.
+   */
+  damage?: string | undefined;
 };
+
+/** A row or an event of one run cannot be read; the other runs of the store can. */
+export class DamageError extends StoreError {}
 
 /** Every status that a stored run can have. */
 export const RECORD_STATUSES: readonly RunRecord["status"][] = [...UNENDED_STATUSES, ...RUN_STATUSES];
@@ -80,6 +88,11 @@ export type ReadOptions = {
   runId?: string | undefined;
   /** The most events to read, the earliest first: a reader that is far behind need not hold everything at once. */
   limit?: number | undefined;
+  /**
+   * Hears of each event that cannot be read, which is then left out; without it the first one throws. Only to look at a damaged
+   * run: what is left out was done.
+   */
+  onDamage?: ((error: StoreError) => void) | undefined;
 };
 
 /** The right to write a tree. Only the holder of the highest number may: a process that was thought dead and wakes up is refused. */
@@ -107,8 +120,9 @@ export type Store = AsyncDisposable & {
   release(rootId: string, fence: number): Promise<void>;
   /** Notes on the root that not everything in its tree was kept: it can be looked at and not be resumed. */
   markLost(rootId: string, reason: string): Promise<void>;
-  /** The events of a tree in the order of their numbers. */
+  /** The events of a tree in the order of their numbers. Throws a `StoreError` that names the first one that cannot be read. */
   read(rootId: string, options?: ReadOptions): Promise<readonly StoredEvent[]>;
+  /** This and the other questions about runs answer for damaged ones too: their records say so (`damage`). */
   run(runId: string): Promise<RunRecord | undefined>;
   /** Newest first. */
   list(query?: RunQuery): Promise<RunRecord[]>;
@@ -142,6 +156,18 @@ export function indexAfter(events: readonly { readonly seq: number }[], seq: num
     else low = middle + 1;
   }
   return low;
+}
+
+/** The damage when these events of a tree, in order, do not follow the number `after` without a gap. */
+export function missingEvent(
+  rootId: string,
+  events: readonly { readonly seq: number }[],
+  after = 0,
+): DamageError | undefined {
+  const index = events.findIndex(({ seq }, at) => seq !== after + at + 1);
+  return index === -1
+    ? undefined
+    : new DamageError(`Event ${after + index + 1} of tree ${rootId} is missing in the store`);
 }
 
 /** Folds the events of one run, in order. Undefined when they do not begin with its `run-start`. */

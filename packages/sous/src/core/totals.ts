@@ -55,6 +55,8 @@ export type Totals = {
   readonly unended: readonly RunRecord[];
   /** Names this position: given as `after`, it leads to what follows, and to nothing twice. */
   readonly mark: string;
+  /** The number of lines between these that cannot be read, and are left out; 0 when unset. */
+  readonly damaged?: number | undefined;
   /** False when there are more lines: ask again. */
   readonly isComplete: boolean;
 };

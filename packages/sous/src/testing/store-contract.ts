@@ -46,6 +46,7 @@ export function storeContract(test: RegisterTest, open: () => Promise<Store>): v
       numbers(ofScout.filter(({ seq }) => seq > 4)).slice(0, 1),
     );
     assert.deepEqual(await read({ runId: "unknown" }), []);
+    assert.deepEqual(await read({ onDamage: assert.fail }), numbers(tree.events));
   });
 
   check("an append is kept whole or not at all", async (store) => {

@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { messageOf, StoreError } from "../../core/errors.ts";
 import type { EventOf, RunIdentity, StoredEvent } from "../../core/event.ts";
 import { isObject } from "../../core/schema.ts";
+import { DamageError } from "../../core/store.ts";
 import { utf8Length } from "../../core/usage.ts";
 import { STORED_TYPES, versionOf } from "../../core/words/events.ts";
 import { isVersion, parseStoredEvent } from "./event-schema.ts";
@@ -46,7 +47,7 @@ export function encodeEvent(event: StoredEvent): EncodedEvent {
   return { type: event.type, json: JSON.stringify([body, refs]), blobs: taken };
 }
 
-/** A row is not trusted: whatever it holds, this returns an event or throws a `StoreError`. */
+/** A row is not trusted: whatever it holds, this returns an event or throws a `DamageError`. */
 export function decodeEvent(
   row: EventRow,
   identity: RunIdentity,
@@ -63,8 +64,8 @@ export function decodeEvent(
     // First for the order of the fields, last so that no row can speak for another run.
     return parseStoredEvent({ ...head, ...fields, ...head }, version);
   } catch (error) {
-    if (error instanceof StoreError) throw error;
-    throw new StoreError(`Event ${row.seq} of run ${identity.runId} is damaged: ${messageOf(error)}`);
+    if (error instanceof StoreError) throw new DamageError(error.message, { cause: error });
+    throw new DamageError(`Event ${row.seq} of run ${identity.runId} is damaged: ${messageOf(error)}`);
   }
 }
 
@@ -140,7 +141,7 @@ export function isForBlobs(text: string): boolean {
 }
 
 /** SHA-256, as 64 hexadecimal digits. */
-export function hashOf(text: string): string {
+export function hashOf(text: string | Uint8Array): string {
   return createHash("sha256").update(text).digest("hex");
 }
 
@@ -148,7 +149,7 @@ function putLongTextsBack(stored: readonly unknown[], blob: (hash: string) => st
   const [body] = stored;
   for (const { path, hash } of refsOf(stored)) {
     const text = blob(hash);
-    if (text === undefined) throw new Damaged(`the text ${hash} is missing`);
+    if (text === undefined) throw new Damaged(`the text ${hash} is missing or is another one`);
     let place: unknown = body;
     for (const key of path.slice(0, -1)) place = isObject(place) && Object.hasOwn(place, key) ? place[key] : undefined;
     const last = path.at(-1);

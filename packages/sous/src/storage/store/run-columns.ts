@@ -2,8 +2,8 @@
 
 import { keyOfQuestion, type OpenQuestions, type UnansweredQuestion } from "../../core/approval.ts";
 import { StoreError } from "../../core/errors.ts";
-import { RECORD_STATUSES, type RunRecord } from "../../core/store.ts";
-import type { Usage } from "../../core/usage.ts";
+import { DamageError, RECORD_STATUSES, type RunRecord } from "../../core/store.ts";
+import { noUsage, type Usage } from "../../core/usage.ts";
 import { isOutOfTurns } from "../../core/words/outcomes.ts";
 import { LATEST_TIME } from "./event-schema.ts";
 
@@ -43,7 +43,7 @@ type Column<Kind extends ColumnKind> = {
 };
 
 /** Not the fields that each store keeps in its own way (by the number of a run, in the row of the tree), nor what follows from others. */
-type Field = Exclude<keyof RunRecord, "parentId" | "rootId" | "lost" | "maxTurnsReached">;
+type Field = Exclude<keyof RunRecord, "parentId" | "rootId" | "lost" | "damage" | "maxTurnsReached">;
 
 /** The columns in the order of the fields of a record. A field without a column does not compile, nor does one of the wrong kind. */
 const COLUMNS = {
@@ -124,22 +124,61 @@ export const USAGE_COLUMNS = {
 /** Ten times what a runtime allows; trees are indented by it, and readers of a tree may use recursion. */
 export const MAX_RUN_DEPTH = 100;
 
-/** Returns the record itself, with what follows from its columns. Throws a `StoreError` that names the run and the column. */
-export function checkedRecord(record: RunRecord): RunRecord {
+/**
+ * Fills the fields that have a column from a row that is not trusted. `read` throws a `DamageError` for a value that cannot be
+ * read: it is replaced by one that claims nothing, and the record says that it is damaged.
+ */
+export function readColumns(fields: Record<string, unknown>, read: (column: RunColumn) => unknown): RunRecord {
+  for (const column of RUN_COLUMNS) {
+    const { name, field, kind } = column;
+    const isUsable = CHECKS[kind] as ((value: unknown) => boolean) | undefined;
+    try {
+      const value = read(column);
+      if (isUsable?.(value) === false) throw damagedRun(String(fields.id), name);
+      fields[field] = value;
+    } catch (error) {
+      fields[field] = NOTHING[kind]();
+      noteDamage(fields, error);
+    }
+  }
+  const record = fields as RunRecord;
   record.maxTurnsReached = isOutOfTurns(record);
-  for (const { name, field, isUsable } of CHECKED) if (!isUsable(record[field])) throw damagedRun(record.id, name);
   return record;
 }
 
-export function damagedRun(id: string, column: string): StoreError {
-  return new StoreError(`Run ${id.slice(0, 100)} is damaged in the store: it has no usable ${column}`);
+/** Notes on a record why it is damaged. Any other error is thrown again. */
+export function noteDamage(record: { damage?: unknown }, error: unknown): void {
+  if (!(error instanceof DamageError)) throw error;
+  record.damage ??= error.message;
 }
+
+export function damagedRun(id: string, column: string): DamageError {
+  return new DamageError(`Run ${id.slice(0, 100)} is damaged in the store: it has no usable ${column}`);
+}
+
+/** The value of a column that cannot be read, by its kind. */
+const NOTHING: { readonly [Kind in ColumnKind]: () => ColumnValues[Kind] } = {
+  text: () => "",
+  "text?": () => undefined,
+  long: () => "",
+  "long?": () => undefined,
+  names: () => [],
+  status: () => "interrupted",
+  depth: () => 0,
+  time: () => 0,
+  "time?": () => undefined,
+  count: () => 0,
+  "amount?": () => undefined,
+  usage: () => ({ ...noUsage(), estimated: true }),
+  cost: () => null,
+};
 
 const TOKENS = (Object.keys(USAGE_COLUMNS) as (keyof Usage)[]).filter((name) => name !== "estimated");
 const STATUSES: ReadonlySet<string> = new Set(RECORD_STATUSES);
 
-/** Rules for values that a store has read. Texts and lists have none: any of them is usable. */
+/** Rules for values that a store has read. Texts have none: any of them is usable. */
 const CHECKS: { readonly [Kind in ColumnKind]?: (value: ColumnValues[Kind]) => boolean } = {
+  names: (names) => Array.isArray(names) && names.every((name) => typeof name === "string"),
   status: (status) => STATUSES.has(status),
   depth: (depth) => Number.isInteger(depth) && isWithin(depth, MAX_RUN_DEPTH),
   time: (time) => isWithin(time, LATEST_TIME),
@@ -149,11 +188,6 @@ const CHECKS: { readonly [Kind in ColumnKind]?: (value: ColumnValues[Kind]) => b
   usage: (usage) => TOKENS.every((name) => isWithin(usage[name])),
   cost: (cost) => isWithin(cost ?? 0),
 };
-
-const CHECKED = RUN_COLUMNS.flatMap(({ name, field, kind }) => {
-  const isUsable = CHECKS[kind] as ((value: unknown) => boolean) | undefined;
-  return isUsable === undefined ? [] : { name, field, isUsable };
-});
 
 /** False for what is not a number at all. */
 function isWithin(value: number, most: number = Number.MAX_SAFE_INTEGER): boolean {

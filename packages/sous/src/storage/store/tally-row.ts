@@ -1,7 +1,8 @@
 /** One line of the totals as a row of the table `tallies`: which columns there are, and what is made of a row that is read. */
 
-import { ERROR_TYPES, type ErrorType, StoreError } from "../../core/errors.ts";
-import type { RunTally, Tally } from "../../core/totals.ts";
+import { ERROR_TYPES, type ErrorType } from "../../core/errors.ts";
+import { DamageError } from "../../core/store.ts";
+import type { RunTally, Tally, Totals } from "../../core/totals.ts";
 import { RUN_STATUSES } from "../../core/words/outcomes.ts";
 import { fromColumn } from "./event-row.ts";
 import { LATEST_TIME } from "./event-schema.ts";
@@ -15,8 +16,21 @@ export const TALLY_NUMBERS = ["started_at", "depth", ...TALLY_SUMS] as const;
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** A row without a status is a refused child. A row is not trusted: this returns a tally or throws a `StoreError`. */
-export function toTally(row: Row): Tally {
+/** The lines of these rows, and the number of those that cannot be read: one of them hides no other. */
+export function readTallyRows(rows: readonly Row[]): Pick<Totals, "tallies"> & { readonly damaged: number } {
+  const tallies: Tally[] = [];
+  for (const row of rows) {
+    try {
+      tallies.push(toTally(row));
+    } catch (error) {
+      if (!(error instanceof DamageError)) throw error;
+    }
+  }
+  return { tallies, damaged: rows.length - tallies.length };
+}
+
+/** A row without a status is a refused child. A row is not trusted: this returns a tally or throws a `DamageError`. */
+function toTally(row: Row): Tally {
   const depth = whole(row, "depth", MAX_RUN_DEPTH + 1);
   const startedAt = amount(row, "started_at", LATEST_TIME);
   const project = row.project === null ? undefined : words(row, "project");
@@ -76,6 +90,6 @@ function errorTypeOf(row: Row): ErrorType {
   return found;
 }
 
-function damaged({ position }: Row, column: string): StoreError {
-  return new StoreError(`Line ${position} of the totals is damaged in the store: it has no usable ${column}`);
+function damaged({ position }: Row, column: string): DamageError {
+  return new DamageError(`Line ${position} of the totals is damaged in the store: it has no usable ${column}`);
 }

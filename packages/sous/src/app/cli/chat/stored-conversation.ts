@@ -134,7 +134,8 @@ async function messagesBefore(store: Store, runId: string, copies: number): Prom
 }
 
 async function storedStart(store: Store, { rootId, id }: RunRecord): Promise<EventOf<"run-start"> | undefined> {
-  const [start] = await store.read(rootId, { runId: id, limit: 1 });
+  // A damaged conversation hides no other.
+  const [start] = await store.read(rootId, { runId: id, limit: 1, onDamage: () => {} });
   return start?.type === "run-start" ? start : undefined;
 }
 

@@ -5,7 +5,7 @@ import { toAnswerKey } from "../../../core/approval.ts";
 import type { EventOf } from "../../../core/event.ts";
 import type { Budget } from "../../../core/limits.ts";
 import type { ResumeOptions, RunHandle, RunResult } from "../../../core/runtime.ts";
-import type { RunRecord, Store } from "../../../core/store.ts";
+import { DamageError, type RunRecord, type Store } from "../../../core/store.ts";
 import { fromStored, secondsToMs } from "../../../core/units.ts";
 import type { EarlierTree } from "../../../runtime/tree/restore/earlier-tree.ts";
 import { assembleStored, type StoredAssembly } from "../application/stored.ts";
@@ -15,6 +15,7 @@ import { endingSentence, exitCodeOfRun, raiseOf } from "../run/ending.ts";
 import { openRunLog } from "../run/log.ts";
 import { answerLater, answersOf } from "../run/questions.ts";
 import { progressStyle, watchRun } from "../run/watch.ts";
+import { damageSentence } from "../stored/damage.ts";
 import {
   type DatabaseFlags,
   databaseFlags,
@@ -64,6 +65,7 @@ export async function resume(parameters: readonly string[]): Promise<number> {
     cwd: thisFolder(),
     elsewhere: values.here ? "take" : "refuse",
     again: (id, ...options) => resumeCommand(id, typed, ...options),
+    flags: typed,
   };
   const stored = await chooseRun(store, given, how, search);
   const file = values["log-file"];
@@ -163,6 +165,8 @@ export type Continuation = {
 type ResumeSearch = Pick<RunSearch, "cwd" | "elsewhere"> & {
   /** The command that continues another run of the same database. */
   again(id: string, ...options: string[]): string;
+  /** The options that find the same database. */
+  readonly flags?: DatabaseFlags | undefined;
 };
 
 /** `start` is that of the run to continue, or to copy. */
@@ -175,15 +179,38 @@ export async function chooseRun(
   how: Continuation,
   search: ResumeSearch,
 ): Promise<StoredRun> {
-  const { again } = search;
-  const record = await findRun(store, given, { ...search, takenBy: (other) => again(other, "--here") });
-  const id = inertLine(record.id, 60);
+  const { again, flags } = search;
   const [{ EarlierTree }, { noBeginning, refuseChild, refuseCompleted }] = await Promise.all([
     import("../../../runtime/tree/restore/earlier-tree.ts"),
     import("../../../runtime/tree/restore/refusals.ts"),
   ]);
+  const trees = new Map<string, EarlierTree>();
+  const isWhole = async (found: RunRecord): Promise<boolean> => {
+    const { rootId } = found;
+    try {
+      if (!trees.has(rootId)) trees.set(rootId, await EarlierTree.read(store, rootId));
+    } catch (error) {
+      if (!(error instanceof DamageError)) throw error;
+      found.damage ??= error.message;
+    }
+    return found.damage === undefined;
+  };
+  const passedOver = new Set<RunRecord>();
+  const record = await findRun(store, given, {
+    ...search,
+    takenBy: (other) => again(other, "--here"),
+    async isPassedOver(found) {
+      if (!(await isWhole(found))) passedOver.add(found);
+      return passedOver.has(found);
+    },
+  });
+  const id = inertLine(record.id, 60);
+  passedOver.delete(record);
+  for (const each of passedOver)
+    tell(`Run ${inertLine(each.id, 60)} is passed over for ${id}. ${damageSentence(each, flags)}`);
   refuseChild({ ...record, id, rootId: inertLine(record.rootId, 60) }, again(record.rootId));
-  const earlier = await EarlierTree.read(store, record.rootId);
+  const earlier = (await isWhole(record)) ? trees.get(record.rootId) : undefined;
+  if (earlier === undefined) throw new CommandError(`Run ${id}: ${damageSentence(record, flags)}`);
   const start = (how.isFork ? earlier.run(record.id) : earlier.root)?.state.start;
   if (start === undefined) throw noBeginning(id);
   if (!how.isFork) refuseCompleted(id, earlier.root.state, again(start.runId, "--fork"));

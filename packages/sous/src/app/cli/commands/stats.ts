@@ -39,6 +39,7 @@ function statsJson(stats: Stats, since: number | undefined): Record<string, unkn
     schema: "sous.stats.v1",
     since: timestamp(since),
     total: withSnakeCase(stats.total),
+    damaged: stats.damaged,
     ...Object.fromEntries(GROUPINGS.map((by) => [`${by}s`, groupsJson(stats, by)])),
   };
 }

@@ -201,6 +201,8 @@ export async function checkDatabase(file: string): Promise<Check> {
     const found = `${file}: version ${facts.version}, ${size}, ${plural(facts.runs, "run")}`;
     if (facts.damage !== undefined)
       return problem(name, `${file} is damaged: ${facts.damage}`, "keep a copy, and give another file with --db-path");
+    const { damagedRuns, damagedLines } = facts;
+    if (damagedRuns.length + damagedLines > 0) return warning(name, `${found}; ${damageWords(facts)}`, DAMAGE_FIX);
     return facts.isChecked
       ? ok(name, found)
       : warning(name, `${found}; too large to be checked here`, "sous replay --prune 30d deletes old runs");
@@ -208,3 +210,20 @@ export async function checkDatabase(file: string): Promise<Check> {
     return problem(name, messageOf(error), "give another file with --db-path, or move this one away");
   }
 }
+
+type Damages = Pick<NonNullable<ReturnType<typeof inspectDatabase>>, "damagedRuns" | "damagedLines">;
+
+/** Max runs that are named. */
+const MAX_NAMED = 5;
+
+function damageWords({ damagedRuns, damagedLines }: Damages): string {
+  const named = damagedRuns.slice(0, MAX_NAMED).map(({ id, reason }) => `${id} (${inertLine(reason, 150)})`);
+  if (damagedRuns.length > MAX_NAMED) named.push(`${damagedRuns.length - MAX_NAMED} more`);
+  const runs = named.length === 0 ? [] : [`${plural(damagedRuns.length, "damaged run")}: ${named.join(", ")}`];
+  const lines =
+    damagedLines === 0 ? [] : [`${plural(damagedLines, "damaged line")} of the totals, left out by sous stats`];
+  return [...runs, ...lines].join("; ");
+}
+
+const DAMAGE_FIX =
+  "sous replay --id ID --export html --output FILE saves what can be read of a run, and sous replay --prune AGE deletes old runs; other runs are not affected";

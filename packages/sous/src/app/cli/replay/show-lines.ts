@@ -6,7 +6,9 @@ import type { Message } from "../../../core/message.ts";
 import { rebuildConversation } from "../../../core/read-history.ts";
 import type { RunRecord } from "../../../core/store.ts";
 import { shortFolder } from "../files/paths.ts";
-import { colourOf, type Style, statusWords } from "../terminal/style.ts";
+import { damageSentence } from "../stored/damage.ts";
+import { type DatabaseFlags, sameDatabase } from "../stored/database.ts";
+import { colourOf, type Style, shownStatus, statusWords } from "../terminal/style.ts";
 import {
   breakLine,
   cost,
@@ -36,7 +38,7 @@ type ShownFrom = {
   /** The folder whose runs need not say where they belong. */
   here?: string;
   /** The options that find the same database. */
-  database?: string;
+  flags?: DatabaseFlags;
 };
 
 export function readRun(
@@ -56,13 +58,13 @@ export function readRun(
 export function showLines(shown: ShownRun, view: MessageView): string[] {
   const { record, events, messages, notes } = shown;
   const { paint, glyphs } = view.style;
-  const { status } = record;
+  const status = shownStatus(record);
   const start = events.find((event) => event.type === "run-start");
   const section = (title: string, text: string | undefined): string[] =>
     text === undefined || text.trim() === "" ? [] : ["", paint("bold", title), ...indented(textLines(text, view), 2)];
   const facts = factsOf(shown, glyphs.dot).map(([name, text]) => factLines(name, text, view));
   return [
-    `${paint("bold", inertLine(record.path, 200))}  ${paint(colourOf(status), `${glyphs.status[status]} ${statusWords(record)}`)}`,
+    `${paint("bold", inertLine(record.path, 200))}  ${paint(colourOf(status), `${glyphs.status[status]} ${statusWords({ ...record, status })}`)}`,
     ...facts.flat(),
     ...section("Instructions", start && systemPrompt(start)),
     ...section("Task", record.task),
@@ -114,7 +116,7 @@ function factsOf({ record, events, childCount, from }: ShownRun, dot: string): [
   const facts: [string, string | undefined][] = [
     ["id", inertLine(record.id, 60)],
     ["place", `${position}${dot}${plural(childCount, "child", "children")}`],
-    ["tree", `sous replay --tree --id ${root}${from.database ?? ""}`],
+    ["tree", `sous replay --tree --id ${root}${from.flags === undefined ? "" : sameDatabase(from.flags)}`],
     ["agent", [record.agent, record.model].map((name) => inertLine(name, 80)).join(dot)],
     ["session", sessionText(events, dot)],
     ["folder", record.cwd === undefined || record.cwd === from.here ? undefined : shortFolder(record.cwd)],
@@ -134,6 +136,7 @@ function factsOf({ record, events, childCount, from }: ShownRun, dot: string): [
     ["begins", originText(start)],
     ["dropped", dropped === 0 ? undefined : `${plural(dropped, "message")} to make room, all shown here`],
     ["fault", end?.fault === undefined ? undefined : inertLine(end.fault.message)],
+    ["damaged", damageSentence(record, from.flags)],
     ["lost", lost === undefined ? undefined : `not stored to its end, so it cannot be resumed: ${inertLine(lost)}`],
   ];
   return facts.flatMap(([name, text]) => (text === undefined ? [] : [[name, text]]));

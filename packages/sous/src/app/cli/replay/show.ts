@@ -4,13 +4,14 @@ import { systemPrompt } from "../../../core/agent.ts";
 import type { OpenQuestion } from "../../../core/approval.ts";
 import type { EventOf, StoredEvent } from "../../../core/event.ts";
 import { readHistory } from "../../../core/read-history.ts";
-import type { RunRecord, Store } from "../../../core/store.ts";
+import { missingEvent, type RunRecord, type Store } from "../../../core/store.ts";
 import { canResume } from "../../../core/words/outcomes.ts";
 import type { ReplayRequest } from "../commands/replay.ts";
 import { CommandError, EXIT } from "../exit-codes.ts";
 import { changeTo, thisFolder } from "../files/paths.ts";
 import { questionsSentence } from "../run/questions.ts";
-import { type DatabaseFlags, eventsOf, openRuns, resumeCommand, sameDatabase } from "../stored/database.ts";
+import { damageSentence, noteOn } from "../stored/damage.ts";
+import { type DatabaseFlags, eventsOf, openRuns, resumeCommand } from "../stored/database.ts";
 import { findToRead } from "../stored/find-run.ts";
 import { eventJson, messageJson, questionJson, runJson } from "../stored/run-json.ts";
 import { catchInterrupts } from "../terminal/interrupts.ts";
@@ -25,7 +26,7 @@ export async function replayShow(replay: ReplayRequest): Promise<number> {
   const { request } = values;
   await using store = await openRuns(replay.file, "read");
   const record = await findToRead(store, values.id ?? "");
-  const events = await store.read(record.rootId, { runId: record.id });
+  const events = await store.read(record.rootId, { runId: record.id, onDamage: noteOn(record) });
   if (request !== undefined) await showRequest(replay, { store, record, events }, request);
   else await showRun(replay, { store, record, events });
   return 0;
@@ -35,11 +36,8 @@ type Found = { store: Store; record: RunRecord; events: readonly StoredEvent[] }
 
 async function showRun({ values, flags, output }: ReplayRequest, { store, record, events }: Found): Promise<void> {
   const children = await store.children(record.id);
-  const shown = readRun(record, events, children.length, {
-    here: thisFolder(),
-    database: sameDatabase(flags),
-  });
   const open = (await questionsOf(store, record)).filter(({ path }) => path === record.path);
+  const shown = readRun(record, events, children.length, { here: thisFolder(), flags });
   if (!values.json) {
     output.print(showLines(shown, viewOf(output, values.full)));
     if (open.length > 0) output.print(["", ...questionsSentence(open, record.rootId, flags).split("\n")]);
@@ -65,11 +63,12 @@ async function showRun({ values, flags, output }: ReplayRequest, { store, record
   });
 }
 
-/** The open questions of the whole tree; none while a process works on it. */
+/** The open questions of the whole tree; none while a process works on it, and none that can be answered when it is damaged. */
 async function questionsOf(store: Store, record: RunRecord | undefined): Promise<OpenQuestion[]> {
   if (record?.status !== "waiting") return [];
   const { openQuestions } = await import("../../../runtime/rights/open-questions.ts");
-  return openQuestions(await store.read(record.rootId));
+  const questions = openQuestions(await store.read(record.rootId, { onDamage: noteOn(record) }));
+  return record.damage === undefined ? questions : [];
 }
 
 function originJson(start: EventOf<"run-start"> | undefined): unknown {
@@ -134,7 +133,16 @@ export async function replayTree(replay: ReplayRequest): Promise<number> {
   await using store = await openRuns(replay.file, "read");
   const { rootId } = await findToRead(store, values.id ?? "");
   const records = await store.tree(rootId);
-  const open = await questionsOf(store, records[0]);
+  const root = records.find(({ id }) => id === rootId);
+  const tree = new RunTree(output.style.glyphs.arrow);
+  let last = 0;
+  for await (const event of eventsOf(store, rootId, root && noteOn(root))) {
+    const missing = missingEvent(rootId, [event], last);
+    if (root !== undefined) root.damage ??= missing?.message;
+    last = event.seq;
+    tree.apply(event);
+  }
+  const open = await questionsOf(store, root);
   if (values.json) {
     printJson({
       schema: "sous.tree.v1",
@@ -144,13 +152,12 @@ export async function replayTree(replay: ReplayRequest): Promise<number> {
     });
     return 0;
   }
-  const tree = new RunTree(output.style.glyphs.arrow);
-  for await (const event of eventsOf(store, rootId)) tree.apply(event);
   const left = records.map(({ status }) => status).find(canResume);
   if (left !== undefined) tree.interrupt(left);
   output.print(treeLines(tree, output.columns, output.style, { withIds: true }));
-  const root = records.find(({ id }) => id === rootId);
-  if (root?.lost !== undefined)
+  const damages = records.flatMap((record) => damageSentence(record, flags) ?? []);
+  if (damages.length > 0) output.print(["", ...damages.map((sentence) => `Damaged: ${sentence}`)]);
+  else if (root?.lost !== undefined)
     output.print(["", `It is not stored to its end, so it cannot be resumed: ${inertLine(root.lost)}`]);
   else if (open.length > 0)
     output.print(["", questionsSentence(open, rootId, flags)].flatMap((text) => text.split("\n")));

@@ -26,7 +26,13 @@ export function statsLines(stats: Stats, { since, by, output }: StatsView): stri
     return lines.length === 0 ? [] : ["", ...lines];
   });
   const span = flowLines([{ text: spanWords(stats, since), colour: "dim" }], output);
-  return [...span, ...totalLines(stats.total, output), ...tables];
+  return [...span, ...totalLines(stats.total, output), ...damagedLines(stats, output), ...tables];
+}
+
+function damagedLines({ damaged }: Stats, sheet: Sheet): string[] {
+  if (damaged === 0) return [];
+  const text = `${many(damaged, "run")} left out because ${damaged === 1 ? "it is" : "they are"} damaged: sous doctor`;
+  return flowLines([{ text, colour: colourOf("damaged") }], sheet);
 }
 
 function spanWords(stats: Stats, since: number | undefined): string {

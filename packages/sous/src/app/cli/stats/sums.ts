@@ -36,6 +36,8 @@ const OTHER = "other";
 
 export class Stats {
   readonly total: Sums = noSums();
+  /** Runs that cannot be read: they are in no sum. */
+  damaged = 0;
   readonly #groups: Readonly<Record<Grouping, Map<string | undefined, Sums>>> = {
     agent: new Map(),
     model: new Map(),
@@ -44,7 +46,7 @@ export class Stats {
   };
 
   get isEmpty(): boolean {
-    return this.total.runs === 0 && countOf(this.total.refusals) === 0;
+    return this.total.runs + this.damaged + countOf(this.total.refusals) === 0;
   }
 
   add(tally: Tally): void {
@@ -59,6 +61,10 @@ export class Stats {
   }
 
   addUnended(run: RunRecord, project: string | undefined): void {
+    if (run.damage !== undefined) {
+      this.damaged += 1;
+      return;
+    }
     const { agent, model, startedAt } = run;
     const names = { agent, model, project, day: utcDay(startedAt) };
     addRun(this.total, run);
@@ -148,8 +154,9 @@ const PAGE = 2000;
 export async function readStats(store: Pick<Store, "totals" | "run">, since: number | undefined): Promise<Stats> {
   const stats = new Stats();
   for (let after: string | undefined; ; ) {
-    const { tallies, unended, mark, isComplete } = await store.totals({ after, since, limit: PAGE });
+    const { tallies, damaged = 0, unended, mark, isComplete } = await store.totals({ after, since, limit: PAGE });
     for (const tally of tallies) stats.add(tally);
+    stats.damaged += damaged;
     if (isComplete) {
       await addUnended(stats, unended, store);
       return stats;

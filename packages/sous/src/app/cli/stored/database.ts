@@ -8,7 +8,7 @@ import { lstatSync } from "node:fs";
 import { messageOf } from "../../../core/errors.ts";
 import type { StoredEvent } from "../../../core/event.ts";
 import type { RunResult } from "../../../core/runtime.ts";
-import type { Store } from "../../../core/store.ts";
+import type { ReadOptions, Store } from "../../../core/store.ts";
 import type { SqliteStore } from "../../../storage/store/sqlite/store.ts";
 import type { Configuration } from "../../config/configuration.ts";
 import { CommandError } from "../exit-codes.ts";
@@ -103,9 +103,13 @@ export function noDatabase(file: string): string {
 const PAGE = 5000;
 
 /** The events of a tree, a page at a time: a large one need not be held at once. */
-export async function* eventsOf(store: Store, rootId: string): AsyncGenerator<StoredEvent> {
+export async function* eventsOf(
+  store: Store,
+  rootId: string,
+  onDamage?: ReadOptions["onDamage"],
+): AsyncGenerator<StoredEvent> {
   for (let after = 0; ; ) {
-    const page = await store.read(rootId, { after, limit: PAGE });
+    const page = await store.read(rootId, { after, limit: PAGE, onDamage });
     yield* page;
     const last = page.at(-1);
     if (last === undefined || page.length < PAGE) return;

@@ -19,6 +19,8 @@ type RefusingSearch = {
   readonly elsewhere: "refuse" | "take";
   /** The command that takes a run of another folder, for the sentence that refuses it. */
   readonly takenBy: (id: string) => string;
+  /** True for an interrupted run that cannot be continued: without an id, an earlier one is taken. */
+  readonly isPassedOver?: ((record: RunRecord) => Promise<boolean>) | undefined;
 };
 
 type Runs = Pick<Store, "run" | "list">;
@@ -58,13 +60,13 @@ export function isElsewhere({ cwd }: RunRecord, here: string): boolean {
   return cwd !== undefined && cwd !== here;
 }
 
-type Wanted = { readonly isInterrupted: boolean };
+type Wanted = { readonly isInterrupted: boolean } & Pick<RefusingSearch, "isPassedOver">;
 
-async function newest(store: Runs, search: RunSearch, wanted: Wanted): Promise<RunRecord> {
+async function newest(store: Runs, search: RunSearch, { isInterrupted }: Wanted): Promise<RunRecord> {
+  const wanted = { isInterrupted, isPassedOver: "isPassedOver" in search ? search.isPassedOver : undefined };
   const found = await newestRoot(store, wanted, search.cwd);
   if (found !== undefined) return found;
   const other = await newestRoot(store, wanted);
-  const { isInterrupted } = wanted;
   if (other === undefined) throw new CommandError(isInterrupted ? NONE_INTERRUPTED : NO_RUNS);
   if (search.elsewhere === "take") return other;
   const none = isInterrupted ? "No run of this folder was interrupted" : "There are no runs of this folder yet";
@@ -74,15 +76,20 @@ async function newest(store: Runs, search: RunSearch, wanted: Wanted): Promise<R
   );
 }
 
-/** Max roots to look at: runs that were not stored to their end cannot be resumed, and are few. */
+/** Max roots to look at: runs that cannot be resumed are few. */
 const NEWEST = 100;
 
-async function newestRoot(store: Runs, { isInterrupted }: Wanted, cwd?: string): Promise<RunRecord | undefined> {
+async function newestRoot(
+  store: Runs,
+  { isInterrupted, isPassedOver }: Wanted,
+  cwd?: string,
+): Promise<RunRecord | undefined> {
   if (!isInterrupted) return (await store.list({ cwd, rootsOnly: true, limit: 1 }))[0];
   const left = ["interrupted", "waiting"] as const;
   const lists = left.map((status) => store.list({ cwd, status, rootsOnly: true, limit: NEWEST }));
   const found = (await Promise.all(lists)).flat().sort((one, other) => other.startedAt - one.startedAt);
-  return found.find(({ lost }) => lost === undefined) ?? found[0];
+  for (const record of found) if (record.lost === undefined && (await isPassedOver?.(record)) !== true) return record;
+  return found[0];
 }
 
 const NO_RUNS = "There are no runs yet. sous demo makes one.";

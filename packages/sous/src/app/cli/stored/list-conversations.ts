@@ -52,7 +52,7 @@ const PAGE = 200;
 
 async function conversationOf(store: Pick<Store, "list">, last: RunRecord): Promise<ListedConversation> {
   const runs = await store.list({ rootId: last.rootId, rootsOnly: true });
-  return sumOf(runs.at(-1) ?? last, runs, last);
+  return sumOf(runs.at(-1) ?? last, runs.length === 0 ? [last] : runs, last);
 }
 
 /** Any run as an entry of its own. */
@@ -60,9 +60,12 @@ export function alone(run: RunRecord): ListedConversation {
   return sumOf(run, [run], run);
 }
 
-function sumOf(first: RunRecord, runs: readonly RunRecord[], last: RunRecord): ListedConversation {
+/** Damaged with any of its messages. */
+function sumOf({ ...first }: RunRecord, runs: readonly RunRecord[], last: RunRecord): ListedConversation {
   const durationMs = runs.reduce((sum, run) => sum + (run.durationMs ?? 0), 0);
   const isOver = last.endedAt !== undefined;
   const messages = runs.length;
+  const damage = runs.find((run) => run.damage !== undefined)?.damage;
+  if (damage !== undefined) first.damage = damage;
   return { first, last, messages, ...sumOfRuns(runs), durationMs: isOver ? durationMs : undefined };
 }

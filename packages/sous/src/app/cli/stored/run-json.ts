@@ -35,6 +35,7 @@ export function runJson(record: RunRecord): Record<string, unknown> {
     allowed_tools: record.allowedTools,
     cwd: record.cwd ?? null,
     lost: record.lost ?? null,
+    damage: record.damage ?? null,
   };
 }
 

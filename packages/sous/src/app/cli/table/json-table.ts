@@ -83,6 +83,7 @@ export const STATS_JSON: readonly JsonField[] = [
   field("schema", "string", "`sous.stats.v1`."),
   field("since", "string | null", "The time that `--since` stands for, RFC 3339. Null without it."),
   field("total", "object", "All runs."),
+  field("damaged", "number", "Runs that cannot be read. They are in no sum; `sous doctor` names them."),
   field("agents", "object[]", "Each agent, the one that cost most first."),
   field("agents[].agent", "string", "The name of the definition; `subagent` for a child made up by a call."),
   field("models", "object[]", "Each model, in the same order."),

@@ -2,6 +2,7 @@
 
 import type { RunStatus, UnendedStatus } from "../../../core/outcome.ts";
 import type { Variables } from "../../../core/process.ts";
+import type { RunRecord } from "../../../core/store.ts";
 import { type EndingKind, OUTCOMES, stopReasonOf, UNENDED } from "../../../core/words/outcomes.ts";
 
 export type Style = {
@@ -14,7 +15,7 @@ export type Style = {
 
 export type Colour = "green" | "red" | "yellow" | "cyan" | "dim" | "bold";
 
-type ShownStatus = RunStatus | UnendedStatus | "queued" | "asks" | "refused-spawn";
+type ShownStatus = RunStatus | UnendedStatus | "queued" | "asks" | "refused-spawn" | "damaged";
 
 type Glyphs = Readonly<Record<"branch" | "lastBranch" | "line" | "arrow" | "back" | "dot" | "more", string>> & {
   readonly spinner: readonly string[];
@@ -58,6 +59,11 @@ export function colourOf(status: ShownStatus): Colour {
   return STATUSES[status].colour;
 }
 
+/** The ending of a stored run is not shown when it is damaged. */
+export function shownStatus({ status, damage }: Pick<RunRecord, "status" | "damage">): ShownStatus {
+  return damage === undefined ? status : "damaged";
+}
+
 /** The state of a run in a word or two. */
 export function statusWords(facts: { readonly status: ShownStatus; readonly stopReason: string | undefined }): string {
   return stopReasonOf(facts)?.words ?? STATUSES[facts.status].words;
@@ -89,6 +95,7 @@ const STATUSES: Readonly<Record<ShownStatus, StatusEntry>> = {
   queued: { colour: "cyan", unicode: "○", ascii: "o", words: "queued" },
   asks: { ...ASKS, words: "waits for an answer" },
   "refused-spawn": { colour: "yellow", unicode: "✗", ascii: "x", words: "refused" },
+  damaged: { ...LOOKS.fault, words: "damaged" },
 };
 
 function statusGlyphs(kind: "unicode" | "ascii"): Glyphs["status"] {

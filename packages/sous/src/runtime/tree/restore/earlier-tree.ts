@@ -4,12 +4,13 @@ import type { EventOf, StoredEvent } from "../../../core/event.ts";
 import { toolCallsOf } from "../../../core/message.ts";
 import type { RunProfile } from "../../../core/run.ts";
 import type { RunResult } from "../../../core/runtime.ts";
-import type { Store } from "../../../core/store.ts";
+import { DamageError, missingEvent, type Store } from "../../../core/store.ts";
 import { type ToolLogEntry, toolLogOf } from "../../../core/tool-log.ts";
 import { spanOfRun } from "../../../core/trace-context.ts";
 import { addCost, addUsage, noUsage, type Usage } from "../../../core/usage.ts";
 import { RunFold, type RunState } from "../../loop/run-state.ts";
 import { AskedQuestions } from "../../rights/open-questions.ts";
+import { misplaced, misplacedStart } from "./event-order.ts";
 import { noBeginning } from "./refusals.ts";
 
 /** One run of the tree before the restart. */
@@ -99,12 +100,21 @@ export class EarlierTree {
   }
 
   #addAll(events: readonly StoredEvent[]): void {
+    const missing = missingEvent(this.rootId, events, this.lastSeq);
+    if (missing !== undefined) throw missing;
     this.events = this.events.length === 0 ? events : this.events.concat(events);
     for (const event of events) this.#add(event);
   }
 
   #add(event: StoredEvent): void {
-    if (event.type === "run-start" && !this.#runs.has(event.runId)) this.#begin(event);
+    const run = this.#runs.get(event.runId);
+    const isStart = event.type === "run-start" && run === undefined;
+    const problem = isStart
+      ? misplacedStart(event, (runId) => this.#runs.get(runId)?.state.start)
+      : misplaced(run?.state, event);
+    if (problem !== undefined)
+      throw new DamageError(`Event ${event.seq} of run ${event.runId} (${event.type}) ${problem}`);
+    if (isStart) this.#begin(event);
     this.#runs.get(event.runId)?.add(event);
     this.questions.add(event);
     switch (event.type) {

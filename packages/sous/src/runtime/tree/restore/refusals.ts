@@ -4,7 +4,7 @@
  */
 
 import { UserError } from "../../../core/errors.ts";
-import type { RunRecord, Store } from "../../../core/store.ts";
+import { DamageError, type RunRecord, type Store } from "../../../core/store.ts";
 import type { RunState } from "../../loop/run-state.ts";
 
 /** Throws a `UserError` when there is no such run. */
@@ -32,6 +32,12 @@ export function refuseCompleted(runId: string, { end }: RunState, command?: stri
 export function refuseLost(rootId: string, lost: string | undefined): void {
   if (lost === undefined) return;
   throw new UserError(`Run ${rootId} cannot be resumed, because not all of it was stored. ${lost}`);
+}
+
+/** A call that cannot be read would be done again. Any other error is thrown as it is. */
+export function refuseDamaged(rootId: string, error: unknown): never {
+  if (!(error instanceof DamageError)) throw error;
+  throw new DamageError(`Run ${rootId} cannot be resumed, because it is damaged. ${error.message}`);
 }
 
 export function noBeginning(runId: string): UserError {

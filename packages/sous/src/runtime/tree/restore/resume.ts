@@ -15,7 +15,7 @@ import type {
   RuntimeOptions,
 } from "../../../core/runtime.ts";
 import { FAN_OUT } from "../../../core/spawn.ts";
-import type { RunRecord, Store } from "../../../core/store.ts";
+import { DamageError, type RunRecord, type Store } from "../../../core/store.ts";
 import { spanOfRun } from "../../../core/trace-context.ts";
 import { fromStored, fromStoredLimits } from "../../../core/units.ts";
 import { BUDGET_UNITS, narrowerLimits } from "../../../core/words/limits.ts";
@@ -27,7 +27,7 @@ import { rootHandle } from "../root-handle.ts";
 import { RootRun } from "../root-run.ts";
 import { type EarlierRun, EarlierTree } from "./earlier-tree.ts";
 import { GivenAnswers } from "./given-answers.ts";
-import { noBeginning, recordOf, refuseChild, refuseCompleted, refuseLost } from "./refusals.ts";
+import { noBeginning, recordOf, refuseChild, refuseCompleted, refuseDamaged, refuseLost } from "./refusals.ts";
 
 /** The message to a run that had ended, when none is given. Text a model reads: snapshotted. */
 export const GO_ON = "You were stopped before you had finished. Continue where you stopped.";
@@ -153,9 +153,11 @@ async function openEarlier(
   options: ResumeOptions,
 ): Promise<OpenedEarlier> {
   const { store } = parts;
-  const lost = (await store.run(rootId))?.lost; // guard: refuse-a-lost-run
+  const record = await recordOf(rootId, store);
+  const lost = record.lost; // guard: refuse-a-lost-run
   refuseLost(rootId, lost);
-  const tree = read ?? (await EarlierTree.read(store, rootId));
+  if (record.damage !== undefined) refuseDamaged(rootId, new DamageError(record.damage));
+  const tree = read ?? (await EarlierTree.read(store, rootId).catch((error) => refuseDamaged(rootId, error)));
   refuse(tree);
   const { fence } = await store.claim(rootId);
   try {

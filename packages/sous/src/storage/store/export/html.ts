@@ -9,6 +9,7 @@ import { type CallView, lastWords, type Part, type RunView, resultOf, SPEAKERS, 
 import {
   costInWords,
   countInWords,
+  DAMAGED,
   durationInWords,
   figuresOf,
   fileInWords,
@@ -23,7 +24,7 @@ import {
 type Anchors = ReadonlyMap<string, string>;
 
 /** `views` begin with the root. */
-export function toHtmlFile(views: readonly RunView[]): string {
+export function toHtmlFile(views: readonly RunView[], damage?: string): string {
   const [root] = views;
   const title = root === undefined ? "An empty tree" : firstLine(root.record.task) || root.record.path;
   const anchors = new Map(views.map(({ record }, index) => [record.id, `run-${index + 1}`]));
@@ -39,7 +40,7 @@ export function toHtmlFile(views: readonly RunView[]): string {
 <style>${HTML_STYLE}</style>
 </head>
 <body>
-${header(title, views)}
+${header(title, views)}${damage === undefined ? "" : `\n<p class="remark bad">${DAMAGED} ${visible(damage)}</p>`}
 ${overview(views, anchors)}
 <main>
 ${views.map((view, index) => runSection(view, anchors, index === 0)).join("\n")}

@@ -3,10 +3,10 @@
 import { systemPrompt } from "../../../core/agent.ts";
 import { stopReasonOf } from "../../../core/words/outcomes.ts";
 import { type CallView, lastWords, type Part, type RunView, resultOf, SPEAKERS, type ViewEntry } from "./view.ts";
-import { figuresOf, fileInWords, showHidden, timeInWords, valueInWords } from "./words.ts";
+import { DAMAGED, figuresOf, fileInWords, showHidden, timeInWords, valueInWords } from "./words.ts";
 
 /** `views` begin with the root. */
-export function toMarkdownFile(views: readonly RunView[]): string {
+export function toMarkdownFile(views: readonly RunView[], damage?: string): string {
   const rows = views.map((view) => {
     const status = view.record.status.replaceAll("_", " ");
     return `| ${[nameInTree(view), status, ...figuresOf(view.record)].join(" | ")} |`;
@@ -19,6 +19,7 @@ export function toMarkdownFile(views: readonly RunView[]): string {
       "| --- | --- | --: | --: | --: | --: | --: |",
       ...rows,
     ].join("\n"),
+    ...(damage === undefined ? [] : [`**${DAMAGED}** ${inline(damage)}`]),
     ...(lost === undefined ? [] : [`**Not everything was kept:** ${inline(lost)}`]),
     ...views.map(runSection),
   ];

@@ -2,7 +2,7 @@
 
 import { UserError } from "../../../core/errors.ts";
 import type { StoredEvent } from "../../../core/event.ts";
-import type { Store } from "../../../core/store.ts";
+import { missingEvent, type Store } from "../../../core/store.ts";
 import { EVENT_VERSION } from "../../../core/words/events.ts";
 import { parseStoredEvent } from "../event-schema.ts";
 import { toHtmlFile } from "./html.ts";
@@ -12,19 +12,24 @@ import { viewRuns } from "./view.ts";
 /** `json` can be imported again; `html` and `md` are for people. */
 export type ExportFormat = "json" | "html" | "md";
 
-/** The whole file as text. Throws a `UserError` when the id is not that of a root. */
+/** The whole file as text; of a damaged tree what can be read. Throws a `UserError` when the id is not that of a root. */
 export async function exportTree(store: Store, rootId: string, format: ExportFormat): Promise<string> {
   const root = await store.run(rootId);
   if (root === undefined) throw new UserError(`No run with the id ${JSON.stringify(rootId)}`);
   if (root.rootId !== rootId) throw new UserError(`Run ${rootId} is a part of tree ${root.rootId}: export that one`);
-  const events = await store.read(rootId);
+  let { damage } = root;
+  const onDamage = ({ message }: Error): void => {
+    damage ??= message;
+  };
+  const events = await store.read(rootId, { onDamage });
+  damage ??= missingEvent(rootId, events)?.message;
   switch (format) {
     case "json":
-      return toJsonFile(events, root.lost);
+      return toJsonFile(events, root.lost ?? damage);
     case "html":
-      return toHtmlFile(viewRuns(await store.tree(rootId), events));
+      return toHtmlFile(viewRuns(await store.tree(rootId), events), damage);
     case "md":
-      return toMarkdownFile(viewRuns(await store.tree(rootId), events));
+      return toMarkdownFile(viewRuns(await store.tree(rootId), events), damage);
     default:
       throw new UserError(
         `A tree can be exported as json, html or md; found ${JSON.stringify(format satisfies never)}`,

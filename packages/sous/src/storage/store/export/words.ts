@@ -30,6 +30,9 @@ export function costInWords(dollars: number | null): string {
   return dollars === 0 ? "$0" : `$${dollars.toFixed(dollars < 0.1 ? 4 : 2)}`;
 }
 
+/** Before the reason. */
+export const DAMAGED = "This tree is damaged: it is not whole here, and its figures may be too low.";
+
 /** The cells of a run in the table of its tree: turns, tool calls, tokens, cost and time. */
 export function figuresOf(record: RunRecord): string[] {
   const { turns, toolCount, usage, costUsd } = record;

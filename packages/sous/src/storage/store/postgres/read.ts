@@ -1,13 +1,19 @@
 /** Answers questions: the events of a tree, and runs as records. */
 
 import type { RunIdentity, StoredEvent } from "../../../core/event.ts";
-import { checkRunQuery, type ReadOptions, type RunQuery, type RunRecord, type Store } from "../../../core/store.ts";
+import {
+  checkRunQuery,
+  DamageError,
+  type ReadOptions,
+  type RunQuery,
+  type RunRecord,
+  type Store,
+} from "../../../core/store.ts";
 import { isUnended } from "../../../core/words/outcomes.ts";
 import { decodeEvent, toColumn } from "../event-row.ts";
 import { LAST_SEQ } from "../event-schema.ts";
 import { Losses, LostMarks, marksIn } from "../lost-marks.ts";
-import { checkedRecord } from "../run-columns.ts";
-import { type Connection, plannedStatement, type Row, statement } from "./connection.ts";
+import { type Connection, plannedStatement, type Query, type Row, statement } from "./connection.ts";
 import { IDENTITY_COLUMNS, identityOf, RECORD_COLUMNS, readBlobs, recordOf } from "./run-rows.ts";
 import { TREE_BITS } from "./schema.ts";
 import { goneOwners, isAtWork, livingOwners } from "./trees.ts";
@@ -24,18 +30,17 @@ export function createReader(connection: Connection, schema: string, losses: Los
 
   return {
     async read(rootId, options = {}) {
-      const { text, values } = eventsQuery(schema, rootId, options);
-      const rows = await query(plannedStatement(text), values);
-      const jsons = rows.map(({ json }) => String(json));
-      const blobs = await readBlobs(query, schema, jsons);
-      const identities = new Map<number, RunIdentity>();
-      return rows.map((row): StoredEvent => {
-        const run = Number(row.run);
-        const identity = identities.get(run) ?? identityOf(row);
-        identities.set(run, identity);
-        const stored = { seq: Number(row.seq), type: String(row.type), json: String(row.json) };
-        return decodeEvent(stored, identity, (hash) => blobs.get(hash));
-      });
+      const { onDamage, limit = Number.POSITIVE_INFINITY } = options;
+      const events: StoredEvent[] = [];
+      for (let after = options.after; ; ) {
+        const left = limit - events.length;
+        const { text, values } = eventsQuery(schema, rootId, { ...options, after, limit: left });
+        const rows = await query(plannedStatement(text), values);
+        events.push(...(await toEvents(query, schema, rows, onDamage)));
+        // Damaged rows that were left out make room for later ones.
+        if (rows.length === 0 || rows.length < left || events.length >= limit) return events;
+        after = Number(rows.at(-1)?.seq);
+      }
     },
     async run(runId) {
       const [record] = await records(`${select} where r.id = $1`, [toColumn(runId)]);
@@ -63,15 +68,42 @@ export function createReader(connection: Connection, schema: string, losses: Los
   };
 }
 
+/** Events in the order of their rows. A row is not trusted; without `onDamage` the first that cannot be read throws. */
+async function toEvents(
+  query: Query,
+  schema: string,
+  rows: readonly Row[],
+  onDamage: ReadOptions["onDamage"],
+): Promise<StoredEvent[]> {
+  const blobs = await readBlobs(
+    query,
+    schema,
+    rows.map(({ json }) => String(json)),
+  );
+  const identities = new Map<number, RunIdentity>();
+  return rows.flatMap((row): StoredEvent[] => {
+    const run = Number(row.run);
+    const stored = { seq: Number(row.seq), type: String(row.type), json: String(row.json) };
+    try {
+      const identity = identities.get(run) ?? identityOf(row);
+      identities.set(run, identity);
+      return [decodeEvent(stored, identity, (hash) => blobs.get(hash))];
+    } catch (error) {
+      if (onDamage === undefined || !(error instanceof DamageError)) throw error;
+      onDamage(error);
+      return [];
+    }
+  });
+}
+
 /** Selects what `toRecords` reads, of the run `r` and its tree `t`. */
 export function selectRecords(schema: string): string {
   return `select ${RECORD_COLUMNS} from ${schema}.runs r join ${schema}.trees t on t.tree = r.tree`;
 }
 
-/** Throws a `StoreError` for a row that holds no run. */
 export function toRecords(rows: readonly Row[], losses: Losses): RunRecord[] {
   const isAlive = livingOwners();
-  return rows.map((row) => losses.addTo(checkedRecord(recordOf(row, isAlive))));
+  return rows.map((row) => losses.addTo(recordOf(row, isAlive)));
 }
 
 /** Everything that is compared with a key is known before the first key is looked at, so that only a range is. */

@@ -1,16 +1,17 @@
 /** One run as a row of the table `runs`: which columns there are, what goes in and what comes out. */
 
-import { StoreError } from "../../../core/errors.ts";
 import type { RunIdentity } from "../../../core/event.ts";
-import type { RunRecord } from "../../../core/store.ts";
+import { DamageError, type RunRecord } from "../../../core/store.ts";
 import { noUsage, type Usage } from "../../../core/usage.ts";
-import { type Blob, blobsOf, fromColumn, toColumn } from "../event-row.ts";
+import { type Blob, blobsOf, fromColumn, hashOf, toColumn } from "../event-row.ts";
 import {
   type ColumnKind,
   type ColumnValues,
+  damagedRun,
   emptyFields,
   RUN_COLUMNS,
   type RunColumn,
+  readColumns,
   USAGE_COLUMNS,
 } from "../run-columns.ts";
 import { type Query, type Row, statement } from "./connection.ts";
@@ -50,7 +51,7 @@ const KINDS: { readonly [Kind in ColumnKind]: PostgresKind<ColumnValues[Kind]> }
   "long?": maybeText,
   names: {
     columns: (name, value) => [{ name, type: "text", value: (row) => JSON.stringify(value(row)) }],
-    read: (row, name) => namesIn(row[name]),
+    read: namesIn,
   },
   status: { columns: textColumn, read: (row, name) => String(row[name]) as RunRecord["status"] },
   depth: number,
@@ -120,20 +121,18 @@ export function updateValues(rows: readonly PostgresRunRow[]): unknown[] {
   return [SEQ, ...CHANGING].map(({ value }) => rows.map(value));
 }
 
-/** Makes the record of a row. Columns that were not selected are empty. `isAlive` knows whether a process works on its tree. */
+/** Makes the record of a row, which says when it is damaged. `isAlive` knows whether a process works on its tree. */
 export function recordOf(row: Row, isAlive: (row: Row) => boolean): RunRecord {
-  const fields = emptyFields();
-  fields.parentId = textAt(row.parent_id) ?? null;
-  fields.rootId = textAt(row.root_id) ?? "";
-  for (const { name, field, kind } of RUN_COLUMNS) fields[field] = KINDS[kind].read(row, name);
-  if (row.lost !== null && row.lost !== undefined) fields.lost = textAt(row.lost);
-  const record = fields as RunRecord;
+  const record = readColumns(emptyFields(), ({ name, kind }) => KINDS[kind].read(row, name));
+  record.parentId = textAt(row.parent_id) ?? null;
+  record.rootId = textAt(row.root_id) ?? "";
+  if (row.lost !== null && row.lost !== undefined) record.lost = textAt(row.lost);
   if (record.status === "running" && !isAlive(row)) record.status = row.is_asked === true ? "waiting" : "interrupted";
   return record;
 }
 
 export function identityOf(row: Row): RunIdentity {
-  if (row.id === null) throw new StoreError(`Event ${row.seq} belongs to a run that is missing: the store is damaged`);
+  if (row.id === null) throw new DamageError(`Event ${row.seq} belongs to a run that is missing: the store is damaged`);
   return {
     runId: textAt(row.id) ?? "",
     agentId: textAt(row.agent_id) ?? "",
@@ -202,13 +201,12 @@ function numberAt(value: Value): number | undefined {
   return typeof value === "number" ? value : undefined;
 }
 
-/** JSON keeps every character by itself. A list that others have damaged is empty. */
-function namesIn(value: Value): string[] {
+/** JSON keeps every character by itself. */
+function namesIn(row: Row, column: string): string[] {
   try {
-    const names: unknown = JSON.parse(String(value ?? "[]"));
-    return Array.isArray(names) ? names.filter((name) => typeof name === "string") : [];
+    return JSON.parse(String(row[column]));
   } catch {
-    return [];
+    throw damagedRun(textAt(row.id) ?? "", column);
   }
 }
 
@@ -240,7 +238,7 @@ export async function releaseBlobs(query: Query, schema: string, jsons: readonly
   ]);
 }
 
-/** The texts that these rows of events refer to. */
+/** The texts that these rows of events refer to; none that was changed. */
 export async function readBlobs(query: Query, schema: string, jsons: readonly string[]): Promise<Map<string, string>> {
   const hashes = [...new Set(jsons.flatMap(blobsOf))];
   if (hashes.length === 0) return new Map();
@@ -248,7 +246,9 @@ export async function readBlobs(query: Query, schema: string, jsons: readonly st
     statement(`select hash, encode(content, 'base64') as content from ${schema}.blobs where hash = any($1::text[])`),
     [hashes],
   );
-  return new Map(rows.map(({ hash, content }) => [String(hash), Buffer.from(String(content), "base64").toString()]));
+  const texts = rows.map(({ hash, content }) => [String(hash), Buffer.from(String(content), "base64")] as const);
+  const unchanged = texts.filter(([hash, bytes]) => hashOf(bytes) === hash);
+  return new Map(unchanged.map(([hash, bytes]) => [hash, bytes.toString()]));
 }
 
 /** Always in the same order, so that two transactions that need the same texts do not wait for each other in a ring. */

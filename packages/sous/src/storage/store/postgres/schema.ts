@@ -260,6 +260,8 @@ const VERSIONS: readonly (readonly string[])[] = [
        ) as open group by tree
      ) as found where found.tree = t.tree`,
   ],
+  // Runs that started since a time are found without a look at what came before.
+  ["create index tallies_by_start on SCHEMA.tallies (started_at)"],
 ];
 
 const MIGRATIONS = withAddedColumns("postgres", VERSIONS, addColumn);

@@ -6,7 +6,7 @@ import type { Store } from "../../../core/store.ts";
 import { checkTotalsQuery, notAMark, type Totals, type TotalsQuery } from "../../../core/totals.ts";
 import { LATEST_TIME } from "../event-schema.ts";
 import type { Losses } from "../lost-marks.ts";
-import { TALLY_NUMBERS, TALLY_SUMS, TALLY_TEXTS, toTally } from "../tally-row.ts";
+import { readTallyRows, TALLY_NUMBERS, TALLY_SUMS, TALLY_TEXTS } from "../tally-row.ts";
 import { type Connection, plannedStatement, type Query, type Row, type Statement, statement } from "./connection.ts";
 import { selectRecords, toRecords } from "./read.ts";
 
@@ -88,13 +88,13 @@ export function createTotals(connection: Connection, schema: string, losses: Los
           const { text, values } = talliesQuery(schema, { ...mark, upTo }, since, limit + 1);
           const rows = await ask(plannedStatement(text), values);
           const page = rows.slice(0, limit);
-          const tallies = page.map(toTally);
+          const read = readTallyRows(page);
           if (rows.length > limit)
-            return { tallies, unended: [], mark: writeMark({ ...mark, upTo, last: lastOf(page) }), isComplete: false };
+            return { ...read, unended: [], mark: writeMark({ ...mark, upTo, last: lastOf(page) }), isComplete: false };
           // The runs that have not ended are those of this moment: lines that were added since the first page come before them.
-          if (upTo !== now) return { tallies, unended: [], mark: upTo, isComplete: false };
+          if (upTo !== now) return { ...read, unended: [], mark: upTo, isComplete: false };
           const unended = toRecords(await ask(unendedOf, [since]), losses);
-          return { tallies, unended, mark: now, isComplete: true };
+          return { ...read, unended, mark: now, isComplete: true };
         },
         { isSnapshot: true },
       );

@@ -6,6 +6,7 @@ import { StoreError, UserError } from "../../../core/errors.ts";
 import { type Claim, NO_OWNER } from "../../../core/store.ts";
 import { toColumn } from "../event-row.ts";
 import { atWork, isGone, newOwner } from "../owner.ts";
+import { capNumber } from "./column-kinds.ts";
 import type { SqliteConnection } from "./connection.ts";
 
 const LEASE_MS = 30_000;
@@ -138,7 +139,8 @@ function toTreeRow({ number, fence, owner, leased_until: leasedUntil }: Record<s
   };
 }
 
-const SELECT = "SELECT number, fence, owner, leased_until FROM runs";
+const LEASED_UNTIL = `iif(typeof(leased_until) IN ('integer', 'real'), max(0, min(leased_until, ${Number.MAX_SAFE_INTEGER})), 0)`;
+const SELECT = `SELECT number, ${capNumber("fence", "fence")}, owner, ${LEASED_UNTIL} AS leased_until FROM runs`;
 const FIND = `${SELECT} WHERE id = ? AND root = number`;
 const FIND_NUMBER = `${SELECT} WHERE number = ?`;
 const FIND_OWNED = `${SELECT} WHERE owner IS NOT NULL`;

@@ -1,8 +1,7 @@
 /** The kinds of columns as SQLite holds them: the type, what is written, and how it is read from a row that is not trusted. */
 
 import type { SQLInputValue, SQLOutputValue } from "node:sqlite";
-import type { StoreError } from "../../../core/errors.ts";
-import type { RunRecord } from "../../../core/store.ts";
+import type { DamageError, RunRecord } from "../../../core/store.ts";
 import { noUsage, type Usage } from "../../../core/usage.ts";
 import { RUN_STATUSES } from "../../../core/words/outcomes.ts";
 import { fromColumn, toColumn } from "../event-row.ts";
@@ -18,7 +17,7 @@ type SqliteKind<Value> = {
   /** A text over 64 KB is stored apart, and the column holds its hash: then this writes the text as it is. */
   readonly isLong?: boolean;
   readonly write: (value: Value) => SQLInputValue;
-  /** Throws a `StoreError` when the row holds no such value. */
+  /** Throws a `DamageError` when the row holds no such value. */
   readonly read: (row: SqliteRow, column: string, blob: ReadBlob) => Value;
 };
 
@@ -57,6 +56,12 @@ function maybe<Value>(kind: SqliteKind<Value>): SqliteKind<Value | undefined> {
     write: (value) => (value === undefined ? null : kind.write(value)),
     read: (row, column, blob) => (row[column] === null ? undefined : kind.read(row, column, blob)),
   };
+}
+
+/** As SQL: no number may be too large for JavaScript, because then the whole answer would fail. */
+export function capNumber(value: string, name: string): string {
+  const most = Number.MAX_SAFE_INTEGER;
+  return `iif(${value} > ${most} OR ${value} < -${most}, x'', ${value}) AS ${name}`;
 }
 
 /** A text with characters that a column may not be able to hold. */
@@ -125,7 +130,7 @@ function json(row: SqliteRow, column: string): unknown {
   }
 }
 
-export function damaged({ id, number }: SqliteRow, column: string): StoreError {
+export function damaged({ id, number }: SqliteRow, column: string): DamageError {
   return damagedRun(typeof id === "string" ? id : `number ${number}`, column);
 }
 

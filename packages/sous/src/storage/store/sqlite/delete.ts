@@ -1,6 +1,6 @@
 /** Deletes whole trees of a database, with the long texts that nothing else refers to. */
 
-import { checkTime, StoreError } from "../../../core/errors.ts";
+import { checkTime } from "../../../core/errors.ts";
 import { blobsOf } from "../event-row.ts";
 import type { SqliteClaims } from "./claims.ts";
 import type { SqliteConnection } from "./connection.ts";
@@ -47,23 +47,13 @@ export function pruneTrees(deletion: SqliteDeletion, before: number): number {
 }
 
 function deleteRows({ connection, reader }: SqliteDeletion, tree: number): void {
-  for (const [number, run] of unendedIn(reader, tree)) tallyInterrupted(connection, number, run);
+  for (const [number, run] of reader.unendedOf(tree)) tallyInterrupted(connection, number, run);
   for (const { json } of connection.prepare(FIND_WITH_BLOBS).iterate(tree)) {
     for (const hash of blobsOf(String(json))) releaseBlob(connection, hash);
   }
   for (const { hash } of connection.prepare(FIND_COLUMN_BLOBS).all(tree)) releaseBlob(connection, String(hash));
   connection.prepare("DELETE FROM events WHERE key >= ?1 << 28 AND key < (?1 + 1) << 28").run(tree);
   connection.prepare("DELETE FROM runs WHERE root = ?").run(tree);
-}
-
-/** A damaged run can be deleted all the same, and is not counted. */
-function unendedIn(reader: SqliteReader, tree: number): ReturnType<SqliteReader["unendedOf"]> {
-  try {
-    return reader.unendedOf(tree);
-  } catch (error) {
-    if (error instanceof StoreError) return new Map();
-    throw error;
-  }
 }
 
 const FIND_OLD = "SELECT number FROM runs WHERE parent IS NULL AND started_at < ? AND root = number";

@@ -1,18 +1,24 @@
 /** Answers questions about the runs of a database. */
 
 import type { SQLInputValue } from "node:sqlite";
-import { StoreError } from "../../../core/errors.ts";
-import type { RunIdentity, StoredEvent } from "../../../core/event.ts";
-import { addToRunRecord, checkRunQuery, type ReadOptions, type RunQuery, type RunRecord } from "../../../core/store.ts";
+import type { StoredEvent } from "../../../core/event.ts";
+import {
+  addToRunRecord,
+  checkRunQuery,
+  type DamageError,
+  type ReadOptions,
+  type RunQuery,
+  type RunRecord,
+} from "../../../core/store.ts";
 import { checkTotalsQuery, type Totals, type TotalsQuery } from "../../../core/totals.ts";
 import { isUnended } from "../../../core/words/outcomes.ts";
-import { decodeEvent, toColumn } from "../event-row.ts";
+import { toColumn } from "../event-row.ts";
 import { LAST_SEQ } from "../event-schema.ts";
-import { type EndField, RUN_COLUMNS } from "../run-columns.ts";
+import { type EndField, noteDamage, RUN_COLUMNS } from "../run-columns.ts";
 import type { SqliteClaims } from "./claims.ts";
 import type { SqliteConnection } from "./connection.ts";
-import { blobReader, parseIdentity, parseRunRow, SELECT_IDENTITY, SELECT_RUNS, type SqliteRunRow } from "./run-row.ts";
-import { MAX_VALUE_BYTES } from "./schema.ts";
+import { type EventRange, eventsIn } from "./events.ts";
+import { blobReader, parseRunRow, SELECT_RUNS, type SqliteRunRow } from "./run-row.ts";
 import { readTallies } from "./tallies.ts";
 
 export class SqliteReader {
@@ -29,7 +35,8 @@ export class SqliteReader {
     return this.#connection.read(() => {
       const range = this.#range(rootId, options);
       const limit = options.limit ?? Number.POSITIVE_INFINITY;
-      return range === undefined ? [] : eventsIn(this.#connection, range).take(Math.max(0, limit)).toArray();
+      if (range === undefined) return [];
+      return eventsIn(this.#connection, range, options.onDamage).take(Math.max(0, limit)).toArray();
     });
   }
 
@@ -75,11 +82,14 @@ export class SqliteReader {
     return totals;
   }
 
-  /** The runs of a tree that have not ended, by number; none of an imported tree. Part of a transaction that is open. */
+  /**
+   * The runs of a tree that have not ended, by number; none of an imported tree, and none that is damaged, because its amounts
+   * are not known. Part of a transaction that is open.
+   */
   unendedOf(tree: number): Map<number, RunRecord> {
     const rows = this.#rows(SELECT_UNENDED_OF, tree);
     this.#records(rows);
-    return new Map(rows.map(({ number, record }) => [number, record]));
+    return new Map(rows.flatMap(({ number, record }) => (record.damage === undefined ? [[number, record]] : [])));
   }
 
   #range(rootId: string, { after = 0, runId }: ReadOptions): EventRange | undefined {
@@ -111,11 +121,21 @@ export class SqliteReader {
 
   /** Their rows are as old as their beginning: what has happened since is in the events, which are walked through once. */
   #count(tree: number, runs: readonly SqliteRunRow[]): void {
-    const records = new Map(runs.map(({ record }) => [record.id, record]));
     const from = runs.reduce((first, { firstSeq }) => Math.min(first, firstSeq), LAST_SEQ) + 1;
-    const range = { tree, from, to: LAST_SEQ, runs: runs.map(({ number }) => number), isForRecords: true };
-    for (const event of eventsIn(this.#connection, range)) {
-      const record = records.get(event.runId);
+    const records = new Map(runs.map(({ number, record }) => [number, record]));
+    const range = { tree, from, to: LAST_SEQ, runs: [...records.keys()], isForRecords: true };
+    const onDamage = (error: DamageError, run: number | undefined): void => {
+      const harmed = run === undefined ? [...records.values()] : [records.get(run)];
+      for (const record of harmed) {
+        if (record === undefined) continue;
+        noteDamage(record, error);
+        record.usage.estimated = true;
+        record.costUsd = null;
+      }
+    };
+    const byId = new Map(runs.map(({ record }) => [record.id, record]));
+    for (const event of eventsIn(this.#connection, range, onDamage)) {
+      const record = byId.get(event.runId);
       if (record !== undefined) addToRunRecord(record, event);
     }
   }
@@ -128,62 +148,6 @@ export class SqliteReader {
 }
 
 const FIND_REACH = "SELECT number, first_seq, last_seq FROM runs WHERE id = ? AND root = ?";
-
-/** A part of the events of a tree. */
-type EventRange = {
-  /** The number of the root. */
-  readonly tree: number;
-  /** The first number that is wanted, and the last. */
-  readonly from: number;
-  readonly to: number;
-  /** Only of the runs with these numbers. */
-  readonly runs?: readonly number[];
-  /** Only what changes the record of a run. */
-  readonly isForRecords?: boolean;
-};
-
-/** Reads events in the order of their numbers; part of a transaction that is open. */
-function* eventsIn(connection: SqliteConnection, range: EventRange): Generator<StoredEvent> {
-  const { tree, from, to, runs } = range;
-  if (!(from <= to && to <= LAST_SEQ)) return;
-  const values = runs === undefined ? [] : [JSON.stringify(runs)];
-  const blob = blobReader(connection);
-  const identities = new Map<number, RunIdentity>();
-  let last = -1;
-  for (const row of connection.prepare(sqlFor(range)).iterate(MAX_VALUE_BYTES, tree, from, to, ...values)) {
-    const { seq, run, type, json } = row;
-    // A table whose pages point at each other in a circle would never end.
-    if (typeof seq !== "number" || seq <= last) throw damaged(seq, "it comes after a later one");
-    if (typeof json !== "string") throw damaged(seq, "it is too large");
-    if (typeof run !== "number" || typeof type !== "string") throw damaged(seq, "it has no run or no type");
-    last = seq;
-    let identity = identities.get(run);
-    if (identity === undefined) {
-      identity = identityOf(connection, run, tree, seq);
-      identities.set(run, identity);
-    }
-    yield decodeEvent({ seq, type, json }, identity, blob);
-  }
-}
-
-function sqlFor({ runs, isForRecords = false }: EventRange): string {
-  return `${SELECT}${runs === undefined ? "" : OF_RUNS}${isForRecords ? FOR_RECORDS : ""} ORDER BY key`;
-}
-
-function identityOf(connection: SqliteConnection, run: number, tree: number, seq: number): RunIdentity {
-  const row = connection.prepare(SELECT_IDENTITY).get(run, tree);
-  if (row === undefined) throw damaged(seq, "its run is not in its tree");
-  return parseIdentity(row);
-}
-
-function damaged(seq: unknown, why: string): StoreError {
-  return new StoreError(`Event ${seq} is damaged in the store: ${why}`);
-}
-
-const SELECT = `SELECT key & 0xfffffff AS seq, run, type, iif(octet_length(json) > ?1, NULL, json) AS json FROM events
-WHERE key BETWEEN (?2 << 28) | ?3 AND (?2 << 28) | ?4`;
-const OF_RUNS = " AND run IN (SELECT value FROM json_each(?5))";
-const FOR_RECORDS = " AND type IN ('message-end', 'retry', 'tool-call-start', 'run-end')";
 
 /** The number of the last event of a tree; part of a transaction that is open. */
 export function lastSeqOf(connection: SqliteConnection, tree: number): number {
@@ -251,7 +215,7 @@ export function listQuery(
 /** The condition of the index by status, so that it can be used. */
 const NOT_COMPLETED = "r.status <> 'completed'";
 
-type Sums = Pick<RunRecord, EndField>;
+type Sums = Pick<RunRecord, EndField | "damage">;
 
 /** The sums of some runs of a tree, valid as long as `state` is the same. */
 type KnownTree = { readonly state: string; readonly sums: readonly Sums[] };
@@ -282,7 +246,8 @@ export function fillSums(runs: readonly SqliteRunRow[], known: KnownSums, source
 function copyOf<Given extends Sums | undefined>(given: Given): Sums | Given {
   if (given === undefined) return given;
   const fields = Object.fromEntries(END_FIELDS.map((field) => [field, given[field]]));
-  return { ...(fields as Sums), usage: { ...given.usage } };
+  const damage = given.damage === undefined ? {} : { damage: given.damage };
+  return { ...(fields as Sums), usage: { ...given.usage }, ...damage };
 }
 
 const END_FIELDS = RUN_COLUMNS.filter(({ from }) => from === "run-end").map(({ field }) => field as EndField);

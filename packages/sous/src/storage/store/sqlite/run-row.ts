@@ -5,8 +5,8 @@ import { StoreError } from "../../../core/errors.ts";
 import type { EventOf, RunIdentity } from "../../../core/event.ts";
 import { endOfRecord, type RunRecord } from "../../../core/store.ts";
 import { type Blob, hashOf, isForBlobs, toColumn } from "../event-row.ts";
-import { checkedRecord, type EndField, emptyFields, RUN_COLUMNS, type RunColumn } from "../run-columns.ts";
-import { damaged, type ReadBlob, SQLITE_KINDS, type SqliteRow, whole, words } from "./column-kinds.ts";
+import { type EndField, emptyFields, noteDamage, RUN_COLUMNS, type RunColumn, readColumns } from "../run-columns.ts";
+import { capNumber, damaged, type ReadBlob, SQLITE_KINDS, type SqliteRow, whole, words } from "./column-kinds.ts";
 import type { SqliteConnection } from "./connection.ts";
 import { MAX_VALUE_BYTES } from "./schema.ts";
 
@@ -29,7 +29,6 @@ type Column = Pick<RunColumn, "name" | "field" | "from"> & {
   readonly type: string;
   readonly isLong?: boolean;
   readonly write: (value: unknown) => SQLInputValue;
-  readonly read: (row: SqliteRow, column: string, blob: ReadBlob) => unknown;
 };
 
 const COLUMNS = RUN_COLUMNS.map(({ kind, ...column }) => ({ ...column, ...SQLITE_KINDS[kind] }) as Column);
@@ -67,13 +66,14 @@ function valueFor(connection: SqliteConnection, column: Column, record: Partial<
 }
 
 /** Selects the columns that `parseIdentity` reads. */
-export const SELECT_IDENTITY: string = `SELECT r.number, r.root, r.parent, r.depth, ${["id", "agent_id", "path"].map(capped).join(", ")},
+export const SELECT_IDENTITY: string = `SELECT ${["number", "root", "parent", "depth"].map((name) => capNumber(`r.${name}`, name)).join(", ")},
+  ${["id", "agent_id", "path"].map(capped).join(", ")},
   substr(p.id, 1, 1000) AS parent_id
 FROM runs r LEFT JOIN runs p ON p.number = r.parent WHERE r.number = ? AND r.root = ?`;
 
 /** Selects the columns that `parseRunRow` reads, of the run `r`, its parent `p` and the root `t` of its tree. */
-export const SELECT_RUNS: string = `SELECT r.number, r.root, r.parent, r.first_seq,
-  ${COLUMNS.map(({ name, type }) => (type === "TEXT" ? capped(name) : `r.${name}`)).join(", ")}, ${capped("lost")},
+export const SELECT_RUNS: string = `SELECT ${["number", "root", "parent", "first_seq", "fence"].map((name) => capNumber(`r.${name}`, name)).join(", ")},
+  ${COLUMNS.map(({ name, type }) => (type === "TEXT" ? capped(name) : capNumber(`r.${name}`, name))).join(", ")}, ${capped("lost")},
   substr(p.id, 1, 1000) AS parent_id, substr(t.id, 1, 1000) AS root_id, t.questions IS NOT NULL AS is_asked
 FROM runs r LEFT JOIN runs p ON p.number = r.parent LEFT JOIN runs t ON t.number = r.root`;
 
@@ -92,16 +92,28 @@ export function parseIdentity(row: SqliteRow): RunIdentity {
   };
 }
 
-/** Returns a run or throws a `StoreError`, whatever the row holds. */
+/** Returns a run, whatever the row holds: its record says when it is damaged. */
 export function parseRunRow(row: SqliteRow, blob: ReadBlob): SqliteRunRow {
+  const number = Number(row.number);
   const fields = emptyFields();
-  fields.parentId = parentOf(row);
-  fields.rootId = words(row, "root_id");
-  for (const { name, field, read } of COLUMNS) fields[field] = read(row, name, blob);
-  if (row.lost !== null) fields.lost = words(row, "lost");
-  const record = checkedRecord(fields as RunRecord);
-  const [tree, number, firstSeq] = [whole(row, "root"), whole(row, "number"), whole(row, "first_seq")];
-  return { tree, number, firstSeq, record, isAsked: row.is_asked === 1 };
+  // For the sentence about another column; a run without a usable id is named by its number, and not found by it.
+  fields.id = row.id;
+  const record = readColumns(fields, ({ name, kind }) => SQLITE_KINDS[kind].read(row, name, blob));
+  if (record.id === "") record.id = `number ${number}`;
+  const parsed = { tree: number, number, firstSeq: 0, record, isAsked: row.is_asked === 1 };
+  record.parentId = null;
+  record.rootId = record.id;
+  try {
+    record.parentId = parentOf(row);
+    record.rootId = words(row, "root_id");
+    if (row.lost !== null) record.lost = words(row, "lost");
+    parsed.tree = whole(row, "root");
+    parsed.firstSeq = whole(row, "first_seq");
+    if (row.fence !== null) whole(row, "fence");
+  } catch (error) {
+    noteDamage(record, error);
+  }
+  return parsed;
 }
 
 /** The id of the parent. It comes before its children, so there can be no circle among them. */
@@ -135,7 +147,7 @@ export function releaseBlob(connection: SqliteConnection, hash: string): void {
   connection.prepare(DELETE_UNUSED).run(key);
 }
 
-/** A function that reads texts by hash, each once. */
+/** A function that reads texts by hash, each once. A text that was changed counts as missing. */
 export function blobReader(connection: SqliteConnection): (hash: string) => string | undefined {
   const texts = new Map<string, string>();
   return (hash) => {
@@ -143,6 +155,7 @@ export function blobReader(connection: SqliteConnection): (hash: string) => stri
     if (known !== undefined) return known;
     const data = connection.prepare(READ).get(MAX_VALUE_BYTES, Buffer.from(hash, "hex"))?.data;
     if (!(data instanceof Uint8Array)) return undefined;
+    if (hashOf(data) !== hash.toLowerCase()) return undefined;
     const text = Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString();
     texts.set(hash, text);
     return text;

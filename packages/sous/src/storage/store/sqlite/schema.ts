@@ -133,6 +133,8 @@ const VERSIONS: readonly (readonly Part[])[] = [
   [{ name: "purses", sql: SHARED_BUDGETS }],
   [{ name: "tallies", sql: TALLIES, fill: FILL_TALLIES }],
   [{ name: "runs", sql: `ALTER TABLE runs ADD COLUMN ${QUESTIONS}`, column: QUESTIONS, fill: FILL_QUESTIONS }],
+  // Runs that started since a time are found without a look at what came before.
+  [index("tallies_by_start", "tallies (started_at)")],
 ];
 
 /** The version of a file is how many of these it has. */

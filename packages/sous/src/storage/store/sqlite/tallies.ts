@@ -9,7 +9,8 @@ import { notAMark, type TallySums, type Totals, usableSums } from "../../../core
 import type { Usage } from "../../../core/usage.ts";
 import { LATEST_TIME } from "../event-schema.ts";
 import { MAX_RUN_DEPTH, USAGE_COLUMNS } from "../run-columns.ts";
-import { TALLY_NUMBERS, TALLY_SUMS, TALLY_TEXTS, toTally } from "../tally-row.ts";
+import { readTallyRows, TALLY_NUMBERS, TALLY_SUMS, TALLY_TEXTS } from "../tally-row.ts";
+import { capNumber } from "./column-kinds.ts";
 import type { SqliteConnection } from "./connection.ts";
 
 /** Writers come one after the other and no row is deleted, so positions only grow: a mark is one of them. */
@@ -60,7 +61,7 @@ type TalliesQuery = { readonly after: string | undefined; readonly since: number
 /** Part of a transaction that is open. */
 export function readTallies(connection: SqliteConnection, query: TalliesQuery): Omit<Totals, "unended"> {
   const last = Number(connection.prepare(FIND_LAST).get()?.position ?? 0);
-  const from = query.after === undefined ? 0 : positionOf(query.after, last);
+  const from = query.after === undefined ? beforeFirst(connection, query.since) : positionOf(query.after, last);
   const rows = connection.prepare(SELECT_TALLIES).all(from, query.since, query.limit + 1);
   // A table whose pages point at each other in a circle would never end.
   const isOrdered = rows.every(({ position }, index) => Number(position) > Number(rows[index - 1]?.position ?? from));
@@ -68,7 +69,15 @@ export function readTallies(connection: SqliteConnection, query: TalliesQuery): 
   const isComplete = rows.length <= query.limit;
   const page = rows.slice(0, query.limit);
   const mark = isComplete ? last : page.at(-1)?.position;
-  return { tallies: page.map(toTally), mark: String(mark), isComplete };
+  const { tallies, damaged } = readTallyRows(page);
+  const strays = query.after === undefined ? Number(connection.prepare(COUNT_STRAYS).get()?.count) : 0;
+  return { tallies, damaged: damaged + strays, mark: String(mark), isComplete };
+}
+
+/** A position before the first line of a window: what was added before it is not read. */
+function beforeFirst(connection: SqliteConnection, since: number): number {
+  if (since === Number.NEGATIVE_INFINITY) return 0;
+  return Number(connection.prepare(FIND_FIRST).get(since)?.position ?? LAST_POSITION) - 1;
 }
 
 function positionOf(mark: string, last: number): number {
@@ -84,13 +93,21 @@ SELECT r.started_at, r.depth, r.agent, r.model, t.cwd, ?, ?, ?, ?, ?, ?, ?, ?, ?
 FROM runs r JOIN runs t ON t.number = r.root WHERE r.number = ? AND r.status = 'running'`;
 const ADD_REFUSAL = `INSERT INTO tallies (started_at, depth, error_type, project)
 SELECT ?, r.depth + 1, ?, t.cwd FROM runs r JOIN runs t ON t.number = r.root WHERE r.number = ?`;
-const FIND_LAST = "SELECT max(position) AS position FROM tallies";
+const LAST_POSITION = Number.MAX_SAFE_INTEGER;
+const FIND_LAST = `SELECT max(position) AS position FROM tallies WHERE position <= ${LAST_POSITION}`;
+/** Lines at positions that we never give. */
+const COUNT_STRAYS = `SELECT (SELECT count(*) FROM tallies WHERE position < 1)
+  + (SELECT count(*) FROM tallies WHERE position > ${LAST_POSITION}) AS count`;
+/** Looks at the lines of the window alone. Unless the index is named, it looks at all lines before the first. */
+export const FIND_FIRST: string = `SELECT min(position) AS position FROM tallies INDEXED BY tallies_by_start
+WHERE started_at >= ? AND position BETWEEN 1 AND ${LAST_POSITION}`;
 
 /** A text longer than any of ours is not read. */
 const TEXTS = TALLY_TEXTS.map((name) => `iif(octet_length(${name}) > 1000000, x'', ${name}) AS ${name}`).join(", ");
+const NUMBERS = TALLY_NUMBERS.map((name) => capNumber(name, name)).join(", ");
 /** The next ones after a position: a search in the table itself, however many there are. */
-export const SELECT_TALLIES: string = `SELECT position, ${TALLY_NUMBERS.join(", ")}, ${TEXTS}
-FROM tallies WHERE position > ? AND started_at >= ? ORDER BY position LIMIT ?`;
+export const SELECT_TALLIES: string = `SELECT position, ${NUMBERS}, ${TEXTS} FROM tallies
+WHERE position > ? AND position <= ${LAST_POSITION} AND +started_at >= ? ORDER BY position LIMIT ?`;
 
 const ENDINGS = "'completed', 'incomplete', 'budget_exceeded', 'timeout', 'cancelled', 'refused', 'failed'";
 

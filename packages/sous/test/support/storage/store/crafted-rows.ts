@@ -14,6 +14,7 @@ import { StoreError, UserError } from "../../../../src/core/errors.ts";
 import { openSqliteStore } from "../../../../src/storage/store/sqlite/store.ts";
 import { seededRandom } from "../../../../src/testing/world.ts";
 import { IDS, keepSampleRuns, keepSecondTry } from "../../app/cli/kept-runs.ts";
+import { FIELDS, pathsOf, VALUES } from "./crafted-values.ts";
 
 export type CraftedRows = {
   readonly attempts: number;
@@ -22,47 +23,6 @@ export type CraftedRows = {
 };
 
 const [seed = "1", share = "1"] = process.argv.slice(2);
-
-/** As SQL: what a column can hold, also where its type says otherwise. */
-const VALUES = [
-  "NULL",
-  "''",
-  "'NaN'",
-  "'1e999'",
-  "-1",
-  "0.5",
-  "9e15",
-  "8640000000000001",
-  "9007199254740993",
-  "9223372036854775807",
-  "-9223372036854775808",
-  "1e308",
-  "9e999",
-  "x'00ff80'",
-  "zeroblob(2000000)",
-  '\'{"a":[{"b":null}]}\'',
-  "'[[[[[[[['",
-  "'\"\\ud800\"'",
-  "char(55296) || 'x'",
-  "hex(zeroblob(700000))",
-  "char(27) || '[2J' || char(10) || 'x'",
-];
-
-/** What a field of an event can be, as JSON. */
-const FIELDS = [
-  "null",
-  "-1",
-  "1e400",
-  "9e15",
-  "0.5",
-  '"NaN"',
-  "[]",
-  "{}",
-  '"\\ud800"',
-  "true",
-  "[[[{}]]]",
-  "123456789012345678901",
-];
 
 /** The rows of each table that are changed. */
 const WHERE: Readonly<Record<string, string>> = {
@@ -102,14 +62,6 @@ function attempts(file: string): Attempt[] {
     }
   }
   return list;
-}
-
-function pathsOf(value: unknown, path = "$"): string[] {
-  if (typeof value !== "object" || value === null) return [path];
-  const inside = Object.entries(value).flatMap(([name, part]) =>
-    pathsOf(part, Array.isArray(value) ? `${path}[${name}]` : `${path}."${name}"`),
-  );
-  return path === "$" ? inside : [path, ...inside];
 }
 
 const COMMANDS: [string, (parameters: readonly string[]) => Promise<number>, string[]][] = [

@@ -151,7 +151,14 @@ function locksOfThisProcess(): string[] {
   });
 }
 
-const HEALTHY = { version: 4, runs: 1, damage: undefined, isChecked: true };
+const HEALTHY = {
+  version: 5,
+  runs: 1,
+  damage: undefined,
+  damagedRuns: [],
+  damagedLines: 0,
+  isChecked: true,
+};
 
 function withoutSize(facts: ReturnType<typeof inspectDatabase>): unknown {
   const { bytes: _, ...rest } = facts ?? { bytes: 0 };

@@ -1,9 +1,11 @@
 /** The totals of a SQLite store: how an older database gets them, how they are found, and who may write them. */
 
 import assert from "node:assert/strict";
+import type { SQLInputValue } from "node:sqlite";
 import { suite, test } from "node:test";
 import { NO_OWNER, type Store } from "../../../../src/core/store.ts";
-import { SELECT_TALLIES } from "../../../../src/storage/store/sqlite/tallies.ts";
+import type { SqliteConnection } from "../../../../src/storage/store/sqlite/connection.ts";
+import { FIND_FIRST, readTallies, SELECT_TALLIES } from "../../../../src/storage/store/sqlite/tallies.ts";
 import { sampleTree } from "../../../../src/testing/sample-tree.ts";
 import { everyEnding, tallied } from "../../../../src/testing/store-contract-totals.ts";
 import { askingTrees, STILL_ASKING } from "../../../support/storage/store/asking-trees.ts";
@@ -102,12 +104,40 @@ suite("G2: a database of an older sous", () => {
   });
 });
 
+const DAY_MS = 86_400_000;
+
 suite("G2: the totals in SQLite", () => {
   test("lines after a mark are found by its position, without a look at what came before", async () => {
     await using place = sqlitePlace();
     await place.open();
-    const plan = place.query(`EXPLAIN QUERY PLAN ${SELECT_TALLIES}`).map(({ detail }) => detail);
-    assert.deepEqual(plan, ["SEARCH tallies USING INTEGER PRIMARY KEY (rowid>?)"]);
+    const planOf = (sql: string) => place.query(`EXPLAIN QUERY PLAN ${sql}`).map(({ detail }) => detail);
+    assert.deepEqual(planOf(SELECT_TALLIES), ["SEARCH tallies USING INTEGER PRIMARY KEY (rowid>? AND rowid<?)"]);
+  });
+
+  test("what started since a time costs what its window holds: nothing that was added before it is read", async () => {
+    await using place = sqlitePlace();
+    await withStore(place, async (store) => {
+      for (const day of [0, 1, 2]) await store.append(`day${day}`, everyEnding(`day${day}`, day * DAY_MS).events);
+    });
+    const plan = place.query(`EXPLAIN QUERY PLAN ${FIND_FIRST}`).map(({ detail }) => detail);
+    assert.deepEqual(plan, ["SEARCH tallies USING COVERING INDEX tallies_by_start (started_at>?)"]);
+    const all = place.query("SELECT position FROM tallies WHERE started_at >= ? ORDER BY position", 2 * DAY_MS);
+    const from: unknown[] = [];
+    const connection = {
+      prepare: (sql: string) => ({
+        get: (...values: SQLInputValue[]) => place.query(sql, ...values)[0],
+        all(...values: SQLInputValue[]) {
+          from.push(values[0]);
+          return place.query(sql, ...values);
+        },
+      }),
+    } as unknown as SqliteConnection;
+    const { tallies, isComplete } = readTallies(connection, { after: undefined, since: 2 * DAY_MS, limit: 1_000 });
+    assert.deepEqual([tallies.length, isComplete], [all.length, true]);
+    // The table is walked from there on, so no line of the first days was looked at.
+    assert.deepEqual(from, [Number(all[0]?.position) - 1]);
+    const later = readTallies(connection, { after: undefined, since: 3 * DAY_MS, limit: 1_000 });
+    assert.deepEqual([later.tallies, later.isComplete, from.at(-1)], [[], true, Number.MAX_SAFE_INTEGER - 1]);
   });
 
   test("a line is kept with the end of its run, or neither is", async () => {
@@ -209,7 +239,9 @@ async function withStore(place: SqlitePlace, work: (store: Store) => unknown): P
 
 /** As the file looked before these tables were added. */
 function makeOlder(place: SqlitePlace, version: number, gone: readonly string[]): void {
-  const dropped = gone.map((table) => `DROP TABLE ${table};`).join(" ");
+  const dropped = ["INDEX tallies_by_start", ...gone.map((table) => `TABLE ${table}`)]
+    .map((part) => `DROP ${part};`)
+    .join(" ");
   place.tamper(`${dropped} ALTER TABLE runs DROP COLUMN questions; PRAGMA user_version = ${version}`);
 }
 

@@ -95,6 +95,7 @@ suite("sous replay", () => {
         allowed_tools: ["read_file", "grep"],
         cwd: null,
         lost: null,
+        damage: null,
       });
       // biome-ignore lint/suspicious/noControlCharactersInRegex: what must not be there.
       assert.doesNotMatch(stdout, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
