@@ -61,18 +61,22 @@ export type ActionOptions = Pick<CommandContext, "home" | "variables"> & {
 };
 
 export function readAction(request: ApprovalRequest, options: ActionOptions = {}): Action {
-  const { toolName, input, cwd, target } = request;
+  const { toolName, input, cwd, target, real } = request;
   const { realPath = realpathSync.native } = options;
   const fields: Fields = typeof input === "object" && input !== null ? { ...input } : { input };
   const whole = { toolName, exact: canonicalJson(input) };
   switch (kindOf(toolName)) {
     case "command":
-      return readCommand(fields, whole, { ...options, cwd, toPath: (path) => readPath(path, { cwd, realPath }).path });
+      return readCommand(fields, whole, {
+        ...options,
+        cwd,
+        toPath: (path) => readPath(path, { cwd, realPath, root: real?.cwd }, real?.path).path,
+      });
     case "path": {
       const isFolder = toolRow(toolName)?.action === "folder";
       const path = fields.path ?? (isFolder ? "." : undefined);
       if (typeof path !== "string" || path.length > MAX_PATH) return { ...whole, kind: "unknown" };
-      const found = readPath(path, { cwd, realPath }, target?.paths[0]);
+      const found = readPath(path, { cwd, realPath, root: real?.cwd }, real?.path ?? target?.paths[0]);
       return { ...whole, kind: "path", ...found, isFolder, exact: found.path };
     }
     case "host": {
@@ -159,12 +163,12 @@ export type FileAction = Action & { readonly isSure: boolean };
 /** The files that the shell opens, as calls of the tool that does the same. */
 export function fileActions(
   { files }: CommandReading,
-  cwd: string,
+  { cwd, real }: Pick<ApprovalRequest, "cwd" | "real">,
   { realPath = realpathSync.native }: ActionOptions,
 ): FileAction[] {
   return files.flatMap(({ kind, paths, isSure }) =>
     paths.map((path): FileAction => {
-      const found = readPath(path, { cwd, realPath });
+      const found = readPath(path, { cwd, realPath, root: real?.cwd });
       const toolName = fileTool(kind);
       return { toolName, kind: "path", ...found, isFolder: false, exact: found.path, isSure };
     }),
@@ -176,18 +180,19 @@ export function fileTool(kind: CommandReading["files"][number]["kind"]): string 
   return kind === "write" ? "write_file" : "read_file";
 }
 
-type Folder = { readonly cwd: string; readonly realPath?: RealPath | undefined };
+/** `root` is the real path of `cwd`, if that is known already. */
+type Folder = { readonly cwd: string; readonly realPath?: RealPath | undefined; readonly root?: string | undefined };
 
 /** `found` is where it leads, if that is known already. */
 export function readPath(
   path: string,
-  { cwd, realPath = realpathSync.native }: Folder,
+  { cwd, realPath = realpathSync.native, root = realOf(resolve(cwd), realPath) }: Folder,
   found?: string,
 ): Pick<PathAction, "path" | "named" | "absolute"> {
   const asked = resolve(cwd, path);
   const real = found ?? realOf(asked, realPath);
   return {
-    path: below(realOf(resolve(cwd), realPath), real),
+    path: below(root, real),
     named: below(resolve(cwd), asked),
     absolute: { path: real, named: asked },
   };

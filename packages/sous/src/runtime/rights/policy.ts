@@ -1,7 +1,7 @@
 /** The rules of the user: what runs without a question, what is asked about, and what never runs. */
 
 import { isAbsolute } from "node:path";
-import type { ApprovalRequest, RuleAnswer } from "../../core/approval.ts";
+import type { ApprovalRequest, CallTarget, RuleAnswer } from "../../core/approval.ts";
 import type { PermissionRule } from "../../core/configuration.ts";
 import { UserError } from "../../core/errors.ts";
 import type { FileGuard, GuardPaths } from "../../core/guarded-files.ts";
@@ -17,6 +17,7 @@ import {
 } from "./action.ts";
 import { type ActionText, describeAction } from "./action-text.ts";
 import type { CommandReading } from "./command-reading.ts";
+import { isSameTarget, lookUpTarget } from "./question.ts";
 import { compilePattern, countParts, type RulePattern } from "./rule-pattern.ts";
 import { writeGuard } from "./target.ts";
 
@@ -38,7 +39,7 @@ export type Policy = {
   /** The same, with the rule that decided and the reason in words. */
   explain(request: ApprovalRequest): Judgement;
   /** Holds for agents of the same name below the same agents, until the command ends. Beats a rule that asks, never one that denies. */
-  remember(rule: PermissionRule, asked: Asking): void;
+  remember(rule: PermissionRule, asked: Asked): void;
   /** The exact action for the question, and the rule that "always for this agent" would remember. */
   describe(request: ApprovalRequest, width?: number): ActionText;
 };
@@ -53,10 +54,15 @@ export type Judgement = {
 
 type ReadyRule = PermissionRule & { readonly matcher: RulePattern };
 
+/** An answer for always; one to a command counts only while the command leads where it led when the person was asked. */
+type Remembered = ReadyRule & { readonly target?: CallTarget | undefined };
+
 /** Answers by the line of the agent that asked; they live as long as the command, and are not written anywhere. */
-type RememberedAnswers = Map<string, ReadyRule[]>;
+type RememberedAnswers = Map<string, Remembered[]>;
 
 type Asking = Pick<ApprovalRequest, "above" | "agent">;
+/** The asking agent, or the whole of what it asked. */
+type Asked = Asking | ApprovalRequest;
 
 /** The asking agent for remembered answers: the names from the root down. No name has a slash. */
 function lineOf({ above, agent }: Asking): string {
@@ -72,16 +78,21 @@ export function createPolicy(options: PolicyOptions): Policy {
   const ready = [...rules, ...hostRules].map((rule) => readyRule(rule, reading.home));
   const explain = (request: ApprovalRequest): Judgement => {
     const action = readAction(request, reading);
-    const files = action.kind === "command" ? fileActions(action.reading, request.cwd, reading) : [];
+    const files = action.kind === "command" ? fileActions(action.reading, request, reading) : [];
     const guard =
       guards &&
       writeGuard(action, files, {
         cwd: request.cwd,
+        root: request.real?.cwd,
         paths: guards,
         realPath: reading.realPath,
         isExternal: request.isExternal === true,
       });
-    const answers = remembered.get(lineOf(request)) ?? [];
+    const given: readonly Remembered[] = remembered.get(lineOf(request)) ?? [];
+    const answers = given.filter(
+      ({ matcher, target }) =>
+        target === undefined || (matcher.covers(action, 0) && isSameTarget(target, lookUpTarget(request, reading))),
+    );
     const isYes = typeof allowsAll === "function" ? allowsAll() : allowsAll;
     const judgement = judge({ action, files, guard, rules: ready, answers, allowsAll: isYes });
     return action.kind === "command" ? { ...judgement, reading: action.reading } : judgement;
@@ -91,13 +102,20 @@ export function createPolicy(options: PolicyOptions): Policy {
     explain,
     remember(rule, asked) {
       const line = lineOf(asked);
-      remembered.set(line, [...(remembered.get(line) ?? []), readyRule(rule, reading.home)]);
+      const ready = readyRule(rule, reading.home);
+      const target = "toolName" in asked && isExact(ready) ? targetOf(asked, reading) : undefined;
+      remembered.set(line, [...(remembered.get(line) ?? []), { ...ready, target }]);
     },
     describe: (request, width) => {
       const { realPath, defaultServer } = reading;
       return describeAction(request, { realPath, defaultServer, width });
     },
   };
+}
+
+/** Undefined for what is bound by its own text: a path is remembered as where it leads. */
+function targetOf(asked: ApprovalRequest, { realPath }: ActionOptions): CallTarget | undefined {
+  return kindOf(asked.toolName) === "command" ? (asked.target ?? lookUpTarget(asked, { realPath })) : undefined;
 }
 
 type Case = {

@@ -62,7 +62,7 @@ function checkNotOwnTask(request: SpawnRequest, parent: Run): void {
 
 /**
  * The options of a call for an agent that may be fixed: they narrow it and rewrite nothing, because its tools and what its rules allow
- * were given to these instructions, on this model, for that number of turns. `profile` is what the definition alone leads to. Throws `Refused`.
+ * were given to these instructions, on this model, for that number of turns. A schema of the answer would stand in the instructions. `profile` is what the definition alone leads to. Throws `Refused`.
  */
 export function narrowing(
   definition: AgentDefinition | undefined,
@@ -78,6 +78,12 @@ export function narrowing(
       name,
       "begins with its own instructions and not with your conversation",
       "leave context out and say in the task all it must know, or leave agent out and fork yourself",
+    );
+  if (asked.outputSchema !== undefined)
+    throw notNarrower(
+      name,
+      "answers as its definition says",
+      "leave output_schema out and say in the task what the answer must hold",
     );
   if (maxTurns !== undefined && asked.maxTurns !== undefined && asked.maxTurns > maxTurns)
     throw notNarrower(name, `has at most ${maxTurns} turns`, "leave max_turns out or ask for no more than that");
