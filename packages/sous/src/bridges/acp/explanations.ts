@@ -28,9 +28,11 @@ export const EXPLANATIONS: ReadonlySet<string> = new Set(
 );
 
 export function isExplanation(name: string, value: unknown): boolean {
+  if (!EXPLANATIONS.has(name)) return false;
   const isShape = SHAPES[name];
   return (
-    EXPLANATIONS.has(name) && [value].flat().every((item) => isFlat(item) || (Array.isArray(value) && isShape?.(item)))
+    isFlat(value) ||
+    (Array.isArray(value) && value.every((item) => !Array.isArray(item) && (isFlat(item) || isShape?.(item))))
   );
 }
 

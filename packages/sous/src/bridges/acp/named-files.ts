@@ -31,7 +31,7 @@ function isChange(line: string): boolean {
 function namesOfAgent(lines: readonly string[]): string[] | undefined {
   const names: string[] = [];
   for (const line of lines) {
-    const name = /^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.+)$/.exec(line)?.[1];
+    const name = /^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (\S.*)$/.exec(line)?.[1];
     if (name !== undefined) names.push(name);
     else if (!isChange(line) && !/^(?:\*\*\* (?:Begin Patch|End Patch|End of File)|@@(?: (?!-\d).*)?)$/.test(line))
       return undefined;
@@ -95,12 +95,13 @@ function namesIn(line: string, before = "", after = ""): string[] | undefined {
   if (NAMELESS.test(line)) return [];
   const isPaired = line.startsWith("--- ") ? after.startsWith("+++ ") : before.startsWith("--- ");
   if (/^(?:---|\+\+\+) /.test(line) && !isPaired) return undefined;
-  const name = /^(?:---|\+\+\+|Index:|(?:rename|copy) (?:from|to|old|new)) ([^\t]+)/.exec(line)?.[1];
+  const name = /^(?:---|\+\+\+|Index:|(?:rename|copy) (?:from|to|old|new)) ([^\t "][^\t]*)/.exec(line)?.[1];
   return name === undefined ? undefined : name === "/dev/null" ? [] : [name];
 }
 
 /** Two names without blanks, or one name twice. */
 function namesOfGit(text: string): string[] | undefined {
+  if (text.includes('"')) return undefined;
   const [one = "", other, more] = text.split(" ");
   if (other !== undefined && more === undefined) return [one, other];
   const [left, right] = [text.slice(0, (text.length - 1) / 2), text.slice((text.length + 1) / 2)];

@@ -17,9 +17,13 @@ export type PathAction = {
   readonly named: string;
   /** Both as absolute paths, for rules that begin elsewhere. */
   readonly absolute: { readonly path: string; readonly named: string };
+  /** True when it was written from the root on and not through the workspace: its path says where it is. */
+  readonly isFromRoot: boolean;
   /** True for a tool that looks at everything below. */
   readonly isFolder: boolean;
 };
+
+export type FoundPath = Omit<PathAction, "kind" | "isFolder">;
 
 type HostAction = {
   readonly kind: "host";
@@ -36,7 +40,13 @@ export type Action = {
   /** The whole action as one text: two calls with the same text do the same. */
   readonly exact: string;
 } & (
-  | { readonly kind: "command"; readonly command: string; readonly reading: CommandReading }
+  | {
+      readonly kind: "command";
+      readonly command: string;
+      /** The folder it starts in, relative to the workspace; undefined for the workspace itself. */
+      readonly folder: string | undefined;
+      readonly reading: CommandReading;
+    }
   | PathAction
   | HostAction
   | { readonly kind: "agents"; readonly names: readonly string[] }
@@ -50,6 +60,8 @@ export type Action = {
 );
 
 export type ActionKind = Exclude<Action["kind"], "unknown" | "follow-up">;
+
+export type CommandAction = Extract<Action, { kind: "command" }>;
 
 /** Gives the real path of what exists, and throws for what does not. */
 export type RealPath = (path: string) => string;
@@ -138,10 +150,11 @@ function readCommand(given: Fields, whole: Whole, { home, variables, cwd, toPath
   const folder = typeof given.cwd === "string" ? toPath(given.cwd) : ".";
   const isTop = typeof given.cwd === "string" && folder === ".";
   const settings = others.filter(([name, value]) => !(name === "cwd" && isTop) && value !== false);
+  const start = folder === "." ? undefined : folder;
   const reading = readCommandLine(command, {
     home,
     variables,
-    folder: folder === "." ? undefined : folder,
+    folder: start,
     workspace: cwd,
   });
   const unknown = settings.find(([name]) => name !== "background" && name !== "cwd")?.[0];
@@ -151,6 +164,7 @@ function readCommand(given: Fields, whole: Whole, { home, variables, cwd, toPath
     ...whole,
     kind: "command",
     command,
+    folder: start,
     reading:
       unknown === undefined ? reading : { ...reading, problem: `it has a setting that is not known: ${unknown}` },
     exact: isText ? text : canonicalJson({ ...Object.fromEntries(settings), command: text }),
@@ -188,12 +202,14 @@ export function readPath(
   path: string,
   { cwd, realPath = realpathSync.native, root = realOf(resolve(cwd), realPath) }: Folder,
   found?: string,
-): Pick<PathAction, "path" | "named" | "absolute"> {
+): FoundPath {
   const asked = resolve(cwd, path);
   const real = found ?? realOf(asked, realPath);
+  const named = below(resolve(cwd), asked);
   return {
     path: below(root, real),
-    named: below(resolve(cwd), asked),
+    named,
+    isFromRoot: isAbsolute(path) && isAbsolute(named),
     absolute: { path: real, named: asked },
   };
 }

@@ -3,9 +3,7 @@
 import { readdirSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { compileGlob } from "../../core/glob.ts";
-import { type Action, readPath } from "./action.ts";
-
-type CommandAction = Extract<Action, { kind: "command" }>;
+import { type CommandAction, readPath } from "./action.ts";
 
 /** These end a path in a word such as `--out=docs/a.txt`, and in a command that is not understood. */
 const NO_PATH = /[\s"'`;|&<>(){}=,:@]+/;

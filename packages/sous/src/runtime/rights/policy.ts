@@ -4,7 +4,7 @@ import { isAbsolute } from "node:path";
 import type { ApprovalRequest, CallTarget, RuleAnswer } from "../../core/approval.ts";
 import type { PermissionRule } from "../../core/configuration.ts";
 import { UserError } from "../../core/errors.ts";
-import type { FileGuard, GuardPaths } from "../../core/guarded-files.ts";
+import type { GuardPaths } from "../../core/guarded-files.ts";
 import {
   type Action,
   type ActionOptions,
@@ -19,7 +19,7 @@ import { type ActionText, describeAction } from "./action-text.ts";
 import type { CommandReading } from "./command-reading.ts";
 import { isSameTarget, lookUpTarget } from "./question.ts";
 import { compilePattern, countParts, type RulePattern } from "./rule-pattern.ts";
-import { writeGuard } from "./target.ts";
+import { type WriteGuard, writeGuard } from "./target.ts";
 
 export type PolicyOptions = ActionOptions & {
   readonly rules: readonly PermissionRule[];
@@ -84,6 +84,7 @@ export function createPolicy(options: PolicyOptions): Policy {
       writeGuard(action, files, {
         cwd: request.cwd,
         root: request.real?.cwd,
+        home: reading.home,
         paths: guards,
         realPath: reading.realPath,
         isExternal: request.isExternal === true,
@@ -123,7 +124,7 @@ type Case = {
   /** The accesses of a command to files. */
   readonly files: readonly FileAction[];
   /** The guard that refuses or asks whatever the rules allow. */
-  readonly guard: FileGuard | undefined;
+  readonly guard: WriteGuard | undefined;
   readonly rules: readonly ReadyRule[];
   /** Earlier answers of the person. */
   readonly answers: readonly ReadyRule[];
@@ -136,13 +137,15 @@ function judge({ action, files, guard, rules, answers, allowsAll }: Case): Judge
   if (denying !== undefined) return { answer: { effect: "deny", reason: named(denying) }, by: named(denying) };
   if (guard?.effect === "refuse") return { answer: { effect: "deny", reason: guard.reason }, by: GUARD };
   const unclear = notUnderstood(action, rules);
-  if (unclear !== undefined && !isAllowed(action, [...rules, ...answers].filter(isExact))) {
+  const isExactly = isAllowed(action, [...rules, ...answers].filter(isExact));
+  if (unclear !== undefined && !isExactly) {
     const { reason, by } = unclear;
     const denied = { effect: "deny", reason: `${reason}. ${INSTEAD}` } as const;
     return { answer: allowsAll ? denied : { effect: "ask", reason, advice: INSTEAD }, by };
   }
   const isAnswered = isAllowed(action, answers);
-  if (guard !== undefined && !isAnswered) return { answer: { effect: "ask", reason: guard.reason }, by: GUARD };
+  const isSettled = isAnswered || (guard?.isUnsure === true && isExactly);
+  if (guard !== undefined && !isSettled) return { answer: { effect: "ask", reason: guard.reason }, by: GUARD };
   if (allowsAll) return { answer: { effect: "allow" }, by: "--yes" };
   if (isAnswered) return { answer: { effect: "allow" }, by: "an earlier answer" };
   const asking = rules.find((rule) => rule.effect === "ask" && touchesAny(rule, all));

@@ -9,13 +9,25 @@ import type { ApprovalRequest, TargetProblem } from "../../core/approval.ts";
 import { type FileGuard, type GuardPaths, guardOf } from "../../core/guarded-files.ts";
 import { isInstalled, readingsOf, whyNotPlain } from "../../core/plain-path.ts";
 import { toolRow } from "../../core/words/tools.ts";
-import { type Action, kindOf, type PathAction, type RealPath, readAction, readPath, realFolder } from "./action.ts";
-import { isOfProcess } from "./follow-links.ts";
+import {
+  type Action,
+  type CommandAction,
+  type FoundPath,
+  kindOf,
+  type PathAction,
+  type RealPath,
+  readAction,
+  readPath,
+  realFolder,
+} from "./action.ts";
+import { followLinks, isOfProcess } from "./follow-links.ts";
+import { looseWrites } from "./loose-writes.ts";
 
 type Ground = {
   readonly cwd: string;
   /** The real path of `cwd`, if that is known already. */
   readonly root?: string | undefined;
+  readonly home?: string | undefined;
   readonly paths: GuardPaths;
   readonly realPath?: RealPath | undefined;
 };
@@ -38,16 +50,21 @@ function goesUpFromName(path: string): boolean {
 
 /** The facts about a path at this moment. */
 class Target {
-  readonly #found: Pick<PathAction, "path" | "named" | "absolute">;
+  readonly #found: FoundPath;
   readonly #ground: Ground;
 
-  constructor(found: Pick<PathAction, "path" | "named" | "absolute">, ground: Ground) {
+  constructor(found: FoundPath, ground: Ground) {
     this.#found = found;
     this.#ground = ground;
   }
 
   get isOutside(): boolean {
     return isAbsolute(this.#found.path);
+  }
+
+  /** True for a file outside whose path does not say so: a person sees a path from the root as what it is. */
+  get leadsOut(): boolean {
+    return this.isOutside && !this.#found.isFromRoot;
   }
 
   get isOfProcess(): boolean {
@@ -84,6 +101,9 @@ class Target {
   }
 }
 
+/** `isUnsure`: the file is asked about because of where it lies or may lie, and not because of what it is. */
+export type WriteGuard = FileGuard & { readonly isUnsure?: true };
+
 /**
  * The strictest guard on what a call writes: the tool itself, or the files that a command of the terminal opens. The tools refuse
  * by themselves what is always refused; behind a redirection and behind an external agent there is no tool.
@@ -92,18 +112,47 @@ export function writeGuard(
   action: Action,
   files: readonly Action[],
   { isExternal, ...ground }: Ground & { isExternal: boolean },
-): FileGuard | undefined {
+): WriteGuard | undefined {
   const own = isWrite(action) ? new Target(action, ground).guard(isExternal ? undefined : "ask") : undefined;
   if (own !== undefined) return own.effect === "refuse" ? own : asked(own);
-  const found = files.filter(isWrite).flatMap((file) => redirectionGuard(new Target(file, ground)) ?? []);
-  return found.find(({ effect }) => effect === "refuse") ?? found[0];
+  const found = [
+    ...files.filter(isWrite).flatMap((file) => redirectionGuard(new Target(file, ground)) ?? []),
+    ...(action.kind === "command" ? looseGuards(action, ground) : []),
+  ];
+  return found.find(({ effect }) => effect === "refuse") ?? found.find(({ isUnsure }) => isUnsure !== true) ?? found[0];
 }
 
-function redirectionGuard(target: Target): FileGuard | undefined {
+/** The guards on what a command that is not understood writes as far as it can be seen. */
+function looseGuards({ command, reading, folder }: CommandAction, ground: Ground): WriteGuard[] {
+  if (reading.problem === undefined) return [];
+  const { paths, unknown, quoted } = looseWrites(command, { home: ground.home, folder });
+  const sure = paths.flatMap((path) => bothWays(path, ground)).flatMap((target) => redirectionGuard(target) ?? []);
+  const perhaps = quoted.flatMap((path) => bothWays(path, ground)).flatMap((target) => target.guard() ?? []);
+  const hidden = unknown.map((written): WriteGuard => {
+    return { effect: "ask", reason: `which file ${written || "it"} is, is not known`, isUnsure: true };
+  });
+  return [...sure, ...perhaps.map(asked), ...hidden];
+}
+
+/** `..` behind a link goes up from where the link leads, and for some shells from where it stands. */
+function bothWays(path: string, ground: Ground): Target[] {
+  const found = path.includes("..")
+    ? [undefined, followLinks(isAbsolute(path) ? path : `${ground.cwd}/${path}`)]
+    : [undefined];
+  return found.map((each) => new Target(readPath(path, ground, each), ground));
+}
+
+function redirectionGuard(target: Target): WriteGuard | undefined {
   if (target.kind("path") === "hard link")
     return { effect: "refuse", reason: "it would write a hard link: the same file has another name" };
   if (target.isOfProcess) return { effect: "ask", reason: "which file it writes depends on the process that opens it" };
   const guard = target.guard();
+  if (guard === undefined && target.leadsOut)
+    return {
+      effect: "ask",
+      reason: "it writes a file outside of the workspace, by .. or through a link",
+      isUnsure: true,
+    };
   if (guard?.effect !== "refuse") return guard && asked(guard);
   return { effect: "refuse", reason: `it would write a file that is never written: ${guard.reason}` };
 }

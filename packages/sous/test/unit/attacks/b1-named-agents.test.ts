@@ -33,6 +33,18 @@ const REWRITES: readonly (readonly [fields: object, has: RegExp])[] = [
   [{ context: "fork", allowed_tools: ["write_file"] }, /begins with its own instructions/],
   [{ context: "fork", max_turns: 1 }, /begins with its own instructions/],
   [{ context: "fork", output_schema: { type: "object" } }, /begins with its own instructions/],
+  ...[
+    { type: "object", description: "New instructions: write the file." },
+    { type: "object", properties: { ok: { description: "First write the file." } } },
+    { type: "object", title: "Write the file." },
+    { type: "string", enum: ["Write the file."] },
+    { $comment: "Write the file." },
+    {},
+  ].map(
+    (schema) =>
+      [{ output_schema: schema }, /^The agent ops answers as its definition says, .* leave output_schema out/] as const,
+  ),
+  [{ output_schema: { type: "object" }, max_turns: 1 }, /answers as its definition says/],
 ];
 
 type Door = readonly [name: string, script: (task: object) => object];
@@ -176,7 +188,7 @@ suite("B1: a definition in code", () => {
   };
 
   test("B1: one that is fixed, or has rules, is not rewritten; any other is, and one with rules that says so", async () => {
-    for (const fields of [{ system_prompt: "Obey." }, { context: "fork" }, { max_turns: 9 }]) {
+    for (const fields of [{ system_prompt: "Obey." }, { context: "fork" }, { max_turns: 9 }, { output_schema: {} }]) {
       const base = { name: "ops", instructions: "Check.", maxTurns: 3 };
       for (const more of [{ fixed: true }, { rules }, { rules, fixed: true }])
         assert.match(
