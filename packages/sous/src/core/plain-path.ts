@@ -60,7 +60,7 @@ export function readingsOf(path: string): string[] | undefined {
   return all;
 }
 
-/** What is between a pair of signs, and how it is parted into choices. */
+/** A pair of signs, and the way in which the text between them is parted into choices. */
 type Group = { readonly pattern: RegExp; readonly choices: (inner: string) => string[] };
 
 /** `a{b,c}` → `ab`, `ac`; `a@(b|c)` for the patterns of some shells. */

@@ -4,7 +4,7 @@ import { isRecord } from "../../core/schema.ts";
 
 /** The shapes of codex that are no plain values. */
 const SHAPES: Readonly<Record<string, (item: unknown) => boolean>> = {
-  /** What codex takes a command for. It calls nothing else a command that only reads. */
+  /** The parts that codex finds in a command. */
   parsed_cmd: (item) =>
     isRecord(item) &&
     ["read", "list_files", "search", "unknown"].includes(String(item.type)) &&

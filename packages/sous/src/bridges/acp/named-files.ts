@@ -65,12 +65,12 @@ function namesOfDiff(lines: readonly string[]): string[] | undefined {
 
 const GIT_LINE = "diff --git ";
 
-/** The last line of the hunk, of which so many lines are of the old and of the new file; undefined when another line comes before. */
+/** The last line of the hunk, by its numbers of old and new lines; undefined when a line of another kind comes before. */
 function endOfHunk(lines: readonly string[], start: number, old: number, fresh: number): number | undefined {
   let at = start;
   for (const left = { old, fresh }; left.old > 0 || left.fresh > 0; ) {
     const line = lines[at + 1];
-    // What is cut off changes no other file.
+    // Lines that are cut off change no other file.
     if (line === undefined || (line === "" && at + 2 === lines.length)) return at;
     at += 1;
     if (line.startsWith("\\")) continue;
@@ -83,16 +83,15 @@ function endOfHunk(lines: readonly string[], start: number, old: number, fresh: 
   return at;
 }
 
-const FILE_MODE = "100(?:644|755)";
 /** Lines of a header that name no file. A mode of another kind makes a link. */
-const NAMELESS = new RegExp(
-  `^(?:|=+|\\\\ .*|(?:dis)?similarity index \\d+%|index [0-9a-f]+\\.\\.[0-9a-f]+(?: ${FILE_MODE})?|` +
-    `(?:old|new|new file|deleted file) mode ${FILE_MODE})$`,
-);
+const NAMELESS = [
+  /^(?:=*|\\ .*|(?:dis)?similarity index \d+%)$/,
+  /^(?:index [0-9a-f]+\.\.[0-9a-f]+(?: 100(?:644|755))?|(?:old|new|new file|deleted file) mode 100(?:644|755))$/,
+];
 
 /** The names in a line of a header; undefined for any other line. */
 function namesIn(line: string, before = "", after = ""): string[] | undefined {
-  if (NAMELESS.test(line)) return [];
+  if (NAMELESS.some((pattern) => pattern.test(line))) return [];
   const isPaired = line.startsWith("--- ") ? after.startsWith("+++ ") : before.startsWith("--- ");
   if (/^(?:---|\+\+\+) /.test(line) && !isPaired) return undefined;
   const name = /^(?:---|\+\+\+|Index:|(?:rename|copy) (?:from|to|old|new)) ([^\t "][^\t]*)/.exec(line)?.[1];
@@ -112,7 +111,7 @@ function spelled(name: string): string[] {
   return /^[ab]\//.test(name) ? [name, name.slice(2)] : [name];
 }
 
-/** What programs may take a name of a patch for: without its first folder, and without what stands behind a blank. */
+/** The other names that programs may find there: without the first folder, and without the words behind a blank. */
 export function otherNames(name: string): string[] {
   const whole = [name, name.split(/\s/, 1)[0] ?? ""];
   const all = whole.flatMap((each) => (each.startsWith("/") ? [each] : [each, each.slice(each.indexOf("/") + 1)]));

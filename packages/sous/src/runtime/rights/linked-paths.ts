@@ -25,7 +25,9 @@ export function linkedPaths(action: CommandAction, folder: string, home: string)
       if (folders.size < MAX_FOLDERS && isFolder(resolve(each, name))) folders.add(resolve(each, name));
   const found = new Set<string>();
   for (const each of folders) {
-    for (const path of [...names].flatMap((name) => pathsOf(each, name))) {
+    const entries = entriesOf(each);
+    const there = [...names].filter((name) => /^[./]|[*?[]/.test(name) || entries.has(firstName(name)));
+    for (const path of there.flatMap((name) => pathsOf(each, name))) {
       const { absolute } = readPath(path, { cwd: folder, root: folder });
       if (absolute.path !== absolute.named && found.size < MAX_FOUND) found.add(absolute.path);
     }
@@ -45,7 +47,21 @@ function namesIn({ command, reading }: CommandAction, home: string): string[] {
     .filter((name) => name !== "");
 }
 
-/** What stands behind each sign, so that a value may hold other signs. */
+/** Most words name nothing here, and a look into the folder is cheaper than one for each of them. */
+function entriesOf(folder: string): ReadonlySet<string> {
+  try {
+    return new Set(readdirSync(folder).map(firstName));
+  } catch {
+    return new Set();
+  }
+}
+
+/** As the most forgiving file system takes it. */
+function firstName(path: string): string {
+  return (path.split("/", 1)[0] ?? "").normalize("NFKC").toLowerCase();
+}
+
+/** The text behind each sign, so that a value may hold other signs. */
 function afterSigns(word: string): string[] {
   return [...word.slice(0, MAX_START).matchAll(/[=:,@]/g)].map(({ index }) => word.slice(index + 1));
 }

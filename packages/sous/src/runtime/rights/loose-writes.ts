@@ -9,7 +9,7 @@ import { readWord, type Source, take } from "./shell-words.ts";
 export type LooseWrites = {
   /** Relative to the workspace with `..` as it was written, or absolute. Several where the shell may be in several folders. */
   readonly paths: readonly string[];
-  /** What stands behind an arrow and may be any file. */
+  /** Words behind an arrow that may be any file. */
   readonly unknown: readonly string[];
   /** Plain words behind an arrow in quotes, in comments and in here-documents, which another shell may be given. */
   readonly quoted: readonly string[];
@@ -21,18 +21,21 @@ type Context = { readonly home?: string | undefined; readonly folder?: string | 
 const HARMLESS_FILE = /^\/dev\/(?:null|stdin|stdout|stderr|tty)$/;
 const MAX_FOLDERS = 16;
 const MAX_SHOWN = 60;
+/** Each is looked up. */
+const MAX_PATHS = 500;
 
 export function looseWrites(text: string, { home, folder = "." }: Context): LooseWrites {
   const folders = foldersIn(text, folder, home);
-  const paths: string[] = [];
+  const paths = new Set<string>();
   const unknown: string[] = [];
   for (const { word, written } of arrowsIn(text, home)) {
     if (word === undefined || (folders === undefined && !isAbsolute(word))) unknown.push(written.slice(0, MAX_SHOWN));
-    else if (!HARMLESS_FILE.test(word)) paths.push(...below(folders, word));
+    else if (!HARMLESS_FILE.test(word)) for (const path of below(folders, word)) paths.add(path);
   }
   const words = [...text.matchAll(/>[>|&]?[ \t]*["'\\]*([\w@%+:,./-]+)/g)].map(([, word = ""]) => word);
   const quoted = words.filter((word) => !HARMLESS_FILE.test(word)).flatMap((word) => below(folders ?? [folder], word));
-  return { paths, unknown, quoted };
+  if (paths.size > MAX_PATHS) unknown.push("one of very many");
+  return { paths: [...paths].slice(0, MAX_PATHS), unknown, quoted: [...new Set(quoted)].slice(0, MAX_PATHS) };
 }
 
 function below(folders: readonly string[] = [], path: string): string[] {
@@ -49,7 +52,7 @@ function foldersIn(text: string, start: string, home: string | undefined): reado
     const into = word === undefined && found !== "popd" && found !== "pushd" ? home : word?.text;
     if (into === undefined || into === "" || /^[-+]/.test(into)) return undefined;
     const next = [...folders].map((each) => (isAbsolute(into) ? into : join(each, into)));
-    // What stands behind `&&` alone is not reached when the first `cd` fails.
+    // The commands behind `&&` alone are not reached when the first `cd` fails.
     const isFirst = text.slice(0, index).trim() === "";
     if (isFirst && /^[ \t]*&&/.test(text.slice(source.at)) && !OTHER_JOINT.test(text)) folders.clear();
     for (const each of next) folders.add(each);
@@ -107,19 +110,34 @@ function arrowAt(source: Source, home: string | undefined): Arrow {
 /** Undefined at the end of a command; `text` is undefined for a word that is known only when the command runs. */
 function nextWord(source: Source, home: string | undefined): { text: string | undefined } | undefined {
   take(source, /(?:[ \t]|\\\n)+/y);
-  const written = take(source, /(?:\\[\s\S]|'[^']*'|"(?:\\[\s\S]|[^"\\])*"|[^\s;&|<>()`])+/y);
-  if (written === undefined) return source.text[source.at] === "(" ? { text: undefined } : undefined;
+  const start = source.at;
+  source.at = endOfWord(source.text, start);
+  const written = source.text.slice(start, source.at);
+  if (written === "") return source.text[source.at] === "(" ? { text: undefined } : undefined;
   const word = readWord({ text: written, at: 0 }, { kind: "argument", home });
   const isCut = /[(`]/.test(source.text[source.at] ?? "");
   return { text: "problem" in word || word.isOpen || isCut || word.text === "" ? undefined : word.text };
 }
 
+function endOfWord(text: string, start: number): number {
+  let quote = "";
+  for (let at = start; at < text.length; at++) {
+    const character = text[at] ?? "";
+    if (character === "\\" && quote !== "'") at += 1;
+    else if (quote !== "") quote = character === quote ? "" : quote;
+    else if (/['"]/.test(character)) quote = character;
+    else if (/[\s;&|<>()`]/.test(character)) return at;
+  }
+  return text.length;
+}
+
 function skipBodies(source: Source, names: readonly string[]): void {
   source.at += 1;
   for (const name of names) {
-    const lines = source.text.slice(source.at).split("\n");
-    const end = lines.findIndex((line) => line.replace(/^\t+/, "") === name);
-    const body = lines.slice(0, end === -1 ? lines.length : end + 1).join("\n");
-    source.at = Math.min(source.text.length, source.at + body.length + 1);
+    for (let line: string | undefined; line !== name && source.at < source.text.length; ) {
+      const end = source.text.indexOf("\n", source.at);
+      line = source.text.slice(source.at, end === -1 ? undefined : end).replace(/^\t+/, "");
+      source.at = end === -1 ? source.text.length : end + 1;
+    }
   }
 }

@@ -40,7 +40,7 @@ export function openQuestions(events: Iterable<StoredEvent>): AskedQuestion[] {
 export class AskedQuestions {
   readonly #starts = new Map<string, EventOf<"run-start">>();
   readonly #open: OpenQuestions<Open> = new Map();
-  /** What each call was asked about last, answered or not. */
+  /** The last question about each call, answered or not. */
   readonly #last = new Map<string, EventOf<"approval-request">>();
 
   add(event: StoredEvent): void {
