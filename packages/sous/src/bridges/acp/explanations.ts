@@ -7,7 +7,7 @@ const SHAPES: Readonly<Record<string, (item: unknown) => boolean>> = {
   /** The parts that codex finds in a command. */
   parsed_cmd: (item) =>
     isRecord(item) &&
-    ["read", "list_files", "search", "unknown"].includes(String(item.type)) &&
+    /^(?:read|list_files|search|unknown)$/.test(String(item.type)) &&
     Object.entries(item).every(
       ([name, value]) => ["type", "cmd", "name", "path", "query"].includes(name) && isFlat(value),
     ),
