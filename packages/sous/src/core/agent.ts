@@ -97,8 +97,8 @@ export type AgentOptions<Given extends AnySchema | undefined = AnySchema | undef
    */
   rules?: Pick<ApprovalPolicy, "decide"> | undefined;
   /**
-   * True: a call only narrows the agent. It does not replace its instructions, raise its `maxTurns`, choose another model or begin it
-   * with the conversation of its caller. Agents of files are fixed, and those with `rules` unless they say `false`.
+   * True: a call only narrows the agent. It does not replace its instructions or its `outputSchema`, raise its `maxTurns`, choose
+   * another model or begin it with the conversation of its caller. A schema that it has not itself stands behind its task. Agents of files are fixed, and those with `rules` unless they say `false`.
    */
   fixed?: boolean | undefined;
   hooks?: Hooks | undefined;

@@ -24,6 +24,11 @@ export type ApprovalRequest = {
   readonly input: unknown;
   /** The files that it leads to, looked up before the person is asked; undefined before that, and for a call about none. */
   readonly target?: CallTarget | undefined;
+  /**
+   * The real paths of `cwd`, and of the file or folder of the call, where they have been looked up: once for each question of an
+   * external agent.
+   */
+  readonly real?: { readonly cwd: string; readonly path?: string | undefined } | undefined;
   /** Eight hexadecimal digits over all that the person is asked to allow; set when the person is asked. */
   readonly digest?: string | undefined;
   /** The working directory where it would run. */
@@ -46,12 +51,15 @@ export type ApprovalRequest = {
 export type CallTarget = {
   /**
    * Real paths, absolute and without links: the file or folder; of a command its folder, the files that it opens, and the paths of its
-   * words that lead through a link of the workspace.
+   * words that lead through a link.
    */
   readonly paths: readonly string[];
   /** The hash of the file that an edit changes; undefined when there is none. */
   readonly sha256?: string | undefined;
 };
+
+/** The reason why a call is asked about again. */
+export const HAS_CHANGED = "what it leads to has changed since you were asked";
 
 /**
  * The person's answer; `reason` is shown to the model. `later` leaves the question open: the tree stops once nothing else in
@@ -182,12 +190,14 @@ export type QuestionPorts = {
    * what it has written.
    */
   followWrite(request: () => ApprovalRequest): (() => void) | undefined;
-  /** Looks up what a call leads to now. */
-  lookUp(request: ApprovalRequest): CallTarget | undefined;
+  /** The request of an external agent with the paths that it leads to now. */
+  located(request: ApprovalRequest): ApprovalRequest;
   /** True when the call leads there now; so does every call for a target that is not known. */
   leadsTo(target: CallTarget | undefined, request: ApprovalRequest): boolean;
-  /** The reason against an action of an external agent, whatever rules and people allow. */
-  externalProblem(request: ApprovalRequest): TargetProblem | undefined;
+  /** The reason against an action of an external agent, whatever rules and people allow. `others` are paths that its path may be, too. */
+  externalProblem(request: ApprovalRequest, others?: readonly string[]): TargetProblem | undefined;
+  /** The same action for each other path that programs may take its path for: the rules that deny and ask hold for them. */
+  otherReadings(request: ApprovalRequest, others?: readonly string[]): ApprovalRequest[];
 };
 
 /** The run that asks, and the call it asks about. The path is there for the end of a run above it. */

@@ -163,6 +163,8 @@ export type ExternalAction = {
   readonly input: unknown;
   /** Only asks how an earlier action stands: not recorded. */
   readonly isPoll?: true | undefined;
+  /** Other paths that programs may take its path for: what is refused or denied for one of them is not allowed. */
+  readonly otherPaths?: readonly string[] | undefined;
   /** The reason why it is not known what it does: no rule allows it, only a person may. */
   readonly unclear?: string | undefined;
   /** A rerun asks as it was asked then: where it led was looked at then. */

@@ -125,8 +125,9 @@ function folderGuard(parts: readonly string[], top: readonly string[], paths: Gu
   return undefined;
 }
 
+/** No program has settings whose name begins with two dots. */
 function dotGuard(below: readonly string[]): FileGuard | undefined {
-  const index = below.findIndex((part, at) => part.startsWith(".") && !isFree(below, at));
+  const index = below.findIndex((part, at) => /^\.(?!\.)/.test(part) && !isFree(below, at));
   return index === -1
     ? undefined
     : { effect: "ask", reason: `${below[index]} may be a setting that a program obeys without being called` };

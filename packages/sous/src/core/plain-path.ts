@@ -12,12 +12,89 @@ export function whyNotPlain(path: string): string | undefined {
   return undefined;
 }
 
+/** More readings than this are not looked at. */
+const MAX_READINGS = 256;
+
 /**
- * The path as it is for file systems and programs that take one way to write a character for another, or `\\` for `/`; itself first.
+ * The path as it is for file systems and programs that take one way to write a character for another, `%2e` for `.`, and `\\` for `/` or
+ * for nothing; itself first.
  */
-export function readingsOf(path: string): string[] {
-  const composed = [path, ...["NFC", "NFD", "NFKC"].map((form) => path.normalize(form))];
-  return [...new Set(composed.flatMap((each) => [each, each.replaceAll("\\", "/")]))];
+export function spellingsOf(path: string): string[] {
+  let all = [path];
+  // Some programs decode what others have decoded.
+  for (const spell of [decoded, composed, decoded, withoutBackslash])
+    all = [...new Set(all.flatMap((each) => [each, ...spell(each)]))];
+  return all;
+}
+
+function decoded(path: string): string[] {
+  const text = path.replace(/(?:%[0-9a-f]{2})+/gi, (codes) => {
+    try {
+      return decodeURIComponent(codes);
+    } catch {
+      return codes;
+    }
+  });
+  return [text];
+}
+
+function composed(path: string): string[] {
+  return ["NFC", "NFD", "NFKC"].map((form) => path.normalize(form));
+}
+
+function withoutBackslash(path: string): string[] {
+  return [path.replaceAll("\\", "/"), path.replaceAll("\\", "")];
+}
+
+/**
+ * The same, and what it is for programs that take braces and brackets for a choice. Undefined when these are too many.
+ */
+export function readingsOf(path: string): string[] | undefined {
+  let all = spellingsOf(path);
+  for (const group of [BRACKETS, BRACES]) {
+    const chosen = all.map((each) => choicesOf(each, group));
+    if (chosen.includes(undefined)) return undefined;
+    all = [...new Set([...all, ...chosen.flatMap((each) => each ?? [])])];
+    if (all.length > MAX_READINGS) return undefined;
+  }
+  return all;
+}
+
+/** A pair of signs, and the way in which the text between them is parted into choices. */
+type Group = { readonly pattern: RegExp; readonly choices: (inner: string) => string[] };
+
+/** `a{b,c}` → `ab`, `ac`; `a@(b|c)` for the patterns of some shells. */
+export const BRACES: Group = {
+  pattern: /\{([^{}]*)\}|[@!+?*]\(([^()]*)\)/,
+  choices: (inner) => inner.split(/[,|]/),
+};
+/** `[ab]` → `a`, `b`; a range by its ends and each character between them. */
+const BRACKETS: Group = { pattern: /\[([^[\]]*)\]/, choices: (inner) => charactersOf(inner) };
+
+/** The texts that a pattern stands for, from the innermost pair out; undefined when there are too many. */
+export function choicesOf(text: string, { pattern, choices }: Group): string[] | undefined {
+  const done: string[] = [];
+  const open = [text];
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const group = pattern.exec(next);
+    if (group === null) done.push(next);
+    else {
+      const [whole, ...inner] = group;
+      const [before, after] = [next.slice(0, group.index), next.slice(group.index + whole.length)];
+      open.push(...choices(inner.join("")).map((choice) => before + choice + after));
+    }
+    if (open.length + done.length > MAX_READINGS) return undefined;
+  }
+  return done;
+}
+
+function charactersOf(inner: string): string[] {
+  const ranges = inner.replaceAll(/(.)-(.)/gsu, (whole, first: string, last: string) => {
+    const [from, to] = [first.codePointAt(0) ?? 0, last.codePointAt(0) ?? 0];
+    const between = Array.from({ length: Math.min(Math.max(0, to - from + 1), MAX_READINGS) }, (_, at) => from + at);
+    return between.length === 0 ? whole : String.fromCodePoint(...between);
+  });
+  return [...new Set(ranges)];
 }
 
 /** Installers of packages link files of a store into these folders. */

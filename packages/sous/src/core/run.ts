@@ -47,6 +47,8 @@ export type RunProfile = {
   /** The settings of every ordinary call. */
   readonly settings: ModelSettings;
   readonly output: Schema | undefined;
+  /** Stands behind the task: the shape of the answer that a call asks of an agent whose instructions it may not change. */
+  readonly taskEnd?: string | undefined;
   readonly hooks: Hooks | undefined;
   /** The rules of its definition; they bind everything below it too. */
   readonly rules?: TreePorts["rules"];

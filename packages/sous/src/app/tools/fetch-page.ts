@@ -10,16 +10,8 @@ import { pipeline, type Readable, Transform } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { untilSignal } from "../../core/clock.ts";
 import { codeOf, ToolFailure } from "../../core/errors.ts";
-import {
-  type Addresses,
-  hostOf,
-  isPublicAddress,
-  isRedirect,
-  only,
-  type Resolve,
-  readFetchUrl,
-  resolveHere,
-} from "../../machine/address.ts";
+import { hostOf, readFetchUrl } from "../../core/web-address.ts";
+import { type Addresses, isPublicAddress, isRedirect, only, type Resolve, resolveHere } from "../../machine/address.ts";
 
 /** The way to the network. */
 export type Network = {

@@ -3,15 +3,18 @@
  * will do, or has a field that is not known here, becomes an action that only a person can allow, who sees all of it.
  */
 
-import { isIPv4 } from "node:net";
+import { isIP } from "node:net";
+import { basename } from "node:path";
 import type { ExternalAction } from "../../core/external-agent.ts";
 import { isRecord } from "../../core/schema.ts";
+import { hostOf, readFetchUrl } from "../../core/web-address.ts";
 import type { OpenCall } from "./activity.ts";
-import { filesOfPatch, foldersOfPattern } from "./named-files.ts";
+import { EXPLANATIONS, isExplanation, isFlat } from "./explanations.ts";
+import { filesOfPatch, foldersOfPattern, otherNames } from "./named-files.ts";
 import { oneLine, shellLine } from "./one-line.ts";
 import type { PermissionRequest, ToolCallData } from "./schema.ts";
 
-type Asked = Pick<ExternalAction, "toolName" | "input" | "unclear">;
+type Asked = Pick<ExternalAction, "toolName" | "input" | "otherPaths" | "unclear">;
 type Fields = Readonly<Record<string, unknown>>;
 
 /** The terminal takes no longer command. */
@@ -30,12 +33,14 @@ export function actionsOf({ data }: OpenCall): Asked[] {
   if (rawInput !== undefined && rawInput !== null && !isRecord(rawInput))
     return [unknownAction(data, "its input is no object")];
   const fields: Fields = rawInput ?? {};
-  const unknown = Object.keys(fields).find((name) => {
-    const isKnown = kind.fields.has(name) && (NESTED.has(name) || isFlat(fields[name]));
-    return isSet(fields[name]) && !isKnown;
-  });
+  const unknown = Object.entries(fields).find(([name, value]) => {
+    const isOfKind = kind.fields.has(name) && (NESTED.has(name) || isFlat(value));
+    return isSet(value) && !isOfKind && !isExplanation(name, value);
+  })?.[0];
   if (unknown !== undefined)
     return [unknownAction(data, `it has a field that sous does not know: ${oneLine(unknown, 60)}`)];
+  if (data.kind !== "edit" && data.content?.some(({ type }) => type === "diff"))
+    return [unknownAction(data, "it shows a change, and its kind makes none")];
   const actions = kind.actions(data, fields);
   if (actions.length > 0 && actions.length <= MAX_PATHS) return actions;
   return [unknownAction(data, "it does not say exactly what it does")];
@@ -44,11 +49,6 @@ export function actionsOf({ data }: OpenCall): Asked[] {
 /** Agents send fields that are not used as `null` or `false`. */
 function isSet(value: unknown): boolean {
   return value !== undefined && value !== null && value !== false;
-}
-
-/** A text, a number or a list of them; anything else may name a file in a way that is not known here. */
-function isFlat(value: unknown): boolean {
-  return [value].flat().every((each) => typeof each !== "object" || each === null);
 }
 
 type Kind = {
@@ -60,13 +60,6 @@ type Kind = {
 
 const PATHS = "path file_path filePath filepath abs_path absolute_path notebook_path";
 const MOVES = "source destination from to old_path new_path";
-/**
- * Fields that only explain an action or name the question itself; codex sends most of them. The last two are offers for other
- * answers than "once", which are never given.
- */
-const EXPLANATIONS =
-  "description reason justification timeout call_id turn_id process_id approval_id started_at_ms parsed_cmd " +
-  "available_decisions proposed_execpolicy_amendment";
 /** Texts and numbers of a change, in the words of several agents. */
 const CHANGES =
   "content text file_text new_content old_string new_string oldString newString old_str new_str old_text new_text oldText " +
@@ -74,10 +67,10 @@ const CHANGES =
   "cell_type new_source";
 
 /** The changes of an edit are looked through on their own. */
-const NESTED: ReadonlySet<string> = new Set(`edits changes ${EXPLANATIONS}`.split(" "));
+const NESTED: ReadonlySet<string> = new Set(["edits", "changes"]);
 
 function kind(fields: string, actions: Kind["actions"]): Kind {
-  return { fields: new Set(`${fields} ${EXPLANATIONS}`.split(" ")), actions };
+  return { fields: new Set(fields.split(" ")), actions };
 }
 
 const KINDS: ReadonlyMap<string, Kind> = new Map([
@@ -107,17 +100,24 @@ const KINDS: ReadonlyMap<string, Kind> = new Map([
       searchActions,
     ),
   ],
-  ["fetch", kind("url prompt format", (_, { url }) => (isPage(url) ? [{ toolName: "fetch", input: { url } }] : []))],
+  [
+    "fetch",
+    kind("url prompt format", ({ locations = [] }, { url }) =>
+      locations.length === 0 && isPage(url) ? [{ toolName: "fetch", input: { url } }] : [],
+    ),
+  ],
 ]);
 
 /** A line for a shell, or a program with its arguments; codex sends `["bash", "-lc", line]`. */
-function commandActions(_: ToolCallData, { command, cmd, ...fields }: Fields): Asked[] {
+function commandActions({ locations = [] }: ToolCallData, { command, cmd, ...fields }: Fields): Asked[] {
   const line = lineOf(command ?? cmd);
   // Two that differ: which one is run, is not known.
   if (line === undefined || (isSet(command) && isSet(cmd) && lineOf(cmd) !== line)) return [];
   const cwd = isSet(fields.cwd) ? fields.cwd : fields.workdir;
   const background = isSet(fields.background) ? fields.background : fields.run_in_background;
   if (isSet(fields.workdir) && cwd !== fields.workdir) return [];
+  // A file that the command does not name is one that it does not say.
+  if (!locations.every(({ path }) => path === cwd || line.includes(basename(path) || "/"))) return [];
   const settings = { ...(isSet(cwd) && { cwd }), ...(isSet(background) && { background }) };
   return [{ toolName: "terminal", input: { ...settings, command: line } }];
 }
@@ -144,16 +144,17 @@ function pathsOf(data: ToolCallData, fields: Fields): string[] {
 function allPaths({ content = [], locations = [] }: ToolCallData, fields: Fields): unknown[] {
   const named = `${PATHS} ${MOVES}`.split(" ").flatMap((name) => (isSet(fields[name]) ? [fields[name]] : []));
   const diffs = content.flatMap((each) => (each.type === "diff" ? [each.path] : []));
-  const changes = changesIn(fields);
-  const edits = Array.isArray(fields.edits) ? fields.edits.filter(isRecord) : [];
-  const patched = [fields, ...edits, ...Object.values(changes).filter(isRecord)].flatMap(patchedFiles);
-  return [...diffs, ...locations.map(({ path }) => path), ...Object.keys(changes), ...patched, ...named];
+  const changed = isRecord(fields.changes) ? Object.keys(fields.changes) : [];
+  return [...diffs, ...locations.map(({ path }) => path), ...changed, ...patchedFiles(fields), ...named];
 }
 
-/** The files that patches name in their texts. */
-function patchedFiles({ diff, patch, unified_diff }: Fields): string[] {
-  const texts = [diff, patch, unified_diff].flat().filter((each) => typeof each === "string");
-  return texts.flatMap(filesOfPatch);
+/** The files that patches name in their texts; undefined for a patch that is not understood. */
+function patchedFiles({ edits, changes, ...fields }: Fields): (string | undefined)[] {
+  const parts = [fields, ...(Array.isArray(edits) ? edits : []), ...Object.values(isRecord(changes) ? changes : {})];
+  const texts = parts.filter(isRecord).flatMap(({ diff, patch, unified_diff }) => [diff, patch, unified_diff].flat());
+  return texts
+    .filter((each) => typeof each === "string")
+    .flatMap((text): (string | undefined)[] => filesOfPatch(text) ?? [undefined]);
 }
 
 /** One action for each change, or for a file whose change is not shown. */
@@ -163,18 +164,20 @@ function editActions(data: ToolCallData, fields: Fields): Asked[] {
   const shown = new Set<unknown>(diffs.flatMap(({ oldText, newText }) => [oldText, newText]));
   // The rest of what the agent has sent: a person sees all of it.
   const rest = Object.entries(fields).filter(
-    ([name, value]) => isSet(value) && !shown.has(value) && ![PATHS, EXPLANATIONS].join(" ").split(" ").includes(name),
+    ([name, value]) => isSet(value) && !shown.has(value) && !EXPLANATIONS.has(name) && !PATHS.split(" ").includes(name),
   );
+  const patched = new Set(patchedFiles(fields));
   return pathsOf(data, fields).flatMap((path) => {
+    const others = patched.has(path) ? otherNames(path) : [];
     const own = diffs.filter((each) => each.path === path);
     const more = Object.fromEntries(rest);
     if (own.length === 0) {
       const said = rest.length === 0 ? { action: "writes this file and does not say what" } : more;
-      return [write({ path, ...said })];
+      return [write({ path, ...said }, others)];
     }
     const input = rest.length === 0 ? {} : { input: more };
     return own.map(({ oldText, newText }) =>
-      write({ path, ...(oldText ? { old: oldText } : {}), content: newText, ...input }),
+      write({ path, ...(oldText ? { old: oldText } : {}), content: newText, ...input }, others),
     );
   });
 }
@@ -198,12 +201,8 @@ function isChangeMap(changes: unknown): boolean {
   return isRecord(changes) && Object.values(changes).every(isChange);
 }
 
-function changesIn({ changes }: Fields): Fields {
-  return isRecord(changes) ? changes : {};
-}
-
-function write(input: Fields): Asked {
-  return { toolName: "write_file", input };
+function write(input: Fields, otherPaths: readonly string[] = []): Asked {
+  return { toolName: "write_file", input, ...(otherPaths.length > 0 && { otherPaths }) };
 }
 
 function searchActions(data: ToolCallData, fields: Fields): Asked[] {
@@ -224,12 +223,10 @@ function searchActions(data: ToolCallData, fields: Fields): Asked[] {
   return [...tops, ...below].map((path) => ({ toolName, input: { pattern, ...(path !== undefined && { path }) } }));
 }
 
-/** A page of the web by the name of its host: not a file, and nothing that is on this machine or in its network. */
+/** A page of the web by the name of its host, as our own tool takes it: nothing that is on this machine or in its network. */
 function isPage(url: unknown): boolean {
-  if (typeof url !== "string" || !URL.canParse(url)) return false;
-  const { protocol, hostname } = new URL(url);
-  const isAddress = hostname.startsWith("[") || isIPv4(hostname);
-  return /^https?:$/.test(protocol) && !isAddress && !/(?:^|\.)localhost\.?$/i.test(hostname);
+  const read = typeof url === "string" ? readFetchUrl(url) : { problem: "" };
+  return "url" in read && isIP(hostOf(read.url)) === 0;
 }
 
 /** Named after what it says, with all that was said. */

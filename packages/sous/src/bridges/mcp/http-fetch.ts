@@ -10,9 +10,9 @@ import { Readable, Transform } from "node:stream";
 import { setImmediate as otherWork } from "node:timers/promises";
 import { codeOf, ToolFailure } from "../../core/errors.ts";
 import { isRecord } from "../../core/schema.ts";
+import { hostOf } from "../../core/web-address.ts";
 import {
   type Addresses,
-  hostOf,
   isMetadataAddress,
   isPublicAddress,
   isRedirect,

@@ -4,7 +4,7 @@ import type { ReconnectionScheduler, Transport } from "@modelcontextprotocol/cli
 import type { Clock } from "../../core/clock.ts";
 import type { McpServer } from "../../core/configuration.ts";
 import { ignore, ToolFailure } from "../../core/errors.ts";
-import { hostOf } from "../../machine/address.ts";
+import { hostOf } from "../../core/web-address.ts";
 import type { McpGround } from "./ground.ts";
 import { GuardedTransport } from "./guarded-transport.ts";
 import { fetchFor, type HttpRules } from "./http-fetch.ts";

@@ -1,6 +1,6 @@
 /** Approval of one call: the rules decide, or the person at the root is asked. Without a person the answer is no. */
 
-import type { ApprovalAnswer, ApprovalRequest, GivenAnswer } from "../../core/approval.ts";
+import { type ApprovalAnswer, type ApprovalRequest, type GivenAnswer, HAS_CHANGED } from "../../core/approval.ts";
 import { messageOf } from "../../core/errors.ts";
 import type { ToolCallPart } from "../../core/message.ts";
 import type { Run } from "../../core/run.ts";
@@ -60,7 +60,7 @@ export async function askApproval(
 
 /** The same call, to be looked up once more. A tool that asks by itself has its reason stored: it stays as it is. */
 function askedAgain(request: ApprovalRequest): ApprovalRequest {
-  const reason = request.isFromTool ? request.reason : "what it leads to has changed since you were asked";
+  const reason = request.isFromTool ? request.reason : HAS_CHANGED;
   return { ...request, target: undefined, reason };
 }
 

@@ -1,6 +1,6 @@
 /** Decides if a call may run: rights, input, hooks, rules, and the person. */
 
-import type { ApprovalRequest } from "../../core/approval.ts";
+import { type ApprovalRequest, HAS_CHANGED } from "../../core/approval.ts";
 import { ToolFailure } from "../../core/errors.ts";
 import type { ToolCallPart } from "../../core/message.ts";
 import { mayUse } from "../../core/rights.ts";
@@ -94,7 +94,8 @@ async function approvalFor(
   const mustAsk = rule === undefined ? tool.tier === "confirm" : rule.effect === "ask";
   if (!mustAsk) return {};
   const isByRule = rule?.effect === "ask";
-  const asked = isByRule ? { ...request, reason: rule.reason } : request;
+  const hasMoved = given !== undefined || (isAnswered && !leadsThere);
+  const asked = { ...request, ...(isByRule && { reason: rule.reason }), ...(hasMoved && { reason: HAS_CHANGED }) };
   return { refusal: await askApproval(asked, run, isByRule ? rule.advice : undefined), isStored: true };
 }
 

@@ -113,11 +113,17 @@ export class RunHost implements ExternalHost, Disposable {
     const call = toCall(action);
     const asked = { ...approvalRequest(call, call.input, run), isExternal: true } as const;
     const { questions } = run.tree;
-    const request = action.isRepeated === true ? asked : { ...asked, target: questions.lookUp(asked) };
-    const problem = action.isRepeated === true ? undefined : questions.externalProblem(request); // guard: external-target
+    const isRepeated = action.isRepeated === true;
+    const request = isRepeated ? asked : questions.located(asked);
+    const problem = isRepeated ? undefined : questions.externalProblem(request, action.otherPaths); // guard: external-target
     if (problem?.effect === "refuse") return false;
-    const unclear = action.unclear ?? problem?.reason;
     try {
+      const others = isRepeated ? [] : questions.otherReadings(request, action.otherPaths);
+      const rules = others.map((other) => decideByRules(other, run));
+      if (rules.some((rule) => rule?.effect === "deny")) return false;
+      const isAsked = rules.some((rule) => rule?.effect === "ask");
+      const unclear =
+        action.unclear ?? problem?.reason ?? (isAsked ? "its path can mean a file that is asked about" : undefined);
       if (unclear !== undefined)
         return await this.#isAllowedByPerson({ ...request, reason: unclear, isFromTool: true });
       if (run.profile.tools.byName.has(call.toolName)) return await mayCallExternal(call, request, run);

@@ -1,4 +1,5 @@
-import type { ApprovalRequest } from "../../core/approval.ts";
+import { resolve } from "node:path";
+import { type ApprovalRequest, HAS_CHANGED } from "../../core/approval.ts";
 import type { PermissionRule } from "../../core/configuration.ts";
 import { type Action, type ActionOptions, readAction } from "./action.ts";
 
@@ -31,6 +32,7 @@ export function describeAction(
     lines: [
       ...(main === undefined ? [] : textLines(main, columns)),
       ...fieldLines(action, main, request.input, columns),
+      ...elsewhere(action, request).flatMap((path) => textLines(`leads to ${path}`, columns)),
     ],
     why: request.reason === undefined ? [] : textLines(`asked because ${request.reason}`, columns, { atWords: true }),
     rule: { effect: "allow", pattern: `${request.toolName}(=${action.exact})`, origin: "an answer in this chat" },
@@ -54,15 +56,32 @@ const BEHIND_TITLE = ": ";
 
 /**
  * The same as one text: a line of up to 400 characters, or a head and all rows below it. In one line no part holds what stands
- * between the parts, so the two cannot be confused.
+ * between the parts, so the two cannot be confused. A question that is asked again because of a change looks like the first one, so it
+ * has several lines: its answer names the digest.
  */
 export function actionText(request: ApprovalRequest, options: ActionTextOptions = {}): string {
   const { title, lines, why } = describeAction(request, { ...options, width: Number.POSITIVE_INFINITY });
   const rows = [...lines, ...why];
   const line = [title, rows.join(BETWEEN)].filter((part) => part !== "").join(BEHIND_TITLE);
   const isOneLine =
-    rows.every((row) => !` ${row} `.includes(BETWEEN) && !row.startsWith(BREAK)) && !`${title} `.includes(BEHIND_TITLE);
+    request.reason !== HAS_CHANGED &&
+    rows.every((row) => !` ${row} `.includes(BETWEEN) && !row.startsWith(BREAK)) &&
+    !`${title} `.includes(BEHIND_TITLE);
   return isOneLine && line.length <= MAX_SHORT ? line : [`${title}:`, ...rows.map((row) => `  ${row}`)].join("\n");
+}
+
+/** The paths of a command that lead elsewhere than where they are written. A path of another tool is shown as where it leads. */
+function elsewhere(action: Action, { input, cwd, target }: ApprovalRequest): string[] {
+  if (action.kind !== "command") return [];
+  const { cwd: folder } = input as { cwd?: unknown };
+  const written = [resolve(cwd, typeof folder === "string" ? folder : ".")];
+  written.push(...action.reading.files.flatMap(({ paths }) => paths.map((path) => resolve(cwd, path))));
+  return (target?.paths ?? []).filter((path) => !written.includes(path) && !isSystemProgram(path, action.command));
+}
+
+/** Systems have links between their folders of programs: `/bin/ls` is `/usr/bin/ls`. */
+function isSystemProgram(path: string, command: string): boolean {
+  return path.startsWith("/usr/") && command.includes(path.slice("/usr".length));
 }
 
 const UNNAMED = "a child without a definition";

@@ -17,9 +17,13 @@ export type PathAction = {
   readonly named: string;
   /** Both as absolute paths, for rules that begin elsewhere. */
   readonly absolute: { readonly path: string; readonly named: string };
+  /** True when it was written from the root on and not through the workspace: its path says where it is. */
+  readonly isFromRoot: boolean;
   /** True for a tool that looks at everything below. */
   readonly isFolder: boolean;
 };
+
+export type FoundPath = Omit<PathAction, "kind" | "isFolder">;
 
 type HostAction = {
   readonly kind: "host";
@@ -36,7 +40,13 @@ export type Action = {
   /** The whole action as one text: two calls with the same text do the same. */
   readonly exact: string;
 } & (
-  | { readonly kind: "command"; readonly command: string; readonly reading: CommandReading }
+  | {
+      readonly kind: "command";
+      readonly command: string;
+      /** The folder it starts in, relative to the workspace; undefined for the workspace itself. */
+      readonly folder: string | undefined;
+      readonly reading: CommandReading;
+    }
   | PathAction
   | HostAction
   | { readonly kind: "agents"; readonly names: readonly string[] }
@@ -51,6 +61,8 @@ export type Action = {
 
 export type ActionKind = Exclude<Action["kind"], "unknown" | "follow-up">;
 
+export type CommandAction = Extract<Action, { kind: "command" }>;
+
 /** Gives the real path of what exists, and throws for what does not. */
 export type RealPath = (path: string) => string;
 
@@ -61,18 +73,22 @@ export type ActionOptions = Pick<CommandContext, "home" | "variables"> & {
 };
 
 export function readAction(request: ApprovalRequest, options: ActionOptions = {}): Action {
-  const { toolName, input, cwd, target } = request;
+  const { toolName, input, cwd, target, real } = request;
   const { realPath = realpathSync.native } = options;
   const fields: Fields = typeof input === "object" && input !== null ? { ...input } : { input };
   const whole = { toolName, exact: canonicalJson(input) };
   switch (kindOf(toolName)) {
     case "command":
-      return readCommand(fields, whole, { ...options, cwd, toPath: (path) => readPath(path, { cwd, realPath }).path });
+      return readCommand(fields, whole, {
+        ...options,
+        cwd,
+        toPath: (path) => readPath(path, { cwd, realPath, root: real?.cwd }, real?.path).path,
+      });
     case "path": {
       const isFolder = toolRow(toolName)?.action === "folder";
       const path = fields.path ?? (isFolder ? "." : undefined);
       if (typeof path !== "string" || path.length > MAX_PATH) return { ...whole, kind: "unknown" };
-      const found = readPath(path, { cwd, realPath }, target?.paths[0]);
+      const found = readPath(path, { cwd, realPath, root: real?.cwd }, real?.path ?? target?.paths[0]);
       return { ...whole, kind: "path", ...found, isFolder, exact: found.path };
     }
     case "host": {
@@ -134,10 +150,11 @@ function readCommand(given: Fields, whole: Whole, { home, variables, cwd, toPath
   const folder = typeof given.cwd === "string" ? toPath(given.cwd) : ".";
   const isTop = typeof given.cwd === "string" && folder === ".";
   const settings = others.filter(([name, value]) => !(name === "cwd" && isTop) && value !== false);
+  const start = folder === "." ? undefined : folder;
   const reading = readCommandLine(command, {
     home,
     variables,
-    folder: folder === "." ? undefined : folder,
+    folder: start,
     workspace: cwd,
   });
   const unknown = settings.find(([name]) => name !== "background" && name !== "cwd")?.[0];
@@ -147,6 +164,7 @@ function readCommand(given: Fields, whole: Whole, { home, variables, cwd, toPath
     ...whole,
     kind: "command",
     command,
+    folder: start,
     reading:
       unknown === undefined ? reading : { ...reading, problem: `it has a setting that is not known: ${unknown}` },
     exact: isText ? text : canonicalJson({ ...Object.fromEntries(settings), command: text }),
@@ -159,12 +177,12 @@ export type FileAction = Action & { readonly isSure: boolean };
 /** The files that the shell opens, as calls of the tool that does the same. */
 export function fileActions(
   { files }: CommandReading,
-  cwd: string,
+  { cwd, real }: Pick<ApprovalRequest, "cwd" | "real">,
   { realPath = realpathSync.native }: ActionOptions,
 ): FileAction[] {
   return files.flatMap(({ kind, paths, isSure }) =>
     paths.map((path): FileAction => {
-      const found = readPath(path, { cwd, realPath });
+      const found = readPath(path, { cwd, realPath, root: real?.cwd });
       const toolName = fileTool(kind);
       return { toolName, kind: "path", ...found, isFolder: false, exact: found.path, isSure };
     }),
@@ -176,19 +194,22 @@ export function fileTool(kind: CommandReading["files"][number]["kind"]): string 
   return kind === "write" ? "write_file" : "read_file";
 }
 
-type Folder = { readonly cwd: string; readonly realPath?: RealPath | undefined };
+/** `root` is the real path of `cwd`, if that is known already. */
+type Folder = { readonly cwd: string; readonly realPath?: RealPath | undefined; readonly root?: string | undefined };
 
 /** `found` is where it leads, if that is known already. */
 export function readPath(
   path: string,
-  { cwd, realPath = realpathSync.native }: Folder,
+  { cwd, realPath = realpathSync.native, root = realOf(resolve(cwd), realPath) }: Folder,
   found?: string,
-): Pick<PathAction, "path" | "named" | "absolute"> {
+): FoundPath {
   const asked = resolve(cwd, path);
   const real = found ?? realOf(asked, realPath);
+  const named = below(resolve(cwd), asked);
   return {
-    path: below(realOf(resolve(cwd), realPath), real),
-    named: below(resolve(cwd), asked),
+    path: below(root, real),
+    named,
+    isFromRoot: isAbsolute(path) && isAbsolute(named),
     absolute: { path: real, named: asked },
   };
 }

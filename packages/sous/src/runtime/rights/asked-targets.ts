@@ -10,8 +10,8 @@ import type {
 } from "../../core/approval.ts";
 import { isRecord } from "../../core/schema.ts";
 import { toolRow } from "../../core/words/tools.ts";
-import { hashOf, hashOfFile, lookUpTarget, questionDigest } from "./question.ts";
-import { externalProblem } from "./target.ts";
+import { hashOf, hashOfFile, isSameTarget, lookUpTarget, questionDigest } from "./question.ts";
+import { externalProblem, located, otherReadings } from "./target.ts";
 
 /** A file that a person is asked to have edited, and its content as far as they know it. */
 type WaitingEdit = { readonly path: string; sha256: string };
@@ -33,7 +33,7 @@ export class AskedTargets implements QuestionPorts {
   }
 
   watch(request: ApprovalRequest): WatchedTarget {
-    const target = request.target ?? lookUpTarget(request);
+    const target = request.target ?? targetOf(request);
     const { paths: [path] = [], sha256 } = target ?? {};
     const edit = path === undefined || sha256 === undefined ? undefined : { path, sha256 };
     if (edit !== undefined) this.#edits.add(edit);
@@ -65,13 +65,24 @@ export class AskedTargets implements QuestionPorts {
     return leadsTo(target, request);
   }
 
-  lookUp(request: ApprovalRequest): CallTarget | undefined {
-    return lookUpTarget(request);
+  located(request: ApprovalRequest): ApprovalRequest {
+    return located(request);
   }
 
-  externalProblem(request: ApprovalRequest): TargetProblem | undefined {
-    return externalProblem(request);
+  externalProblem(request: ApprovalRequest, others: readonly string[] = []): TargetProblem | undefined {
+    return externalProblem(request, others);
   }
+
+  otherReadings(request: ApprovalRequest, others: readonly string[] = []): ApprovalRequest[] {
+    return otherReadings(request, others);
+  }
+}
+
+/** A file that has been judged is the one that is asked about, also when another one is there by now. */
+function targetOf(request: ApprovalRequest): CallTarget | undefined {
+  const { real } = request;
+  const target = lookUpTarget(request);
+  return target && real?.path !== undefined ? { ...target, paths: [real.path, ...target.paths.slice(1)] } : target;
 }
 
 function textOf(input: unknown, field: string): string | undefined {
@@ -82,10 +93,4 @@ function textOf(input: unknown, field: string): string | undefined {
 /** True when the call leads where it led when it was asked about. What was asked before targets were stored leads anywhere. */
 export function leadsTo(target: CallTarget | undefined, request: ApprovalRequest): boolean {
   return target === undefined || isSameTarget(target, lookUpTarget(request));
-}
-
-function isSameTarget(one: CallTarget | undefined, other: CallTarget | undefined): boolean {
-  const [paths, others] = [one?.paths ?? [], other?.paths ?? []];
-  const isSame = paths.length === others.length && paths.every((path, index) => path === others[index]);
-  return isSame && one?.sha256 === other?.sha256;
 }

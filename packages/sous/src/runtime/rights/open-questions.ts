@@ -4,6 +4,8 @@ import { isDeepStrictEqual } from "node:util";
 import {
   type ApprovalRequest,
   addToQuestions,
+  HAS_CHANGED,
+  keyOfQuestion,
   type OpenQuestion,
   type OpenQuestions,
   toQuestion,
@@ -20,6 +22,13 @@ export type AskedQuestion = OpenQuestion &
     readonly toolReason: string | undefined;
   };
 
+type Open = UnansweredQuestion & {
+  readonly id: string;
+  readonly asked: EventOf<"approval-request">;
+  /** The same call was asked about before, and led elsewhere. */
+  readonly hasChanged: boolean;
+};
+
 /** `events` are all of the tree, in order. */
 export function openQuestions(events: Iterable<StoredEvent>): AskedQuestion[] {
   const questions = new AskedQuestions();
@@ -30,7 +39,9 @@ export function openQuestions(events: Iterable<StoredEvent>): AskedQuestion[] {
 /** The fold itself, for a reader that has more to learn from the same events. */
 export class AskedQuestions {
   readonly #starts = new Map<string, EventOf<"run-start">>();
-  readonly #open: OpenQuestions<UnansweredQuestion & { id: string; asked: EventOf<"approval-request"> }> = new Map();
+  readonly #open: OpenQuestions<Open> = new Map();
+  /** The last question about each call, answered or not. */
+  readonly #last = new Map<string, EventOf<"approval-request">>();
 
   add(event: StoredEvent): void {
     if (event.type === "run-start") this.#starts.set(event.runId, event);
@@ -38,18 +49,26 @@ export class AskedQuestions {
       const question = toQuestion(asked, this.#starts.get(asked.runId)?.model ?? "");
       // A question that is asked again after a restart is still the same, unless what it is about has changed.
       const isSame = before !== undefined && isSameQuestion(before.asked, asked);
-      return question && { ...question, id: isSame ? before.id : String(asked.seq), asked };
+      const hasChanged = isSame ? before.hasChanged : this.#leadsElsewhere(asked);
+      return question && { ...question, id: isSame ? before.id : String(asked.seq), asked, hasChanged };
     });
+    if (event.type === "approval-request") this.#last.set(keyOfQuestion(event), event);
+  }
+
+  #leadsElsewhere(asked: EventOf<"approval-request">): boolean {
+    const last = this.#last.get(keyOfQuestion(asked));
+    return last !== undefined && !isDeepStrictEqual(last.target, asked.target);
   }
 
   /** Lists the questions in the order they were asked first. */
   list(): AskedQuestion[] {
     return [...this.#open.values()]
       .sort((one, other) => Number(one.id) - Number(other.id))
-      .map(({ id, asked }) => {
+      .map(({ id, asked, hasChanged }) => {
         const { runId, path, callId, toolName, input, origin, toolReason, target } = asked;
         const who = whoAsks(runId, this.#starts);
-        const action = actionText({ runId, path, ...who, callId, toolName, origin, input, reason: toolReason, target });
+        const reason = toolReason ?? (hasChanged ? HAS_CHANGED : undefined);
+        const action = actionText({ runId, path, ...who, callId, toolName, origin, input, reason, target });
         // One that was asked before questions had a greatest length has none: it can only be denied.
         const digest = questionDigest(asked) ?? "";
         return { id, digest, runId, callId, path, toolName, input, origin, target, action, toolReason };

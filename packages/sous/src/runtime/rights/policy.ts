@@ -1,10 +1,10 @@
 /** The rules of the user: what runs without a question, what is asked about, and what never runs. */
 
 import { isAbsolute } from "node:path";
-import type { ApprovalRequest, RuleAnswer } from "../../core/approval.ts";
+import type { ApprovalRequest, CallTarget, RuleAnswer } from "../../core/approval.ts";
 import type { PermissionRule } from "../../core/configuration.ts";
 import { UserError } from "../../core/errors.ts";
-import type { FileGuard, GuardPaths } from "../../core/guarded-files.ts";
+import type { GuardPaths } from "../../core/guarded-files.ts";
 import {
   type Action,
   type ActionOptions,
@@ -17,8 +17,9 @@ import {
 } from "./action.ts";
 import { type ActionText, describeAction } from "./action-text.ts";
 import type { CommandReading } from "./command-reading.ts";
+import { isSameTarget, lookUpTarget } from "./question.ts";
 import { compilePattern, countParts, type RulePattern } from "./rule-pattern.ts";
-import { writeGuard } from "./target.ts";
+import { type WriteGuard, writeGuard } from "./target.ts";
 
 export type PolicyOptions = ActionOptions & {
   readonly rules: readonly PermissionRule[];
@@ -38,7 +39,7 @@ export type Policy = {
   /** The same, with the rule that decided and the reason in words. */
   explain(request: ApprovalRequest): Judgement;
   /** Holds for agents of the same name below the same agents, until the command ends. Beats a rule that asks, never one that denies. */
-  remember(rule: PermissionRule, asked: Asking): void;
+  remember(rule: PermissionRule, asked: Asked): void;
   /** The exact action for the question, and the rule that "always for this agent" would remember. */
   describe(request: ApprovalRequest, width?: number): ActionText;
 };
@@ -53,10 +54,15 @@ export type Judgement = {
 
 type ReadyRule = PermissionRule & { readonly matcher: RulePattern };
 
+/** An answer for always; one to a command counts only while the command leads where it led when the person was asked. */
+type Remembered = ReadyRule & { readonly target?: CallTarget | undefined };
+
 /** Answers by the line of the agent that asked; they live as long as the command, and are not written anywhere. */
-type RememberedAnswers = Map<string, ReadyRule[]>;
+type RememberedAnswers = Map<string, Remembered[]>;
 
 type Asking = Pick<ApprovalRequest, "above" | "agent">;
+/** The asking agent, or the whole of what it asked. */
+type Asked = Asking | ApprovalRequest;
 
 /** The asking agent for remembered answers: the names from the root down. No name has a slash. */
 function lineOf({ above, agent }: Asking): string {
@@ -72,16 +78,22 @@ export function createPolicy(options: PolicyOptions): Policy {
   const ready = [...rules, ...hostRules].map((rule) => readyRule(rule, reading.home));
   const explain = (request: ApprovalRequest): Judgement => {
     const action = readAction(request, reading);
-    const files = action.kind === "command" ? fileActions(action.reading, request.cwd, reading) : [];
+    const files = action.kind === "command" ? fileActions(action.reading, request, reading) : [];
     const guard =
       guards &&
       writeGuard(action, files, {
         cwd: request.cwd,
+        root: request.real?.cwd,
+        home: reading.home,
         paths: guards,
         realPath: reading.realPath,
         isExternal: request.isExternal === true,
       });
-    const answers = remembered.get(lineOf(request)) ?? [];
+    const given: readonly Remembered[] = remembered.get(lineOf(request)) ?? [];
+    const answers = given.filter(
+      ({ matcher, target }) =>
+        target === undefined || (matcher.covers(action, 0) && isSameTarget(target, lookUpTarget(request, reading))),
+    );
     const isYes = typeof allowsAll === "function" ? allowsAll() : allowsAll;
     const judgement = judge({ action, files, guard, rules: ready, answers, allowsAll: isYes });
     return action.kind === "command" ? { ...judgement, reading: action.reading } : judgement;
@@ -91,7 +103,9 @@ export function createPolicy(options: PolicyOptions): Policy {
     explain,
     remember(rule, asked) {
       const line = lineOf(asked);
-      remembered.set(line, [...(remembered.get(line) ?? []), readyRule(rule, reading.home)]);
+      const ready = readyRule(rule, reading.home);
+      const target = "toolName" in asked && isExact(ready) ? targetOf(asked, reading) : undefined;
+      remembered.set(line, [...(remembered.get(line) ?? []), { ...ready, target }]);
     },
     describe: (request, width) => {
       const { realPath, defaultServer } = reading;
@@ -100,12 +114,17 @@ export function createPolicy(options: PolicyOptions): Policy {
   };
 }
 
+/** Undefined for what is bound by its own text: a path is remembered as where it leads. */
+function targetOf(asked: ApprovalRequest, { realPath }: ActionOptions): CallTarget | undefined {
+  return kindOf(asked.toolName) === "command" ? (asked.target ?? lookUpTarget(asked, { realPath })) : undefined;
+}
+
 type Case = {
   readonly action: Action;
   /** The accesses of a command to files. */
   readonly files: readonly FileAction[];
   /** The guard that refuses or asks whatever the rules allow. */
-  readonly guard: FileGuard | undefined;
+  readonly guard: WriteGuard | undefined;
   readonly rules: readonly ReadyRule[];
   /** Earlier answers of the person. */
   readonly answers: readonly ReadyRule[];
@@ -118,13 +137,15 @@ function judge({ action, files, guard, rules, answers, allowsAll }: Case): Judge
   if (denying !== undefined) return { answer: { effect: "deny", reason: named(denying) }, by: named(denying) };
   if (guard?.effect === "refuse") return { answer: { effect: "deny", reason: guard.reason }, by: GUARD };
   const unclear = notUnderstood(action, rules);
-  if (unclear !== undefined && !isAllowed(action, [...rules, ...answers].filter(isExact))) {
+  const isExactly = isAllowed(action, [...rules, ...answers].filter(isExact));
+  if (unclear !== undefined && !isExactly) {
     const { reason, by } = unclear;
     const denied = { effect: "deny", reason: `${reason}. ${INSTEAD}` } as const;
     return { answer: allowsAll ? denied : { effect: "ask", reason, advice: INSTEAD }, by };
   }
   const isAnswered = isAllowed(action, answers);
-  if (guard !== undefined && !isAnswered) return { answer: { effect: "ask", reason: guard.reason }, by: GUARD };
+  const isSettled = isAnswered || (guard?.isUnsure === true && isExactly);
+  if (guard !== undefined && !isSettled) return { answer: { effect: "ask", reason: guard.reason }, by: GUARD };
   if (allowsAll) return { answer: { effect: "allow" }, by: "--yes" };
   if (isAnswered) return { answer: { effect: "allow" }, by: "an earlier answer" };
   const asking = rules.find((rule) => rule.effect === "ask" && touchesAny(rule, all));

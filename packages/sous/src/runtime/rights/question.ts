@@ -2,21 +2,12 @@
 
 import { createHash } from "node:crypto";
 import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync } from "node:fs";
-import { isAbsolute, resolve } from "node:path";
+import { homedir } from "node:os";
 import type { ApprovalRequest, AskedCall, CallTarget } from "../../core/approval.ts";
 import { utf8Length } from "../../core/usage.ts";
 import { toolRow } from "../../core/words/tools.ts";
-import {
-  type Action,
-  type ActionOptions,
-  canonicalJson,
-  fileActions,
-  readAction,
-  readPath,
-  realFolder,
-} from "./action.ts";
-
-type CommandAction = Extract<Action, { kind: "command" }>;
+import { type ActionOptions, canonicalJson, fileActions, readAction, realFolder } from "./action.ts";
+import { linkedPaths } from "./linked-paths.ts";
 
 /** No person reads more: a call with a longer input is refused where one would be asked. */
 const MAX_QUESTION_BYTES = 256 * 1024;
@@ -39,7 +30,9 @@ export function questionDigest({
 
 /** Looks up what the call leads to now; undefined for a call that is about no file. */
 export function lookUpTarget(request: ApprovalRequest, { realPath }: ActionOptions = {}): CallTarget | undefined {
-  const action = readAction({ ...request, target: undefined }, { realPath });
+  const { target: _, real: __, ...asked } = request;
+  const home = homedir();
+  const action = readAction(asked, { realPath, home });
   if (action.kind === "path") {
     const { path } = action.absolute;
     const changesPart = toolRow(request.toolName)?.change?.old !== undefined;
@@ -47,40 +40,17 @@ export function lookUpTarget(request: ApprovalRequest, { realPath }: ActionOptio
     return sha256 === undefined ? { paths: [path] } : { paths: [path], sha256 };
   }
   if (action.kind !== "command") return undefined;
-  const files = fileActions(action.reading, request.cwd, { realPath });
+  const files = fileActions(action.reading, { cwd: request.cwd }, { realPath });
   const paths = files.flatMap((file) => (file.kind === "path" ? [file.absolute.path] : []));
   const folder = realFolder(request, { realPath });
-  return {
-    paths: [folder, ...paths, ...linkedPaths(action, folder, realFolder({ ...request, input: {} }, { realPath }))],
-  };
+  return { paths: [folder, ...paths, ...linkedPaths(action, folder, home)] };
 }
 
-/** These end a path in a word such as `--out=docs/a.txt`, and in a command that is not understood. */
-const NO_PATH = /[\s"'`;|&<>(){}=,:]+/;
-const MAX_FOLDERS = 16;
-
-/**
- * The programs of a command open files as well, and only they know which: every piece of it that names a path through a link of the
- * workspace may be one. Without links it is the path that the person reads.
- */
-function linkedPaths({ command, reading }: CommandAction, folder: string, workspace: string): string[] {
-  const folders = new Set([folder]);
-  const pieces = new Set(command.split(NO_PATH));
-  for (const [name, ...rest] of reading.parts.flatMap(({ views }) => views.map(({ words }) => words))) {
-    const texts = rest.map(({ text }) => text);
-    for (const text of texts) pieces.add(text);
-    const [into] = texts;
-    if (name?.text !== "cd" || into === undefined) continue;
-    for (const each of [...folders]) if (folders.size < MAX_FOLDERS) folders.add(resolve(each, into));
-  }
-  const found = new Set<string>();
-  for (const each of folders) {
-    for (const piece of pieces) {
-      const { named, absolute } = readPath(resolve(each, piece), { cwd: workspace });
-      if (!isAbsolute(named) && absolute.path !== absolute.named) found.add(absolute.path);
-    }
-  }
-  return [...found];
+/** The same files with the same content. */
+export function isSameTarget(one: CallTarget | undefined, other: CallTarget | undefined): boolean {
+  const [paths, others] = [one?.paths ?? [], other?.paths ?? []];
+  const isSame = paths.length === others.length && paths.every((path, index) => path === others[index]);
+  return isSame && one?.sha256 === other?.sha256;
 }
 
 export function hashOf(content: string | Buffer): string {

@@ -9,11 +9,25 @@ import type { ApprovalRequest, TargetProblem } from "../../core/approval.ts";
 import { type FileGuard, type GuardPaths, guardOf } from "../../core/guarded-files.ts";
 import { isInstalled, readingsOf, whyNotPlain } from "../../core/plain-path.ts";
 import { toolRow } from "../../core/words/tools.ts";
-import { type Action, kindOf, type PathAction, type RealPath, readAction, readPath } from "./action.ts";
-import { isOfProcess } from "./follow-links.ts";
+import {
+  type Action,
+  type CommandAction,
+  type FoundPath,
+  kindOf,
+  type PathAction,
+  type RealPath,
+  readAction,
+  readPath,
+  realFolder,
+} from "./action.ts";
+import { followLinks, isOfProcess } from "./follow-links.ts";
+import { looseWrites } from "./loose-writes.ts";
 
 type Ground = {
   readonly cwd: string;
+  /** The real path of `cwd`, if that is known already. */
+  readonly root?: string | undefined;
+  readonly home?: string | undefined;
   readonly paths: GuardPaths;
   readonly realPath?: RealPath | undefined;
 };
@@ -36,16 +50,21 @@ function goesUpFromName(path: string): boolean {
 
 /** The facts about a path at this moment. */
 class Target {
-  readonly #found: Pick<PathAction, "path" | "named" | "absolute">;
+  readonly #found: FoundPath;
   readonly #ground: Ground;
 
-  constructor(found: Pick<PathAction, "path" | "named" | "absolute">, ground: Ground) {
+  constructor(found: FoundPath, ground: Ground) {
     this.#found = found;
     this.#ground = ground;
   }
 
   get isOutside(): boolean {
     return isAbsolute(this.#found.path);
+  }
+
+  /** True for a file outside whose path does not say so: a person sees a path from the root as what it is. */
+  get leadsOut(): boolean {
+    return this.isOutside && !this.#found.isFromRoot;
   }
 
   get isOfProcess(): boolean {
@@ -82,6 +101,9 @@ class Target {
   }
 }
 
+/** `isUnsure`: the file is asked about because of where it lies or may lie, and not because of what it is. */
+export type WriteGuard = FileGuard & { readonly isUnsure?: true };
+
 /**
  * The strictest guard on what a call writes: the tool itself, or the files that a command of the terminal opens. The tools refuse
  * by themselves what is always refused; behind a redirection and behind an external agent there is no tool.
@@ -90,18 +112,47 @@ export function writeGuard(
   action: Action,
   files: readonly Action[],
   { isExternal, ...ground }: Ground & { isExternal: boolean },
-): FileGuard | undefined {
+): WriteGuard | undefined {
   const own = isWrite(action) ? new Target(action, ground).guard(isExternal ? undefined : "ask") : undefined;
   if (own !== undefined) return own.effect === "refuse" ? own : asked(own);
-  const found = files.filter(isWrite).flatMap((file) => redirectionGuard(new Target(file, ground)) ?? []);
-  return found.find(({ effect }) => effect === "refuse") ?? found[0];
+  const found = [
+    ...files.filter(isWrite).flatMap((file) => redirectionGuard(new Target(file, ground)) ?? []),
+    ...(action.kind === "command" ? looseGuards(action, ground) : []),
+  ];
+  return found.find(({ effect }) => effect === "refuse") ?? found.find(({ isUnsure }) => isUnsure !== true) ?? found[0];
 }
 
-function redirectionGuard(target: Target): FileGuard | undefined {
+/** The guards on what a command that is not understood writes as far as it can be seen. */
+function looseGuards({ command, reading, folder }: CommandAction, ground: Ground): WriteGuard[] {
+  if (reading.problem === undefined) return [];
+  const { paths, unknown, quoted } = looseWrites(command, { home: ground.home, folder });
+  const sure = paths.flatMap((path) => bothWays(path, ground)).flatMap((target) => redirectionGuard(target) ?? []);
+  const perhaps = quoted.flatMap((path) => bothWays(path, ground)).flatMap((target) => target.guard() ?? []);
+  const hidden = unknown.map((written): WriteGuard => {
+    return { effect: "ask", reason: `which file ${written || "it"} is, is not known`, isUnsure: true };
+  });
+  return [...sure, ...perhaps.map(asked), ...hidden];
+}
+
+/** `..` behind a link goes up from where the link leads, and for some shells from where it stands. */
+function bothWays(path: string, ground: Ground): Target[] {
+  const found = path.includes("..")
+    ? [undefined, followLinks(isAbsolute(path) ? path : `${ground.cwd}/${path}`)]
+    : [undefined];
+  return found.map((each) => new Target(readPath(path, ground, each), ground));
+}
+
+function redirectionGuard(target: Target): WriteGuard | undefined {
   if (target.kind("path") === "hard link")
     return { effect: "refuse", reason: "it would write a hard link: the same file has another name" };
   if (target.isOfProcess) return { effect: "ask", reason: "which file it writes depends on the process that opens it" };
   const guard = target.guard();
+  if (guard === undefined && target.leadsOut)
+    return {
+      effect: "ask",
+      reason: "it writes a file outside of the workspace, by .. or through a link",
+      isUnsure: true,
+    };
   if (guard?.effect !== "refuse") return guard && asked(guard);
   return { effect: "refuse", reason: `it would write a file that is never written: ${guard.reason}` };
 }
@@ -110,34 +161,62 @@ function asked({ reason }: FileGuard): FileGuard {
   return { effect: "ask", reason: `it is guarded even where writes are allowed: ${reason}` };
 }
 
+/** Looks up where an action of an external agent leads, once for all who judge it. */
+export function located(request: ApprovalRequest, { realPath }: Pick<Ground, "realPath"> = {}): ApprovalRequest {
+  const isCommand = kindOf(request.toolName) === "command";
+  if (!isCommand && kindOf(request.toolName) !== "path") return request;
+  const cwd = realFolder({ input: {}, cwd: request.cwd }, { realPath });
+  const given = pathOf(request);
+  const path =
+    typeof given === "string" ? readPath(given, { cwd: request.cwd, realPath, root: cwd }).absolute.path : undefined;
+  return { ...request, real: { cwd, path } };
+}
+
+/** The folder of a command, and the path of any other tool. */
+function pathOf({ toolName, input }: ApprovalRequest): unknown {
+  const { path, cwd } = (input ?? {}) as { path?: unknown; cwd?: unknown };
+  return kindOf(toolName) === "command" ? cwd : path;
+}
+
 /**
  * Gives the reason against an action of an external agent. It acts by itself once it is allowed to, so what our tools refuse while they
  * run is refused here, before any rule: all but the files that a configuration guards, which the rules know.
  */
-export function externalProblem(request: ApprovalRequest): TargetProblem | undefined {
-  const { path, cwd: folder } = (request.input ?? {}) as { path?: unknown; cwd?: unknown };
-  const isCommand = kindOf(request.toolName) === "command";
-  const given = isCommand ? folder : path;
+export function externalProblem(request: ApprovalRequest, others: readonly string[] = []): TargetProblem | undefined {
+  const given = pathOf(request);
   if (given === undefined) return undefined;
   if (typeof given !== "string") return { effect: "unclear", reason: "its path is not a text" };
-  const problems = readingsOf(given).flatMap((reading, index) => {
-    const asked = index === 0 ? request : { ...request, input: { path: reading }, target: undefined };
-    return (isCommand ? folderProblem(reading, request.cwd) : pathProblem(reading, asked)) ?? [];
-  });
+  const readings = allReadings(given, others);
+  if (readings === undefined) return { effect: "unclear", reason: "its path can mean too many files" };
+  const problems = readings.flatMap((reading) => problemOf(reading, asRead(request, reading)) ?? []);
   return problems.find(({ effect }) => effect === "refuse") ?? problems[0];
 }
 
-function folderProblem(folder: string, cwd: string): TargetProblem | undefined {
-  const unclear = spellingProblem(folder);
-  if (unclear !== undefined) return unclear;
-  const ground: Ground = { cwd, paths: { top: cwd } };
-  return new Target(readPath(folder, ground), ground).isOutside ? OUTSIDE : undefined;
+export function otherReadings(request: ApprovalRequest, others: readonly string[] = []): ApprovalRequest[] {
+  const given = pathOf(request);
+  const [first, ...rest] = typeof given === "string" ? (allReadings(given, others) ?? []) : [];
+  return first === undefined ? [] : rest.map((reading) => asRead(request, reading));
 }
 
-function pathProblem(path: string, request: ApprovalRequest): TargetProblem | undefined {
+function allReadings(given: string, others: readonly string[]): string[] | undefined {
+  const all = [given, ...others].map(readingsOf);
+  return all.includes(undefined) ? undefined : [...new Set(all.flatMap((each) => each ?? []))];
+}
+
+/** The request with another path in the place of its own. */
+function asRead(request: ApprovalRequest, reading: string): ApprovalRequest {
+  if (reading === pathOf(request)) return request;
+  const name = kindOf(request.toolName) === "command" ? "cwd" : "path";
+  const input = { ...(request.input as object), [name]: reading };
+  return { ...request, input, target: undefined, real: request.real && { cwd: request.real.cwd } };
+}
+
+function problemOf(path: string, request: ApprovalRequest): TargetProblem | undefined {
   const unclear = spellingProblem(path);
   if (unclear !== undefined) return unclear;
-  const ground: Ground = { cwd: request.cwd, paths: { top: request.cwd } };
+  const ground: Ground = { cwd: request.cwd, root: request.real?.cwd, paths: { top: request.cwd } };
+  if (kindOf(request.toolName) === "command")
+    return new Target(readPath(path, ground, request.real?.path), ground).isOutside ? OUTSIDE : undefined;
   const action = readAction(request, ground);
   if (action.kind !== "path") return { effect: "refuse", reason: "its path is too long" };
   const target = new Target(action, ground);
@@ -195,9 +274,9 @@ function isThere(path: string): boolean {
   }
 }
 
-function realOrSame({ cwd, realPath = realpathSync.native }: Ground): string {
+function realOrSame({ cwd, realPath = realpathSync.native, root }: Ground): string {
   try {
-    return realPath(cwd);
+    return root ?? realPath(cwd);
   } catch {
     return cwd;
   }

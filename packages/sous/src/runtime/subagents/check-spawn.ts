@@ -60,6 +60,9 @@ function checkNotOwnTask(request: SpawnRequest, parent: Run): void {
   }
 }
 
+/** `isFixed`: the instructions stay as they are; a schema of the answer stands behind the task. */
+export type NarrowedOptions = SpawnOptions & { readonly isFixed?: true };
+
 /**
  * The options of a call for an agent that may be fixed: they narrow it and rewrite nothing, because its tools and what its rules allow
  * were given to these instructions, on this model, for that number of turns. `profile` is what the definition alone leads to. Throws `Refused`.
@@ -68,9 +71,9 @@ export function narrowing(
   definition: AgentDefinition | undefined,
   { model }: RunProfile,
   asked: SpawnOptions | undefined,
-): SpawnOptions | undefined {
+): NarrowedOptions | undefined {
   if (definition === undefined || asked === undefined || !isFixed(definition)) return asked;
-  const { name, maxTurns } = definition;
+  const { name, maxTurns, outputSchema } = definition;
   if (asked.systemPrompt !== undefined)
     throw notNarrower(name, "has its own instructions", "leave system_prompt out and say in the task what to do");
   if (asked.context === "fork")
@@ -79,12 +82,14 @@ export function narrowing(
       "begins with its own instructions and not with your conversation",
       "leave context out and say in the task all it must know, or leave agent out and fork yourself",
     );
+  if (asked.outputSchema !== undefined && outputSchema !== undefined)
+    throw notNarrower(name, "has its own output_schema", "leave output_schema out");
   if (maxTurns !== undefined && asked.maxTurns !== undefined && asked.maxTurns > maxTurns)
     throw notNarrower(name, `has at most ${maxTurns} turns`, "leave max_turns out or ask for no more than that");
-  if (definition.model === undefined || asked.model === undefined) return asked;
+  if (definition.model === undefined || asked.model === undefined) return { ...asked, isFixed: true };
   if (asked.model !== definition.model && asked.model !== model.id)
     throw notNarrower(name, `works on ${model.id}`, "leave model out");
-  return { ...asked, model: undefined };
+  return { ...asked, model: undefined, isFixed: true };
 }
 
 function isFixed({ fixed, rules }: AgentDefinition): boolean {

@@ -11,8 +11,10 @@ export function closedPrefix(messages: readonly Message[]): Message[] {
   return last?.role === "assistant" ? messages.slice(0, -1) : [...messages];
 }
 
-/** A fork has its parent's instructions, so its own come with the task. */
-export function forkTask({ task, options }: SpawnRequest, { output }: RunProfile): string {
-  const parts = [options?.systemPrompt, task, output === undefined ? undefined : outputInstructions(output)];
+/** The task as the child reads it. A fork has its parent's instructions, so its own come with the task. */
+export function taskText({ task, options }: SpawnRequest, { output, taskEnd }: RunProfile): string {
+  const isFork = options?.context === "fork";
+  const end = isFork && output !== undefined ? outputInstructions(output) : taskEnd;
+  const parts = [isFork ? options?.systemPrompt : undefined, task, end];
   return parts.filter((each) => each !== undefined).join("\n\n");
 }

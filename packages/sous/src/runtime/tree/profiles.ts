@@ -13,10 +13,10 @@ import type { Tool } from "../../core/tool.ts";
 import type { ToolSet } from "../../core/tool-set.ts";
 import type { Price } from "../../core/usage.ts";
 import { type DelegationLimits, shorterLimit, TURNS } from "../../core/words/limits.ts";
-import { withOutput } from "../loop/parse-output.ts";
+import { outputInstructions, withOutput } from "../loop/parse-output.ts";
 import { narrow, narrowAgain, rootRights, toStoredRights } from "../rights/narrow.ts";
 import { compileSchema, compileSchemaOf } from "../schema/compile.ts";
-import { checkAllowed, checkModel, findAgent, narrowing } from "../subagents/check-spawn.ts";
+import { checkAllowed, checkModel, findAgent, type NarrowedOptions, narrowing } from "../subagents/check-spawn.ts";
 import { callableAgents, DelegationTools } from "../subagents/delegation-tools.ts";
 import { CHILD_INSTRUCTIONS } from "../subagents/prompts.ts";
 import { andThen } from "./at-once.ts";
@@ -50,6 +50,7 @@ type ProfileParts = {
   now(): number;
 };
 
+type Narrowed = SpawnRequest & { readonly options?: NarrowedOptions | undefined };
 /** The source of the profiles of a tree's runs. */
 export type ProfileSource = {
   root(definition: AgentDefinition): Promise<RunProfile>;
@@ -164,7 +165,7 @@ export class Profiles implements ProfileSource {
   }
 
   /** Applies what one call asks for besides: it can only take away, or choose among what is allowed. */
-  #changed(base: RunProfile, parent: RunProfile, request: SpawnRequest): RunProfile | Promise<RunProfile> {
+  #changed(base: RunProfile, parent: RunProfile, request: Narrowed): RunProfile | Promise<RunProfile> {
     const { options } = request;
     // `subagent { agent: "x" }` has the turns of a call, `subagent_x` those of a specialist, also where it is not shown.
     const isNamedInCall =
@@ -188,8 +189,8 @@ export class Profiles implements ProfileSource {
     return isPlain ? timed : this.#specialized(timed, parent, request);
   }
 
-  #specialized(base: RunProfile, parent: RunProfile, { options = {} }: SpawnRequest): RunProfile | Promise<RunProfile> {
-    const { allowedTools, systemPrompt, outputSchema, context } = options;
+  #specialized(base: RunProfile, parent: RunProfile, { options = {} }: Narrowed): RunProfile | Promise<RunProfile> {
+    const { allowedTools, systemPrompt, outputSchema, context, isFixed } = options;
     if (allowedTools !== undefined) checkAllowed(allowedTools, base.rights);
     const rights = allowedTools === undefined ? base.rights : narrow(base.rights, UNDECLARED, { tools: allowedTools });
     if (context === "fork" && base.model.external !== undefined)
@@ -199,8 +200,10 @@ export class Profiles implements ProfileSource {
       );
     const compiled = outputSchema === undefined ? base.output : compileSchema(outputSchema);
     return andThen(compiled, (output) => {
-      const instructions = withOutput(systemPrompt ?? base.instructions, outputSchema && output);
-      const changed = { ...base, rights, storedRights: toStoredRights(rights), output, instructions };
+      const [ofInstructions, ofTask] = isFixed ? [undefined, outputSchema && output] : [outputSchema && output];
+      const instructions = withOutput(systemPrompt ?? base.instructions, ofInstructions);
+      const taskEnd = ofTask && outputInstructions(ofTask);
+      const changed = { ...base, rights, storedRights: toStoredRights(rights), output, instructions, taskEnd };
       return context === "fork" ? asFork(changed, parent) : this.#onModel(changed, parent, options);
     });
   }

@@ -19,7 +19,7 @@ import { addBackgroundChild, addOutsideChild, childGone } from "../subagents/bac
 import { checkDepth, checkRequest } from "../subagents/check-spawn.ts";
 import { stopRun } from "../subagents/child-control.ts";
 import { approveExternal } from "./approval.ts";
-import { closedPrefix, forkTask } from "./fork-start.ts";
+import { closedPrefix, taskText } from "./fork-start.ts";
 import { type ChildPlan, discardRun, entryOf, makeRun, startRun } from "./lifecycle.ts";
 import { withoutSecretNames } from "./redaction.ts";
 import { reportOf } from "./report.ts";
@@ -70,7 +70,7 @@ function newChild(
   const account = budget === undefined ? above : above.open(budget, { path, above: parent.holding });
   const isFork = options?.context === "fork";
   const isBackground = options?.background === true;
-  const task = userMessage(isFork ? forkTask(request, profile) : request.task);
+  const task = userMessage(taskText(request, profile));
   const history = isFork ? closedPrefix(parent.conversation.messages) : [];
   const runId = tree.parts.records.newId();
   const made = { agentId: runId, parent: entryOf(tree, parent), path, label, profile, account, budget, isBackground };

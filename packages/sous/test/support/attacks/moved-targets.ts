@@ -200,6 +200,32 @@ const COMMANDS: readonly (readonly [command: string, cwd?: string])[] = [
   ["touch docs/../docs/prod.yaml"],
   ["make install", "docs"],
   ["echo x > prod.yaml", "./docs"],
+  // Words that the shell replaces, and options with their value attached.
+  ...["d*s/prod.yaml", "doc?/prod.yaml", "[d]ocs/prod.yaml", "./*ocs/*.yaml", "*/prod.yaml"].map((path): [string] => [
+    `cp values.yaml ${path}`,
+  ]),
+  ...[
+    "cp -tdocs values.yaml",
+    "sort -odocs/prod.yaml values.yaml",
+    "tar -xzCdocs -f a.tgz",
+    "mv -ft./docs values.yaml",
+  ].map((command): [string] => [command]),
+  ...["curl -sodocs/prod.yaml localhost", "node x.js -o=a,docs/prod.yaml", "rsync values.yaml me@docs/prod.yaml"].map(
+    (command): [string] => [command],
+  ),
+  // Programs that work in a folder of their own, and text that is not understood.
+  ...["env -C docs touch prod.yaml", "make -C docs install", "git -C ./docs apply x", "npm --prefix=docs ci"].map(
+    (command): [string] => [command],
+  ),
+  ...[
+    "(cd docs; touch prod.yaml)",
+    "bash -c 'touch docs/prod.yaml'",
+    "touch do'c's/prod.yaml",
+    "touch do\\cs/prod.yaml",
+  ].map((command): [string] => [command]),
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: it is for the shell.
+  ["touch ${X:-docs}/prod.yaml"],
+  ["for f in docs; do touch $f/prod.yaml; done"],
 ];
 
 function byCommand([command, cwd]: (typeof COMMANDS)[number]): MovedTarget {

@@ -25,7 +25,44 @@ const REFUSED: Question[] = [
   ["write_file", { path: "inner-link", content: "evil" }],
   ["write_file", { path: "socket", content: "evil" }],
   ["write_file", { path: `${"./".repeat(5000)}.git/config`, content: "evil" }],
+  // For programs that decode, choose or drop what stands there.
+  ...[
+    ...[
+      "folder%2fsecret.txt",
+      "%6cink",
+      "docs/%2e%2e/link",
+      "folder%252fsecret.txt",
+      "%66older/secret.txt",
+      "\uff056cink",
+    ],
+    ...[
+      "{link,x}",
+      "{x,link}",
+      "{folder,docs}/secret.txt",
+      "fol{der,x}/secret.txt",
+      "{a,{b,link}}",
+      "@(link|x)",
+      "folder\\secret.txt",
+    ],
+    ...[
+      "[l]ink",
+      "[f]older/secret.txt",
+      "[a-z]ink",
+      "lin[k]",
+      "[x[l]]ink",
+      "[{l,x}]ink",
+      "l\\ink",
+      "f\\older/secret.txt",
+    ],
+  ].map((path): Question => ["read_file", { path }]),
+  ...["[.]git/config", "{.git,x}/config", ".g%69t/config", "{.,x}git/hooks/x", ".g\\it/config", "[.-0]git/config"].map(
+    (path): Question => ["write_file", { path, content: "evil" }],
+  ),
   ["terminal", { command: "ls", cwd: "folder" }],
+  ["read_file", { path: "{..,x}/x" }],
+  ["read_file", { path: "{.,x}./x" }],
+  ["terminal", { command: "ls", cwd: "{folder,x}" }],
+  ["terminal", { command: "ls", cwd: "%66older" }],
   ["terminal", { command: "ls", cwd: "../outside" }],
 ];
 /** Only a person can tell what is meant, and this one says no. */
@@ -43,12 +80,41 @@ const UNCLEAR: Question[] = [
     " /x",
     "x\n",
   ],
+  ...[
+    "docs/%2e%2e/%2e%2e/x",
+    "docs/.%2e/../x",
+    "docs/[.][.]/../x",
+    "{~,x}/x",
+    "%7e/x",
+    "[~]/x",
+    "x".concat("{a,b}".repeat(9)),
+  ],
   ...["\u200bx", "*.txt", "plain.tx?", "\uff5e/x", "~\\x"],
 ].map((path): Question => ["read_file", { path }]);
 const ORDINARY: Question[] = [
   ["read_file", { path: "plain.txt" }],
   ["read_file", { path: "./inner-link" }],
   ["read_file", { path: "docs/$types.d.ts" }],
+  ...[
+    ...[
+      "app/[id]/page.tsx",
+      "app/[...slug]/page.tsx",
+      "app/[[...slug]]/page.tsx",
+      "pages/[...slug].tsx",
+      "routes/[[lang]]/+page@.svelte",
+    ],
+    ...[
+      "{{cookiecutter.name}}/x.py",
+      "docs/100%.md",
+      "docs/a%20b.md",
+      "docs/50%25.md",
+      "app/(auth)/@modal/[id].tsx",
+      "a/sitemap[.]xml.tsx",
+    ],
+  ].flatMap((path): Question[] => [
+    ["read_file", { path }],
+    ["write_file", { path, content: "x" }],
+  ]),
   ["write_file", { path: "new.txt", content: "x" }],
   ["write_file", { path: "caf\u00e9.txt", content: "x" }],
   ["terminal", { command: "ls", cwd: "docs" }],

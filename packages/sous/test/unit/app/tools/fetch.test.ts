@@ -4,7 +4,8 @@ import { getDefaultAutoSelectFamily, setDefaultAutoSelectFamily } from "node:net
 import { suite, test } from "node:test";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { publicNetwork, redirected } from "../../../../src/app/tools/fetch-page.ts";
-import { hostMatches, hostOf, readFetchUrl } from "../../../../src/machine/address.ts";
+import { hostOf, readFetchUrl } from "../../../../src/core/web-address.ts";
+import { hostMatches } from "../../../../src/machine/address.ts";
 import { fetchWith, pageServer, testNetwork } from "../../../support/attacks/page-server.ts";
 
 type Answer = { type?: string; body: string | Uint8Array; status?: number; encoding?: string };
