@@ -3,12 +3,10 @@
  * notice a fault that was planted in the sources.
  */
 
-import { availableParallelism } from "node:os";
 import { runCraftedRows } from "../packages/sous/test/figures/b8-crafted-rows.ts";
 import { runExternalKills } from "../packages/sous/test/figures/external-kills.ts";
 import { measureSharedPostgres } from "../packages/sous/test/figures/h1-shared-postgres.ts";
 import { runRivals, runSleepers } from "../packages/sous/test/figures/kill-rivals.ts";
-import { measureMutants } from "../packages/sous/test/figures/mutation/measure.ts";
 import { runParkKills } from "../packages/sous/test/figures/park-kills.ts";
 import { runCrashSchedules } from "../packages/sous/test/figures/r1-crashes.ts";
 import { runFaultSchedules } from "../packages/sous/test/figures/r1-schedules.ts";
@@ -29,6 +27,7 @@ import { traceSyncs } from "../packages/sous/test/figures/sync-trace.ts";
 import { runTelemetryTrees } from "../packages/sous/test/figures/telemetry.ts";
 import { tryCommands } from "../packages/sous/test/support/runtime/rights/shell-trial.ts";
 import { MANY_AGENT_FILES } from "./agent-files.ts";
+import { MUTANTS } from "./mutants.ts";
 import { PLANTED } from "./planted.ts";
 import { ORPHANS } from "./r3.ts";
 import { RERUNS } from "./r13.ts";
@@ -251,13 +250,7 @@ const FIGURES: readonly Figure[] = [
   ...STORE_FAULTS,
   SPEED,
   ...PLANTED,
-  {
-    name: "mutation 60 changes of the sources: 90 % of those that change what the program does are noticed",
-    async measure(seed) {
-      const figure = await measureMutants({ seed, count: 60, lanes: Math.max(1, availableParallelism() - 1) });
-      return { figure, isReached: figure.noticedShare >= 0.9 };
-    },
-  },
+  ...MUTANTS,
 ];
 
 /** `npm run soak -- R1 mutation` measures only those; `--seed N` repeats an earlier run. */
