@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { ApprovalAnswer, ApprovalRequest } from "../../../../src/core/approval.ts";
+import type { ApprovalAnswer, ApprovalRequest, LateAnswer } from "../../../../src/core/approval.ts";
 import { tool } from "../../../../src/core/tool.ts";
 import { approvalRequest, askApproval } from "../../../../src/runtime/loop/ask-approval.ts";
 import { checkCall } from "../../../../src/runtime/loop/check-call.ts";
@@ -33,7 +33,7 @@ function open(folder: string, answer: () => Promise<ApprovalAnswer>, isGiven = f
     tree: {
       cwd: folder,
       approve: () => answer(),
-      givenAnswer: () => (isGiven ? ({ answer: { allow: true } } as object as undefined) : undefined),
+      givenAnswer: () => (isGiven ? ({ answer: { allow: true } } as LateAnswer) : undefined),
     },
     profile: { tools: { byName, isDeepest: false }, rights: { use: new Set(["edit_file"]) } } as object,
   });
