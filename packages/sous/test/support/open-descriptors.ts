@@ -1,10 +1,8 @@
-/** File descriptors of this process: what is opened and not closed takes the lowest number that is free. */
+/** The files, pipes and sockets that this process has open now. */
 
-import { closeSync, openSync } from "node:fs";
+import { readdirSync } from "node:fs";
 
-/** The number that the next file gets. Twice the same: everything that was opened in between is closed again. */
-export function nextDescriptor(): number {
-  const descriptor = openSync(import.meta.filename, "r");
-  closeSync(descriptor);
-  return descriptor;
+/** How many there are. Twice the same: everything that was opened in between is closed again. */
+export function openDescriptors(): number {
+  return readdirSync("/dev/fd").length;
 }
