@@ -182,6 +182,36 @@ function name(kind: "a"): string {
   );
 });
 
+test("an await whose value is returned at once is no mutant, unless something waits for it", () => {
+  const text = `const one = async () => await work();
+async function two() {
+  try {
+    prepare();
+  } finally {
+    tidy();
+  }
+  return await work();
+}
+async function three() {
+  try {
+    each(async () => { return await work(); });
+    return await work();
+  } catch {
+    return await otherWork();
+  }
+}
+async function four() {
+  using lock = take();
+  return await work();
+}
+`;
+  const mutants = mutantsIn({ path: "awaits.ts", text }).filter(({ kind }) => kind === "drop an await");
+  assert.deepEqual(
+    mutants.map(({ line }) => line),
+    [13, 20],
+  );
+});
+
 test("a seed gives the same mutants each time, of all kinds in turn", () => {
   const sources = [{ path: "kinds.ts", text: KINDS }];
   const drawn = drawMutants(sources, 7, MUTATION_KINDS.length);

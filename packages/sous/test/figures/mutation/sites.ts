@@ -2,6 +2,7 @@
 
 import { type ESTree, parseSync, Visitor } from "rolldown/utils";
 import type { SourceFile } from "../../support/star.ts";
+import { returnedAwaits } from "./returned-awaits.ts";
 
 export const MUTATION_KINDS = [
   "negate a condition",
@@ -89,6 +90,7 @@ export function mutantsIn({ path, text }: SourceFile): Mutant[] {
   if (errors[0] !== undefined) throw new Error(`${path} cannot be parsed: ${errors[0].message}`);
   const found: Mutant[] = [];
   const source = (node: Node) => text.slice(node.start, node.end);
+  const unneeded = returnedAwaits(program);
 
   new Visitor({
     IfStatement: ({ test }) => negate(test),
@@ -116,7 +118,9 @@ export function mutantsIn({ path, text }: SourceFile): Mutant[] {
       if (node.expression.type === "AssignmentExpression") add("drop an assignment", node, ";");
       else if (isCall(node.expression)) add(closes(node.expression) ? "drop a closing call" : "drop a call", node, ";");
     },
-    AwaitExpression: (node) => add("drop an await", node, `(${source(node.argument)})`),
+    AwaitExpression: (node) => {
+      if (!unneeded.has(node.start)) add("drop an await", node, `(${source(node.argument)})`);
+    },
     TryStatement: ({ finalizer }) => {
       if (finalizer !== null && finalizer.body.length > 0) add("drop a finally", finalizer, "{}");
     },
