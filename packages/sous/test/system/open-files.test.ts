@@ -18,8 +18,8 @@ import { inspectDatabase } from "../../src/storage/store/sqlite/inspect.ts";
 import { checkJournal, readHeader } from "../../src/storage/store/sqlite/schema.ts";
 import { openSqliteStore } from "../../src/storage/store/sqlite/store.ts";
 import { answer, temporaryTree } from "../support/app/tools/temporary-tree.ts";
-import { openDescriptors } from "../support/open-descriptors.ts";
 import { edit, write } from "../support/app/tools/write-tools.ts";
+import { openDescriptors } from "../support/left-open.ts";
 
 const FILES = {
   "notes.md": "buy milk\n",

@@ -1,7 +1,7 @@
 /** An agent of the Agent Client Protocol in this process: the test says what it answers, and when. */
 
-import type { ProgramOutput, ProgramResult, Programs, TalkingProgram } from "../../../../src/core/process.ts";
 import { type AgentStart, DEFAULT_DEADLINES } from "../../../../src/bridges/acp/agent.ts";
+import type { ProgramOutput, ProgramResult, Programs, TalkingProgram } from "../../../../src/core/process.ts";
 import { VirtualClock } from "../../../../src/testing/world.ts";
 
 const NOTHING: ProgramOutput = { head: "", tail: "", droppedBytes: 0 };
@@ -87,7 +87,13 @@ export function stubAgent(answers: Answers = handshake, { endsLate = false, take
     [Symbol.asyncDispose]: async () => void (await close()),
   };
   const programs = { talk: async () => program } as object as Programs;
-  const server = { name: "toy", command: "toy", args: [], env: {}, timeoutMs: 60_000 } as object as AgentStart["server"];
+  const server = {
+    name: "toy",
+    command: "toy",
+    args: [],
+    env: {},
+    timeoutMs: 60_000,
+  } as object as AgentStart["server"];
   const lent = { read: false, write: false, terminal: false };
   return {
     clock,

@@ -9,7 +9,7 @@ import { approvalRequest, askApproval } from "../../../../src/runtime/loop/ask-a
 import { checkCall } from "../../../../src/runtime/loop/check-call.ts";
 import { hashOfFile } from "../../../../src/runtime/rights/question.ts";
 import { temporaryTree } from "../../../support/app/tools/temporary-tree.ts";
-import { openDescriptors } from "../../../support/open-descriptors.ts";
+import { openDescriptors } from "../../../support/left-open.ts";
 import { type LoneRun, loneRun } from "../../../support/runtime/lone-run.ts";
 
 const EDIT_TOOL = tool({
@@ -75,5 +75,8 @@ test("a file that is looked at for a question is closed again, whatever it is", 
   });
   const before = openDescriptors();
   const hashes = ["a.ts", "large.bin", "folder", "missing"].map((name) => hashOfFile(join(tree.path, name)));
-  assert.deepEqual([hashes.map((hash) => hash !== undefined), openDescriptors()], [[true, false, false, false], before]);
+  assert.deepEqual(
+    [hashes.map((hash) => hash !== undefined), openDescriptors()],
+    [[true, false, false, false], before],
+  );
 });
