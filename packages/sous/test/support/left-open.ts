@@ -20,7 +20,7 @@ export function whatIsOpen(): Map<string, number> {
 
 /** The kinds of which there are more now. What has been told to close may take a while. */
 export async function leftOver(earlier: ReadonlyMap<string, number>): Promise<string[]> {
-  for (const giveUpAt = performance.now() + 5_000; ; await nextTurn()) {
+  for (const giveUpAt = performance.now() + 2_500; ; await nextTurn()) {
     const more = [...whatIsOpen()].filter(([kind, count]) => count > (earlier.get(kind) ?? 0));
     if (more.length === 0 || performance.now() > giveUpAt) return more.map(([kind]) => kind);
   }
