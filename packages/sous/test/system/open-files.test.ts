@@ -39,7 +39,10 @@ const ACTIONS: Record<string, Action> = {
   "grep in a folder": (cwd) => answer("grep", { pattern: "milk" }, cwd),
   "grep in a folder that finds enough in the first file": (cwd) => answer("grep", { pattern: "milk", limit: 1 }, cwd),
   "grep in a file": (cwd) => answer("grep", { pattern: "milk", path: "notes.md" }, cwd),
-  "write_file into new folders": (cwd) => write({ path: "new/one/two.txt", content: "x" }, cwd),
+  "write_file into new folders": async (cwd) => {
+    await write({ path: "new/one/two.txt", content: "x" }, cwd);
+    rmSync(join(cwd, "new"), { recursive: true });
+  },
   "write_file over a file": (cwd) => write({ path: "notes.md", content: "buy milk\n" }, cwd),
   "edit_file of a file": (cwd) => edit({ path: "notes.md", old: "buy", new: "buy" }, cwd),
   "edit_file of a binary file": (cwd) => edit({ path: "binary", old: "a", new: "b" }, cwd),
