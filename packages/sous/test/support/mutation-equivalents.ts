@@ -71,12 +71,31 @@ export const EQUIVALENTS: readonly Equivalent[] = [
     after: "const",
     why: "it only looks for programs and starts none, so there is nothing to end",
   })),
-  {
-    path: "app/cli/application/telemetry.ts",
+  ...["app/cli/application/telemetry.ts", "app/cli/serve/over-stdio.ts"].map((path) => ({
+    path,
     line: "await using opened = new Opened();",
     before: "await using",
     after: "const",
     why: "what cannot be opened or sent is a warning: nothing throws before everything is handed over",
+  })),
+  ...[
+    "using interrupts = catchInterrupts();",
+    "using output = protocolOutput(() => gone.abort());",
+    "using patience = patienceAfter(signal);",
+  ].map((line) => ({
+    path: "app/cli/serve/over-stdio.ts",
+    line,
+    before: "using",
+    after: "const",
+    why: "a timer ends the process next, and nothing is printed before",
+  })),
+  {
+    path: "app/cli/serve/over-stdio.ts",
+    line: "[Symbol.dispose]() {",
+    before:
+      '{\n      if (own !== undefined) Object.defineProperty(stdout, "write", own);\n      stdout.off("error", onGone);\n    }',
+    after: "{}",
+    why: "a timer ends the process next, and nothing is printed before",
   },
   {
     path: "storage/store/sqlite/connection.ts",

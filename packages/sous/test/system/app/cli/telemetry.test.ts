@@ -13,8 +13,8 @@ import { child, type Folder, folder, MODEL, USED } from "../../../support/app/cl
 import { inProcess } from "../../../support/app/cli/in-process.ts";
 import { compiled, type Ended, MAIN, sous } from "../../../support/app/cli/sous-process.ts";
 import { nameTree, OtlpReceiver } from "../../../support/bridges/telemetry/otlp-receiver.ts";
-import { serveStage, toolCall, wireClient } from "../../bridges/mcp/serve-stage.ts";
 import { editor, home, newSession, say } from "../../bridges/acp/serve-client.ts";
+import { serveStage, toolCall, wireClient } from "../../bridges/mcp/serve-stage.ts";
 
 const SCRIPT = {
   sous: [

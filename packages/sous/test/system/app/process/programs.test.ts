@@ -57,7 +57,9 @@ test("a program that has ended is written down as ended, while the record of tho
   const running = await programs.start(shell("sleep 60"));
   await programs.run(shell("true"));
   const [name = ""] = readdirSync(join(stateFolder, "programs"));
-  const [, ...lines] = readFileSync(join(stateFolder, "programs", name), "utf8").trimEnd().split("\n");
+  const [, ...lines] = readFileSync(join(stateFolder, "programs", name), "utf8")
+    .trimEnd()
+    .split("\n");
   const signs = lines.map((line) => line.split(" ", 2));
   const [first, second] = signs.map(([, pid]) => pid);
   assert.deepEqual(signs, [

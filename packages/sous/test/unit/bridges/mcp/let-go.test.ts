@@ -4,8 +4,8 @@ import assert from "node:assert/strict";
 import { getEventListeners } from "node:events";
 import { suite, test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { openMcpTools } from "../../../../src/bridges/mcp/open.ts";
 import type { McpGround } from "../../../../src/bridges/mcp/ground.ts";
+import { openMcpTools } from "../../../../src/bridges/mcp/open.ts";
 import { LineTransport, serveMcp } from "../../../../src/bridges/mcp/serve.ts";
 import { type ServedAgents, ServedCalls } from "../../../../src/bridges/mcp/serve-calls.ts";
 import { StdioTransport } from "../../../../src/bridges/mcp/stdio-transport.ts";
@@ -147,10 +147,9 @@ suite("a call that is served", () => {
       signal: new AbortController().signal,
       notify: async (message: unknown) => void sent.push(message),
     };
-    await calls.call(
-      { name: "sous", arguments: { task: "Go." } },
-      { mcpReq } as object as Parameters<ServedCalls["call"]>[1],
-    );
+    await calls.call({ name: "sous", arguments: { task: "Go." } }, { mcpReq } as object as Parameters<
+      ServedCalls["call"]
+    >[1]);
     assert.deepEqual([clock.fireNext(() => 0), sent], [false, []]);
   });
 

@@ -9,8 +9,8 @@ import {
   MeterProvider,
   PeriodicExportingMetricReader,
 } from "@opentelemetry/sdk-metrics";
-import type { StoredEvent } from "../../../../src/core/event.ts";
 import { otelMeter } from "../../../../src/bridges/telemetry/otel-meter.ts";
+import type { StoredEvent } from "../../../../src/core/event.ts";
 import { meterRuns } from "../../../../src/otel.ts";
 import { sampleTree } from "../../../../src/testing/sample-tree.ts";
 
