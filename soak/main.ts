@@ -3,12 +3,10 @@
  * notice a fault that was planted in the sources.
  */
 
-import { availableParallelism } from "node:os";
 import { runCraftedRows } from "../packages/sous/test/figures/b8-crafted-rows.ts";
 import { runExternalKills } from "../packages/sous/test/figures/external-kills.ts";
 import { measureSharedPostgres } from "../packages/sous/test/figures/h1-shared-postgres.ts";
 import { runRivals, runSleepers } from "../packages/sous/test/figures/kill-rivals.ts";
-import { measureMutants } from "../packages/sous/test/figures/mutation/measure.ts";
 import { runParkKills } from "../packages/sous/test/figures/park-kills.ts";
 import { runCrashSchedules } from "../packages/sous/test/figures/r1-crashes.ts";
 import { runFaultSchedules } from "../packages/sous/test/figures/r1-schedules.ts";
@@ -31,6 +29,7 @@ import { tryDamages } from "../packages/sous/test/support/app/cli/damaged-runs.t
 import { tryCommands } from "../packages/sous/test/support/runtime/rights/shell-trial.ts";
 import { MANY_AGENT_FILES } from "./agent-files.ts";
 import { CUT_ANSWERS } from "./cut-answers.ts";
+import { MUTANTS } from "./mutants.ts";
 import { PLANTED } from "./planted.ts";
 import { ORPHANS } from "./r3.ts";
 import { RERUNS } from "./r13.ts";
@@ -260,13 +259,7 @@ const FIGURES: readonly Figure[] = [
   ...STORE_FAULTS,
   SPEED,
   ...PLANTED,
-  {
-    name: "mutation 60 changes of the sources: 90 % of those that change what the program does are noticed",
-    async measure(seed) {
-      const figure = await measureMutants({ seed, count: 60, lanes: Math.max(1, availableParallelism() - 1) });
-      return { figure, isReached: figure.noticedShare >= 0.9 };
-    },
-  },
+  ...MUTANTS,
 ];
 
 function isFaultless({ overspent, unpaid, leaked, hung, wrongRefusals }: RaceFigures): boolean {

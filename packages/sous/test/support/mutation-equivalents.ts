@@ -44,23 +44,6 @@ export const EQUIVALENTS: readonly Equivalent[] = [
     after: "{}",
     why: "the next step waits for one that has ended, which takes no time; one small entry per budget stays",
   },
-  ...undisposed("the process ends with the command, and nothing waits to be written", [
-    ["app/cli/replay/diff.ts", 'await using store = await openRuns(file, "read");'],
-    ["app/cli/replay/export.ts", 'await using store = await openRuns(file, "read");'],
-    ["app/cli/replay/list.ts", 'await using store = await openRuns(file, "read");'],
-    ["app/cli/replay/show.ts", 'await using store = await openRuns(file, "read");'],
-    ["app/cli/replay/show.ts", 'await using store = await openRuns(replay.file, "read");'],
-  ]),
-  ...undisposed("the process ends with the command, and its signal handlers with it", [
-    ["app/cli/commands/chat.ts", "using interrupts = catchInterrupts({ wrapsUp: true });"],
-    ["app/cli/commands/demo.ts", "using interrupt = catchInterrupts();"],
-    ["app/cli/replay/show.ts", "using interrupt = catchInterrupts();"],
-    ["app/cli/commands/resume.ts", "using interrupt = catchInterrupts();"],
-    ["app/cli/commands/run.ts", "using interrupts = catchInterrupts({ wrapsUp: true, earlier });"],
-  ]),
-  ...undisposed("exitSoon ends the process, whatever timers it has", [
-    ["app/cli/commands/run.ts", "using patience = patienceAfter(interrupts.signal);"],
-  ]),
   ...[
     "await refuseIfElsewhere(workspace, handle, real, path);",
     "await refuseIfElsewhere(workspace, handle, real, path)",
@@ -73,80 +56,46 @@ export const EQUIVALENTS: readonly Equivalent[] = [
   })),
   {
     path: "app/cli/commands/run.ts",
-    line: "await using application = await openUnlessStopped(opening, stop);",
-    before: "await using",
-    after: "const",
-    why: "the process ends next, which closes the database, and the guard of its programs ends them",
-  },
-  {
-    path: "app/cli/commands/resume.ts",
-    line: 'await using store = await openRuns(await findDatabase(typed, context), "write");',
-    before: "await using",
-    after: "const",
-    why: "the process ends next, which closes the database, and the guard of its programs ends them",
-  },
-  {
-    path: "app/cli/commands/demo.ts",
-    line: "await using store = await openForRun(storageOf(flags.storage, configuration));",
-    before: "await using",
-    after: "const",
-    why: "the process ends next, which closes the database, and the guard of its programs ends them",
-  },
-  {
-    path: "app/cli/commands/chat.ts",
-    line: "await using application = opened;",
-    before: "await using",
-    after: "const",
-    why: "the process ends next, which closes the database, and the guard of its programs ends them",
-  },
-  {
-    path: "app/cli/commands/chat.ts",
-    line: "await using application = await openUnlessInterrupted(opening, interrupts);",
-    before: "await using",
-    after: "const",
-    why: "the process ends next, which closes the database, and the guard of its programs ends them",
-  },
-  {
-    path: "app/cli/replay/export.ts",
-    line: "await using store = await openDatabase(file, { readOnly: false });",
-    before: "await using",
-    after: "const",
-    why: "the process ends next, which closes the database, and the guard of its programs ends them",
-  },
-  {
-    path: "app/cli/replay/export.ts",
-    line: 'await using store = await openRuns(file, "write");',
-    before: "await using",
-    after: "const",
-    why: "the process ends next, which closes the database, and the guard of its programs ends them",
-  },
-  {
-    path: "app/cli/commands/chat.ts",
-    line: "using log = await openScreenLog(logOptions(request, application), request.flags, warn);",
+    line: "using patience = patienceAfter(interrupts.signal);",
     before: "using",
     after: "const",
-    why: "lines are written as they come, and the process ends next, which closes the file",
+    why: "exitSoon ends the process, whatever timers it has",
   },
-  {
-    path: "app/cli/commands/chat.ts",
-    line: "using log = await openRunLog({ flags: flags.log, ...logOptions(request, application) });",
-    before: "using",
-    after: "const",
-    why: "lines are written as they come, and the process ends next, which closes the file",
-  },
-  {
-    path: "app/cli/application/open.ts",
-    line: "await using opened = new Opened();",
-    before: "await using",
-    after: "const",
-    why: "what was opened is given up only when the process ends with an error, which closes it",
-  },
-  {
-    path: "app/cli/doctor/machine.ts",
-    line: "await using programs = await openOutside(context);",
+  ...[
+    ["app/cli/doctor/machine.ts", "await using programs = await openOutside(context);"],
+    ["app/cli/commands/acp.ts", "await using finder = await openServerPrograms(context);"],
+  ].map(([path = "", line = ""]) => ({
+    path,
+    line,
     before: "await using",
     after: "const",
     why: "it only looks for programs and starts none, so there is nothing to end",
+  })),
+  ...["app/cli/application/telemetry.ts", "app/cli/serve/over-stdio.ts"].map((path) => ({
+    path,
+    line: "await using opened = new Opened();",
+    before: "await using",
+    after: "const",
+    why: "what cannot be opened or sent is a warning: nothing throws before everything is handed over",
+  })),
+  ...[
+    "using interrupts = catchInterrupts();",
+    "using output = protocolOutput(() => gone.abort());",
+    "using patience = patienceAfter(signal);",
+  ].map((line) => ({
+    path: "app/cli/serve/over-stdio.ts",
+    line,
+    before: "using",
+    after: "const",
+    why: "a timer ends the process next, and nothing is printed before",
+  })),
+  {
+    path: "app/cli/serve/over-stdio.ts",
+    line: "[Symbol.dispose]() {",
+    before:
+      '{\n      if (own !== undefined) Object.defineProperty(stdout, "write", own);\n      stdout.off("error", onGone);\n    }',
+    after: "{}",
+    why: "a timer ends the process next, and nothing is printed before",
   },
   {
     path: "storage/store/sqlite/connection.ts",
@@ -156,14 +105,6 @@ export const EQUIVALENTS: readonly Equivalent[] = [
     why: "it only saves looks at the file: without it every write looks",
   },
 ];
-
-/** Resources of a command that are let go of when its process ends, which is the next thing that happens. */
-function undisposed(why: string, places: readonly (readonly [path: string, line: string])[]): Equivalent[] {
-  return places.map(([path, line]) => {
-    const before = line.startsWith("await") ? "await using" : "using";
-    return { path, line, before, after: "const", why };
-  });
-}
 
 export function isEquivalent(mutant: Mutant, text: string, known: readonly Equivalent[]): boolean {
   const line = text.split("\n")[mutant.line - 1]?.trim();

@@ -1,7 +1,7 @@
 /** Code that opens a file closes it again, also when it refuses what it finds there. */
 
 import assert from "node:assert/strict";
-import { readdirSync, rmSync, writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { mkdir, realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { suite, test } from "node:test";
@@ -13,12 +13,13 @@ import { changeTrustRecords } from "../../src/app/config/trust/record.ts";
 import { countLeftovers } from "../../src/app/process/group-record.ts";
 import { openPrograms } from "../../src/app/process/programs.ts";
 import { readRegular } from "../../src/machine/private-file.ts";
-import { LostMarks } from "../../src/storage/store/lost-marks.ts";
+import { LostMarks, marksIn } from "../../src/storage/store/lost-marks.ts";
 import { inspectDatabase } from "../../src/storage/store/sqlite/inspect.ts";
 import { checkJournal, readHeader } from "../../src/storage/store/sqlite/schema.ts";
 import { openSqliteStore } from "../../src/storage/store/sqlite/store.ts";
 import { answer, temporaryTree } from "../support/app/tools/temporary-tree.ts";
 import { edit, write } from "../support/app/tools/write-tools.ts";
+import { openDescriptors } from "../support/left-open.ts";
 
 const FILES = {
   "notes.md": "buy milk\n",
@@ -38,7 +39,10 @@ const ACTIONS: Record<string, Action> = {
   "grep in a folder": (cwd) => answer("grep", { pattern: "milk" }, cwd),
   "grep in a folder that finds enough in the first file": (cwd) => answer("grep", { pattern: "milk", limit: 1 }, cwd),
   "grep in a file": (cwd) => answer("grep", { pattern: "milk", path: "notes.md" }, cwd),
-  "write_file into new folders": (cwd) => write({ path: "new/one/two.txt", content: "x" }, cwd),
+  "write_file into new folders": async (cwd) => {
+    await write({ path: "new/one/two.txt", content: "x" }, cwd);
+    rmSync(join(cwd, "new"), { recursive: true });
+  },
   "write_file over a file": (cwd) => write({ path: "notes.md", content: "buy milk\n" }, cwd),
   "edit_file of a file": (cwd) => edit({ path: "notes.md", old: "buy", new: "buy" }, cwd),
   "edit_file of a binary file": (cwd) => edit({ path: "binary", old: "a", new: "b" }, cwd),
@@ -75,6 +79,13 @@ const ACTIONS: Record<string, Action> = {
     await store.backup(join(cwd, "copy.db"));
     rmSync(join(cwd, "copy.db"));
   },
+  "a database, copied with what is known of trees that were lost": async (cwd) => {
+    const lostFolder = join(cwd, "lost");
+    await using store = await openSqliteStore(join(cwd, "sous.db"), { lostFolder });
+    new LostMarks(marksIn(lostFolder, store.file)).add("lead", "The disk was full");
+    await store.backup(join(cwd, "copy.db"));
+    rmSync(join(cwd, "copy.db"));
+  },
   "a database with a journal beside it": async (cwd) => {
     const file = join(cwd, "journal.db");
     await (await openSqliteStore(file))[Symbol.asyncDispose]();
@@ -102,15 +113,11 @@ suite("open files", () => {
       await mkdir(join(cwd, "trust"), { mode: 0o700 });
       // The first time more may be opened that stays, such as a library.
       await act(cwd);
-      const before = openFiles();
+      const before = openDescriptors();
       for (let time = 0; time < 3; time++) await act(cwd);
       // What others have closed meanwhile is not open.
-      const after = openFiles();
+      const after = openDescriptors();
       assert.ok(after <= before, `${after} files are open, ${before} were before`);
     });
   }
 });
-
-function openFiles(): number {
-  return readdirSync("/proc/self/fd").length;
-}

@@ -85,26 +85,24 @@ export class LibrarySession {
     let isLate = false;
     const stop = new AbortController();
     signal?.throwIfAborted();
+    // The pieces of a prompt that is at work stay its own.
+    this.#session.checkFree();
     using _link = signal && addAbortListener(signal, () => stop.abort(signal.reason));
     using _timer = clock.timer(server.timeoutMs, () => {
       isLate = true;
       stop.abort();
     });
-    try {
-      this.#pieces.onPiece = (piece) => {
-        if (piece.type === "text") texts.push(piece.text);
-        onPiece(piece);
-      };
-      const { stop: ending, usage, costUsd } = await this.#session.prompt(text, stop.signal);
-      if (isLate) {
-        const words = `did not end its turn within ${server.timeoutMs / 1000} seconds, its time limit, and was cancelled`;
-        throw new ModelError("unknown", `The agent server ${server.name} ${words}`, { afterOutput: true });
-      }
-      const content = texts.join("");
-      return { content, agentId: name, serverName: server.name, sessionId: this.id, stop: ending, usage, costUsd };
-    } finally {
-      this.#pieces.onPiece = () => {};
+    this.#pieces.onPiece = (piece) => {
+      if (piece.type === "text") texts.push(piece.text);
+      onPiece(piece);
+    };
+    const { stop: ending, usage, costUsd } = await this.#session.prompt(text, stop.signal);
+    if (isLate) {
+      const words = `did not end its turn within ${server.timeoutMs / 1000} seconds, its time limit, and was cancelled`;
+      throw new ModelError("unknown", `The agent server ${server.name} ${words}`, { afterOutput: true });
     }
+    const content = texts.join("");
+    return { content, agentId: name, serverName: server.name, sessionId: this.id, stop: ending, usage, costUsd };
   }
 
   setMode(mode: string): Promise<void> {

@@ -136,7 +136,7 @@ export class AcpSession implements ExternalSession {
 
   async prompt(text: string, signal: AbortSignal): Promise<ExternalAnswer> {
     const { server, info } = this.agent;
-    this.#checkFree();
+    this.checkFree();
     signal.throwIfAborted();
     const turn = new Turn(this.agent, this.id, new Activity(this.#host, () => this.#newId()));
     this.#turn = turn;
@@ -195,7 +195,8 @@ export class AcpSession implements ExternalSession {
     }
   }
 
-  #checkFree(): void {
+  /** Throws when it cannot take a prompt now. */
+  checkFree(): void {
     const why = this.#isClosed
       ? "is closed"
       : this.#isStuck

@@ -2,7 +2,9 @@
 
 import { EQUIVALENTS } from "../../support/mutation-equivalents.ts";
 import { rootFolder, sourceFiles } from "../../support/source-files.ts";
+import type { SourceFile } from "../../support/star.ts";
 import { drawMutants, type Judged, judgeMutants, type MutationFigure, testsIn } from "./sample.ts";
+import { applyMutant, type Mutant, type MutationKind, mutantsIn, parses } from "./sites.ts";
 import { isIsolated, type Repository } from "./workshop.ts";
 
 /** Test files that read the sources or measure them: they would notice a change of the text, not of what it does. */
@@ -43,28 +45,55 @@ const CHECKS: Repository["checks"] = [
   ],
 ];
 
-/** Prints each mutant that no test notices. */
+/** Draws each kind equally often. Prints each mutant that no test notices. */
 export async function measureMutants(options: { seed: number; count: number; lanes: number }): Promise<MutationFigure> {
+  const sources = measuredSources();
+  return await judge(sources, drawMutants(sources, options.seed, options.count), options.lanes);
+}
+
+/** What releases something whether or not the work before it fails: each of them is dropped. */
+const RELEASES: readonly MutationKind[] = ["drop a finally", "drop a using", "empty a disposal"];
+
+/** Drops every `finally`, `using` and disposal of the sources. Prints each verdict as it comes: the whole takes hours. */
+export async function measureClosings({ lanes }: { lanes: number }): Promise<MutationFigure> {
+  const sources = measuredSources();
+  const mutants = sources.flatMap((source) =>
+    mutantsIn(source).filter(
+      (mutant) => RELEASES.includes(mutant.kind) && parses(mutant.path, applyMutant(source.text, mutant)),
+    ),
+  );
+  return await judge(sources, mutants, lanes, () => true);
+}
+
+/** What tests are made of is not what they test. */
+function measuredSources(): SourceFile[] {
+  return sourceFiles().filter(({ path }) => !/^testing[./]/.test(path));
+}
+
+async function judge(
+  sources: readonly SourceFile[],
+  mutants: readonly Mutant[],
+  lanes: number,
+  isPrinted = ({ verdict }: Judged) => verdict === "survived" || verdict === "unreached",
+): Promise<MutationFigure> {
   if (!isIsolated) console.log("Without unshare a mutant can send signals to other processes of this machine.");
   const repository = { root: rootFolder, packageFolder: PACKAGE, checks: CHECKS };
-  // What tests are made of is not what they test.
-  const sources = sourceFiles().filter(({ path }) => !/^testing[./]/.test(path));
   return await judgeMutants({
     repository,
     sources,
     tests: testsIn(repository, Object.keys(LEFT_OUT)),
-    mutants: drawMutants(sources, options.seed, options.count),
+    mutants,
     equivalents: EQUIVALENTS,
-    lanes: options.lanes,
+    lanes,
     onJudged: (judged) => {
-      if (judged.verdict === "survived" || judged.verdict === "unreached") console.log(inOneLine(judged));
+      if (isPrinted(judged)) console.log(inOneLine(judged));
     },
   });
 }
 
-function inOneLine({ mutant, verdict, reachedBy }: Judged): string {
+function inOneLine({ mutant, verdict, by, reachedBy }: Judged): string {
   const { path, line, kind, before, after } = mutant;
-  const files = reachedBy === 1 ? "1 test file reaches it" : `${reachedBy} test files reach it`;
+  const files = by ?? (reachedBy === 1 ? "1 test file reaches it" : `${reachedBy} test files reach it`);
   return `${verdict} ${PACKAGE}/src/${path}:${line} (${kind}; ${files}): ${short(before)} → ${short(after)}`;
 }
 

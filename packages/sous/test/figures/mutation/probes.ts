@@ -30,11 +30,11 @@ export function withProbes(text: string, mutants: readonly (readonly [number, Mu
 
 function wrapping(number: number, { kind, before, after }: Mutant): [{ text: string; isInside: boolean }, string] {
   const call = `__reached(${number})`;
-  const isStatement = kind === "drop a call" || kind === "drop an assignment" || before.startsWith("return ");
+  const isStatement = after === ";" || before.startsWith("return ");
   if (isStatement) return [{ text: `{ ${call}; `, isInside: false }, " }"];
-  const isBlock = kind === "drop a cleanup" && after === "{}";
+  const isBlock = after === "{}";
   if (isBlock) return [{ text: ` ${call};`, isInside: true }, ""];
-  const isPlace = before === "" || kind === "drop a cleanup";
+  const isPlace = before === "" || kind === "drop a using";
   if (isPlace) return [{ text: ` ${call}; `, isInside: false }, ""];
   return [{ text: `(${call}, `, isInside: false }, ")"];
 }

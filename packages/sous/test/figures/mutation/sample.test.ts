@@ -83,6 +83,8 @@ test("a mutant is killed by a test that fails for it alone; others are refused b
     survived: 2,
     killedShare: 1 / 4,
     noticedShare: 2 / 4,
+    noticedByKind: { "swap an operator": "2 of 4" },
+    closingShare: 0,
     unusable: ["own/test/broken.test.ts"],
   });
 });
@@ -116,6 +118,14 @@ function two(): void {
   one();
   one();
 }
+const listening = { [Symbol.dispose]: () => listeners.delete(listener), [Symbol.asyncDispose]: stop };
+class Held {
+  [Symbol.dispose](): void {
+    this.#isOpen = false;
+  }
+}
+const ended = work.finally(() => timers.delete(timer));
+const stopped = () => timer?.unref();
 `;
 
 test("mutants of every kind are found, and each of them parses", () => {
@@ -123,8 +133,8 @@ test("mutants of every kind are found, and each of them parses", () => {
   assert.deepEqual(
     mutants.map(({ line, kind, before, after }) => `${line} ${kind}: ${before} → ${after}`.replace(/\s+/g, " ")),
     [
-      "2 drop a cleanup: using → const",
-      "3 drop a cleanup: await using → const",
+      "2 drop a using: using → const",
+      "3 drop a using: await using → const",
       "3 drop an await: await open() → (open())",
       "4 negate a condition: list.length > 3 → !(list.length > 3)",
       "4 swap an operator: list.length > 3 → list.length >= 3",
@@ -136,8 +146,8 @@ test("mutants of every kind are found, and each of them parses", () => {
       "8 drop an await: await save(list.slice(0, 2)) → (save(list.slice(0, 2)))",
       "8 move a boundary: 0 → 1",
       "8 move a boundary: 2 → 3",
-      "9 drop a cleanup: { lock.end(); } → {}",
-      "10 drop a call: lock.end(); → ;",
+      "9 drop a finally: { lock.end(); } → {}",
+      "10 drop a closing call: lock.end(); → ;",
       "12 return early: return [sum]; → return [];",
       "14 return early: a && b → (undefined)",
       "14 swap an operator: a && b → ((a) || (b))",
@@ -145,6 +155,13 @@ test("mutants of every kind are found, and each of them parses", () => {
       "16 return early: → return;",
       "17 drop a call: one(); → ;",
       "18 drop a call: one(); → ;",
+      "20 empty a disposal: listeners.delete(listener) → (undefined)",
+      "20 empty a disposal: stop → (() => {})",
+      "22 empty a disposal: { this.#isOpen = false; } → {}",
+      "23 drop an assignment: this.#isOpen = false; → ;",
+      "26 drop a finally: work.finally(() => timers.delete(timer)) → work",
+      "26 return early: timers.delete(timer) → (undefined)",
+      "27 drop a closing call: timer?.unref() → (undefined)",
     ],
   );
   assert.ok(mutants.every((mutant) => parses("kinds.ts", applyMutant(KINDS, mutant))));
@@ -165,11 +182,41 @@ function name(kind: "a"): string {
   );
 });
 
+test("an await whose value is returned at once is no mutant, unless something waits for it", () => {
+  const text = `const one = async () => await work();
+async function two() {
+  try {
+    prepare();
+  } finally {
+    tidy();
+  }
+  return await work();
+}
+async function three() {
+  try {
+    each(async () => { return await work(); });
+    return await work();
+  } catch {
+    return await otherWork();
+  }
+}
+async function four() {
+  using lock = take();
+  return await work();
+}
+`;
+  const mutants = mutantsIn({ path: "awaits.ts", text }).filter(({ kind }) => kind === "drop an await");
+  assert.deepEqual(
+    mutants.map(({ line }) => line),
+    [13, 20],
+  );
+});
+
 test("a seed gives the same mutants each time, of all kinds in turn", () => {
   const sources = [{ path: "kinds.ts", text: KINDS }];
-  const drawn = drawMutants(sources, 7, 8);
-  assert.deepEqual(drawn, drawMutants(sources, 7, 8));
-  assert.notDeepEqual(drawn, drawMutants(sources, 8, 8));
+  const drawn = drawMutants(sources, 7, MUTATION_KINDS.length);
+  assert.deepEqual(drawn, drawMutants(sources, 7, MUTATION_KINDS.length));
+  assert.notDeepEqual(drawn, drawMutants(sources, 8, MUTATION_KINDS.length));
   assert.deepEqual(
     drawn.map(({ kind }) => kind),
     [...MUTATION_KINDS],

@@ -7,7 +7,15 @@ import { seededRandom } from "../../../src/testing/world.ts";
 import { type Equivalent, isEquivalent } from "../../support/mutation-equivalents.ts";
 import type { SourceFile } from "../../support/star.ts";
 import { withProbes } from "./probes.ts";
-import { applyMutant, MUTATION_KINDS, type Mutant, mutantsIn, parses } from "./sites.ts";
+import {
+  applyMutant,
+  CLOSING_KINDS,
+  MUTATION_KINDS,
+  type Mutant,
+  type MutationKind,
+  mutantsIn,
+  parses,
+} from "./sites.ts";
 import { type Repository, Workshop } from "./workshop.ts";
 
 /** `refused`: no test notices it, but a check of the sources does. */
@@ -30,6 +38,10 @@ export type MutationFigure = {
   /** Of those that are not equivalent: by a test, and by a test or a check. */
   readonly killedShare: number;
   readonly noticedShare: number;
+  /** Noticed of those that are not equivalent, for each kind that was drawn: `9 of 10`. */
+  readonly noticedByKind: Readonly<Record<string, string>>;
+  /** The same for dropped `await`, `finally`, `using`, disposals and closing calls together. */
+  readonly closingShare: number;
   /** Test files that fail on the sources as they are, and say nothing about a mutant. */
   readonly unusable: readonly string[];
 };
@@ -102,6 +114,7 @@ export async function judgeMutants(options: MutationOptions): Promise<MutationFi
   const survived = count("survived", "unreached");
   const refused = count("refused");
   const all = Math.max(1, killed + refused + survived);
+  const closing = noticedOf(judged, CLOSING_KINDS);
   return {
     killed,
     refused,
@@ -109,8 +122,21 @@ export async function judgeMutants(options: MutationOptions): Promise<MutationFi
     survived,
     killedShare: killed / all,
     noticedShare: (killed + refused) / all,
+    noticedByKind: Object.fromEntries(
+      MUTATION_KINDS.flatMap((kind) => {
+        const { noticed, total } = noticedOf(judged, [kind]);
+        return total === 0 ? [] : [[kind, `${noticed} of ${total}`]];
+      }),
+    ),
+    closingShare: closing.noticed / Math.max(1, closing.total),
     unusable,
   };
+}
+
+function noticedOf(judged: readonly Judged[], kinds: readonly MutationKind[]): { noticed: number; total: number } {
+  const counted = judged.filter(({ mutant, verdict }) => kinds.includes(mutant.kind) && verdict !== "equivalent");
+  const noticed = counted.filter(({ verdict }) => verdict !== "survived" && verdict !== "unreached");
+  return { noticed: noticed.length, total: counted.length };
 }
 
 /** Runs every test file once with a mark at every mutant. */
@@ -149,7 +175,7 @@ async function findReach(
 
 const FIRST_LIMIT_MS = 300_000;
 /** How much longer than before a test may take before it hangs: the machine has other work, too. */
-const PATIENCE = { factor: 6, leastMs: 40_000 };
+const PATIENCE = { factor: 6, leastMs: 60_000 };
 
 async function judge(
   shop: Workshop,

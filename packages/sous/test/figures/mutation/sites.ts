@@ -2,19 +2,32 @@
 
 import { type ESTree, parseSync, Visitor } from "rolldown/utils";
 import type { SourceFile } from "../../support/star.ts";
+import { returnedAwaits } from "./returned-awaits.ts";
 
 export const MUTATION_KINDS = [
   "negate a condition",
   "swap an operator",
   "drop a call",
   "drop an await",
-  "drop a cleanup",
+  "drop a finally",
+  "drop a using",
+  "empty a disposal",
+  "drop a closing call",
   "drop an assignment",
   "return early",
   "move a boundary",
 ] as const;
 
 export type MutationKind = (typeof MUTATION_KINDS)[number];
+
+/** What waits, closes or releases. */
+export const CLOSING_KINDS = [
+  "drop an await",
+  "drop a finally",
+  "drop a using",
+  "empty a disposal",
+  "drop a closing call",
+] as const satisfies readonly MutationKind[];
 
 /** One change of one file. Offsets count characters of its text. */
 export type Mutant = {
@@ -53,6 +66,12 @@ const SWAPPED: Readonly<Record<string, string>> = {
 
 /** Their numeric arguments are bounds. */
 const TAKES_BOUNDS = new Set(["slice", "substring", "subarray", "at", "min", "max", "repeat", "padStart", "padEnd"]);
+/** Names of calls that close, stop or release something. */
+const CLOSES = new Set([
+  ...["abort", "cancel", "clear", "clearInterval", "clearTimeout", "close", "closeSync", "destroy", "dispose", "end"],
+  ...["giveBack", "kill", "off", "release", "removeEventListener", "removeListener", "return", "stop", "unref"],
+  ...["Symbol.dispose", "Symbol.asyncDispose"],
+]);
 const COMPARES_OR_COUNTS = new Set(["<", "<=", ">", ">=", "===", "!==", "+", "-"]);
 
 /** The file with the change in it. */
@@ -71,6 +90,7 @@ export function mutantsIn({ path, text }: SourceFile): Mutant[] {
   if (errors[0] !== undefined) throw new Error(`${path} cannot be parsed: ${errors[0].message}`);
   const found: Mutant[] = [];
   const source = (node: Node) => text.slice(node.start, node.end);
+  const unneeded = returnedAwaits(program);
 
   new Visitor({
     IfStatement: ({ test }) => negate(test),
@@ -96,32 +116,44 @@ export function mutantsIn({ path, text }: SourceFile): Mutant[] {
 
     ExpressionStatement: (node) => {
       if (node.expression.type === "AssignmentExpression") add("drop an assignment", node, ";");
-      else if (isCall(node.expression)) add("drop a call", node, ";");
+      else if (isCall(node.expression)) add(closes(node.expression) ? "drop a closing call" : "drop a call", node, ";");
     },
-    AwaitExpression: (node) => add("drop an await", node, `(${source(node.argument)})`),
+    AwaitExpression: (node) => {
+      if (!unneeded.has(node.start)) add("drop an await", node, `(${source(node.argument)})`);
+    },
     TryStatement: ({ finalizer }) => {
-      if (finalizer !== null && finalizer.body.length > 0) add("drop a cleanup", finalizer, "{}");
+      if (finalizer !== null && finalizer.body.length > 0) add("drop a finally", finalizer, "{}");
     },
     VariableDeclaration: (node) => {
       if (!node.kind.endsWith("using")) return;
       const keyword = /^(?:await\s+)?using/.exec(source(node))?.[0] ?? "";
-      add("drop a cleanup", { start: node.start, end: node.start + keyword.length }, "const");
+      add("drop a using", { start: node.start, end: node.start + keyword.length }, "const");
     },
 
     ReturnStatement: (node) => {
       if (node.argument !== null && !isNever(node.argument))
         add("return early", node, `return ${emptied(node.argument)};`);
     },
+    MethodDefinition: ({ key, value }) => {
+      if (isDisposal(key)) empty(value);
+    },
+    Property: ({ key, value }) => {
+      if (isDisposal(key)) empty(value);
+    },
     ArrowFunctionExpression: ({ body }) => {
       if (body.type === "BlockStatement") returnFirst(body);
+      else if (found.some(({ start, end }) => start === body.start && end === body.end)) return;
+      else if (isCall(body) && closes(body)) add("drop a closing call", body, "(undefined)");
       // What returns nothing already, or an empty list, would stay as it is.
       else if (source(body) !== emptied(body)) add("return early", body, `(${emptied(body)})`);
     },
     FunctionDeclaration: ({ body }) => returnFirst(body),
     FunctionExpression: ({ body }) => returnFirst(body),
 
-    CallExpression: ({ callee, arguments: given }) => {
+    CallExpression: (node) => {
+      const { callee, arguments: given } = node;
       const name = callee.type === "MemberExpression" ? source(callee.property) : "";
+      if (callee.type === "MemberExpression" && name === "finally") add("drop a finally", node, source(callee.object));
       if (TAKES_BOUNDS.has(name)) moveBounds(given);
     },
   }).visit(program);
@@ -132,6 +164,28 @@ export function mutantsIn({ path, text }: SourceFile): Mutant[] {
     const before = text.slice(start, end);
     if (before === after) return;
     found.push({ path, kind, line: text.slice(0, start).split("\n").length, start, end, before, after });
+  }
+
+  function isDisposal(key: Node): boolean {
+    return /^Symbol\.(?:d|asyncD)ispose$/.test(source(key));
+  }
+
+  /** A disposal that does nothing already is none to empty. */
+  function empty(value: Node): void {
+    const isFunction = value.type === "FunctionExpression" || value.type === "ArrowFunctionExpression";
+    const body = isFunction ? value.body : undefined;
+    if (body === null) return;
+    if (body === undefined) add("empty a disposal", value, "(() => {})");
+    else if (body.type !== "BlockStatement") add("empty a disposal", body, "(undefined)");
+    else if (body.body.length > 0) add("empty a disposal", body, "{}");
+  }
+
+  function closes(value: Node): boolean {
+    if (value.type === "AwaitExpression" || value.type === "UnaryExpression") return closes(value.argument);
+    if (value.type === "ChainExpression") return closes(value.expression);
+    if (value.type !== "CallExpression") return false;
+    const { callee } = value;
+    return CLOSES.has(source(callee.type === "MemberExpression" ? callee.property : callee).replace(/^#/, ""));
   }
 
   function negate(test: Node | null): void {

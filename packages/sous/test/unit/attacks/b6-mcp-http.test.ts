@@ -25,7 +25,8 @@ function isCall({ body }: Asked): boolean {
 }
 
 test("a server with an address is called with its headers, and told that the session is over", async () => {
-  await using world = await hostileWorld();
+  const clock = new VirtualClock(0);
+  await using world = await hostileWorld({ clock });
   await using web = await hostileHttp(({ body }, response) => {
     if (body.method !== "initialize") return false;
     response.setHeader("mcp-session-id", "s1");
@@ -36,6 +37,7 @@ test("a server with an address is called with its headers, and told that the ses
   assert.deepEqual(await callTool(opened), { success: true, output: "ran echo" });
   await opened[Symbol.asyncDispose]();
   assert.equal(web.asked.at(-1)?.method, "DELETE");
+  assert.equal(clock.liveTimers, 0);
   assert.deepEqual(new Set(web.asked.map(({ headers }) => headers.authorization)), new Set(["Bearer planted"]));
 });
 

@@ -214,6 +214,16 @@ suite("B8: truncation", () => {
     assert.deepEqual([output.length, end?.metadata?.truncated, stage.eventsOf("truncation")], [4096, false, []]);
   });
 
+  test("B8: truncation is the only reason for a summary that is paid for: a report of exactly the limit has none", async () => {
+    for (const [bytes, turns] of [
+      [4096, 1],
+      [4097, 2],
+    ] as const) {
+      const { stage } = await reportOf([says("x".repeat(bytes)), says("Short.")]);
+      assert.equal(stage.requestsOf("lead/x").length, turns, `${bytes} bytes`);
+    }
+  });
+
   test("B8: truncation says so for a failed child too", async () => {
     const { output, isError } = await reportOf([[says("x".repeat(5000)), refuses()]], {}, never);
     assert.equal(isError, true);

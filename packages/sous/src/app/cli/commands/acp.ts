@@ -26,9 +26,9 @@ async function acpList({ values, positionals }: TypedAcp): Promise<number> {
   refusePositionals("sous acp list", positionals);
   const context = processContext();
   const servers = Object.values((await configurationOfServers(values, context)).agentServers);
-  await using programs = await openServerPrograms(context);
+  await using finder = await openServerPrograms(context);
   const found = await Promise.all(
-    servers.map(async (server) => ({ server, program: await programs.find(server.command) })),
+    servers.map(async (server) => ({ server, program: await finder.find(server.command) })),
   );
   const output = openOutput(process.stdout, values);
   if (values.json) printJson({ schema: "sous.acp-list.v1", servers: found.map(serverJson) });

@@ -98,6 +98,27 @@ suite("the life of sous mcp serve", () => {
     assert.deepEqual([...new Set(await statuses(stage))], ["cancelled"]);
   });
 
+  test(
+    "the servers of tools that a call has started are gone after its answer, while the service stays",
+    onLinux,
+    async () => {
+      await using stage = await serveStage({ sous: [{ text: "Done." }] });
+      const starts = join(stage.path, "starts");
+      const args = [join(import.meta.dirname, "toy-mcp-server.mjs")];
+      const toy = { command: process.execPath, args, env: { STARTS: starts } };
+      await writeFile(join(stage.path, "config/sous/config.yaml"), JSON.stringify({ mcp_servers: { toy } }));
+      const server = wireClient(stage);
+      await server.initialize();
+      await server.send(toolCall(1, "sous", "Look"));
+      await server.answerTo(1);
+      const [pid = ""] = readFileSync(starts, "utf8").split("\n");
+      await until("the server of tools has ended", () => !readdirSync("/proc").includes(pid));
+      assert.equal(server.process.exitCode, null);
+      server.process.stdin?.end();
+      assert.equal(await server.ended, 0);
+    },
+  );
+
   test("F2: a call belongs to the trace that its client names, else to that of the process, works in --cwd, and reads the files again: an agent that is gone is an error", async () => {
     await using stage = await serveStage({
       scout: [{ calls: [{ tool: "read_file", input: { path: "pay.ts" } }] }, { text: "Read." }],

@@ -14,6 +14,7 @@ import { inProcess } from "../../../support/app/cli/in-process.ts";
 import { compiled, type Ended, MAIN, sous } from "../../../support/app/cli/sous-process.ts";
 import { nameTree, OtlpReceiver } from "../../../support/bridges/telemetry/otlp-receiver.ts";
 import { editor, home, newSession, say } from "../../bridges/acp/serve-client.ts";
+import { serveStage, toolCall, wireClient } from "../../bridges/mcp/serve-stage.ts";
 
 const SCRIPT = {
   sous: [
@@ -147,6 +148,20 @@ suite("F2: a collector in another process", () => {
     assert.equal(new Set(spans.map(({ traceId }) => traceId)).size, 2);
     assert.deepEqual(metrics.find(({ name }) => name === METRICS.executions.name)?.points[0]?.value, 2);
     assert.doesNotMatch(served.stderr(), /warning: .*(?:exported|Metrics)/);
+  });
+
+  test("a collector gets the runs of all calls of sous mcp serve, before it ends", async () => {
+    await using stage = await serveStage({ sous: [{ text: "Done." }] });
+    const served = wireClient(stage, [], sendingTo(receiver));
+    await served.initialize();
+    for (const id of [1, 2]) {
+      await served.send(toolCall(id, "sous", "Go."));
+      await served.answerTo(id);
+    }
+    served.process.stdin?.end();
+    assert.equal(await served.ended, 0);
+    const { spans } = receiver.received();
+    assert.equal(new Set(spans.map(({ traceId }) => traceId)).size, 2);
   });
 
   test("the collector is where telemetry.otlp_endpoint of the user says, and never where a project says", async () => {

@@ -51,6 +51,24 @@ suite("Programs: what is left of one that has ended", () => {
   });
 });
 
+test("a program that has ended is written down as ended, while the record of those that run stays", async () => {
+  const stateFolder = mkdtempSync(join(folder, "state-"));
+  await using programs = openPrograms({ environment: process.env, stateFolder });
+  await programs.start(shell("sleep 60"));
+  await programs.run(shell("true"));
+  const [name = ""] = readdirSync(join(stateFolder, "programs"));
+  const [, ...lines] = readFileSync(join(stateFolder, "programs", name), "utf8")
+    .trimEnd()
+    .split("\n");
+  const signs = lines.map((line) => line.split(" ", 2));
+  const [first, second] = signs.map(([, pid]) => pid);
+  assert.deepEqual(signs, [
+    ["+", first],
+    ["+", second],
+    ["-", second],
+  ]);
+});
+
 suite("Programs: what comes back", () => {
   test("a result has both streams in the order they came, and the exit code", async () => {
     await using programs = openPrograms({ environment: process.env });

@@ -51,6 +51,18 @@ async function allLines(program: TalkingProgram): Promise<string[]> {
 }
 
 suite("Talking programs: lines", () => {
+  test("a talking program that is disposed has ended, also one that does not heed the end of its input", async () => {
+    await using programs = openPrograms({ environment: process.env, clock: graces(1, 1) });
+    for (const command of ["cat", "trap '' TERM; while true; do sleep 60; done"]) {
+      const program = await programs.talk(shell(command));
+      {
+        await using _program = program;
+        assert.equal(process.kill(program.pid, 0), true);
+      }
+      assert.throws(() => process.kill(program.pid, 0), { code: "ESRCH" });
+    }
+  });
+
   test("a talking program gets what is sent and answers line by line, until it is closed", async () => {
     await using programs = openPrograms({ environment: process.env, clock: graces(PLENTY_MS, PLENTY_MS) });
     const program = await programs.talk(shell("cat; echo bye; exit 3"));

@@ -44,6 +44,26 @@ test("an agent calls a tool of a server when the call is approved, and not other
   }
 });
 
+test("after tools of servers are disposed no process of theirs is left, in whichever way that was done", {
+  skip: process.platform !== "linux",
+}, async () => {
+  const { tree, command } = await serverIn();
+  await using _tree = tree;
+  const children = () => readFileSync(`/proc/${process.pid}/task/${process.pid}/children`, "utf8").split(" ").sort();
+  const before = children();
+  for (const way of ["dispose", "using"]) {
+    const bad = await mcpTools({ bad: command }, { cwd: tree.path });
+    assert.ok(children().length > before.length);
+    if (way === "dispose") await bad.dispose();
+    else await bad[Symbol.asyncDispose]();
+    assert.deepEqual(children(), before, "the server or its guard is still there");
+  }
+  assert.deepEqual(
+    startedIn(tree.path).map((pid) => isAlive(pid)),
+    [false, false],
+  );
+});
+
 test("a server that cannot be started rejects in words, or is a problem when it is optional", async () => {
   const { tree, command } = await serverIn({ on: { initialize: [{ die: 5 }] } });
   await using _tree = tree;

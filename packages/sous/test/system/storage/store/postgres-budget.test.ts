@@ -172,6 +172,19 @@ suite("H1: the rows of processes in Postgres", () => {
     assert.deepEqual(rows, [{ is_now: true }]);
   });
 
+  test("a store that is closed listens no more, and its pool has all of its connections back", async () => {
+    const own = new Pool({ connectionString: server.connectionString(), max: 3 });
+    const store = await openPostgresStore({ pool: own, schema: await emptySchema(pool, "budget") });
+    const here = new BudgetProcess(await store.sharedBudget("team", { tokens: 1000 }));
+    const begun = Promise.withResolvers<void>();
+    assert.ok(here.listen(begun.resolve) !== undefined);
+    await begun.promise;
+    assert.equal(own.totalCount - own.idleCount, 1);
+    await store[Symbol.asyncDispose]();
+    assert.equal(own.totalCount - own.idleCount, 0);
+    await own.end();
+  });
+
   test("a store that is closed leaves what its calls hold as spent, and keeps nothing", async () => {
     const schema = await emptySchema(pool, "budget");
     await using store = await open({ schema });

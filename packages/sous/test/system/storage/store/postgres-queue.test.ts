@@ -60,6 +60,24 @@ suite("a pool with a short connection timeout", () => {
     }
   });
 
+  test("a pool has its connection back whenever nothing listens on it any more", async () => {
+    const pool = hastyPool();
+    const connection = openConnection({ pool, address: undefined, isOurs: false });
+    for (let time = 0; time < 5; time++) {
+      const stop = new AbortController();
+      const begun = Promise.withResolvers<void>();
+      const listener = { onListening: begun.resolve, onMessage: () => {} };
+      const listening = connection.listen("sous_test", listener, stop.signal);
+      assert.ok(listening !== undefined, `${time} have listened before`);
+      await begun.promise;
+      stop.abort();
+      await listening;
+    }
+    await connection[Symbol.asyncDispose]();
+    assert.equal(pool.totalCount, pool.idleCount);
+    await pool.end();
+  });
+
   test("a pool with a short connection timeout would not serve them without the queue", async () => {
     const pool = hastyPool();
     const results = await Promise.allSettled(Array.from({ length: 12 }, () => pool.query(slow.text)));

@@ -4,13 +4,17 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { PassThrough, Writable } from "node:stream";
 import { suite, test } from "node:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { agentFile } from "../../../support/app/cli/agent-stage.ts";
 import { child, folder, MODEL, USED } from "../../../support/app/cli/chat-folder.ts";
 import { steady } from "../../../support/app/cli/chat-stage.ts";
 import { assertGolden } from "../../../support/app/cli/golden.ts";
 import { assertGivenBack } from "../../../support/app/cli/headless-screen.ts";
+import { perform } from "../../../support/app/cli/in-process.ts";
 import { TerminalInProcess } from "../../../support/app/cli/terminal-in-process.ts";
+import { leftOver, whatIsOpen } from "../../../support/left-open.ts";
 
 const SLOW = {
   sous: [
@@ -40,6 +44,42 @@ suite("sous chat at a terminal", () => {
       }
     });
   }
+
+  test("sous chat leaves nothing open that its process would have to close", async () => {
+    await using place = await folder(HELLO);
+    const logged = ["--log-file", join(place.cwd, "chat.log")];
+    // The first time more is opened that stays, such as a library.
+    for (const isFirst of [true, false]) {
+      const earlier = whatIsOpen();
+      await using command = new TerminalInProcess(["chat", ...MODEL, ...logged], place);
+      await command.screen.until("/help lists");
+      command.type("Hello.\r");
+      await command.screen.until("Hello back.");
+      command.signal("SIGTERM");
+      assert.equal(await command.ended, 143);
+      assert.deepEqual(isFirst ? [] : await leftOver(earlier), []);
+    }
+  });
+
+  test("sous chat without a terminal reads no more of its input once it is stopped", async () => {
+    await using place = await folder(HELLO);
+    const stdin = new PassThrough();
+    let said = "";
+    const output = () =>
+      new Writable({
+        write(chunk, _encoding, done) {
+          said += chunk;
+          done();
+        },
+      });
+    const streams = { stdin, stdout: output(), stderr: output() };
+    const command = perform(["chat", ...MODEL], place, streams);
+    stdin.write("Hello.\n");
+    while (!said.includes("Hello back.")) await nextTurn();
+    command.signal("SIGTERM");
+    assert.equal((await command.ended).code, 143);
+    assert.deepEqual([stdin.destroyed, stdin.listenerCount("data")], [true, 0]);
+  });
 
   test("Ctrl-C wraps up a run, and a second one stops it", async () => {
     await using place = await folder(SLOW);
@@ -172,10 +212,12 @@ suite("the first screen of a chat without a model", () => {
 
   test("the first screen starts the demo with 1", async () => {
     await using place = await folder();
+    const earlier = whatIsOpen();
     await using command = new TerminalInProcess(["chat"], place);
     await command.screen.until("1 or 2:");
     command.type("1");
     assert.equal(await command.ended, 0);
+    assert.deepEqual(await leftOver(earlier), []);
     assert.match(command.screen.text(), /^sous demo: .* The model is scripted/m);
     assert.match(command.screen.text(), /no real model was asked\./);
   });

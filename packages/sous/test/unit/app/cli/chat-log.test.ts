@@ -249,15 +249,15 @@ suite("F1: a log file with a limit", () => {
 });
 
 test("F1: a device is refused as a log, and is not left open", () => {
-  const nextDescriptor = () => {
+  const openDescriptors = () => {
     const descriptor = openSync("/dev/null", "r");
     closeSync(descriptor);
     return descriptor;
   };
-  const before = nextDescriptor();
+  const before = openDescriptors();
   assert.throws(() => openLogFile("/dev/null"), {
     name: "CommandError",
     message: "The log /dev/null cannot be written: it is not a file",
   });
-  assert.equal(nextDescriptor(), before);
+  assert.equal(openDescriptors(), before);
 });

@@ -9,6 +9,7 @@ import {
   MeterProvider,
   PeriodicExportingMetricReader,
 } from "@opentelemetry/sdk-metrics";
+import { otelMeter } from "../../../../src/bridges/telemetry/otel-meter.ts";
 import type { StoredEvent } from "../../../../src/core/event.ts";
 import { meterRuns } from "../../../../src/otel.ts";
 import { sampleTree } from "../../../../src/testing/sample-tree.ts";
@@ -55,4 +56,18 @@ test("F3: meterRuns counts with a provider that it is given, or with the global 
     await meterProvider.shutdown();
   }
   metrics.disable();
+});
+
+test("F3: a meter of OpenTelemetry is not asked for what no longer observes", async () => {
+  const { meterProvider, valuesOf } = measured();
+  const meter = otelMeter(meterProvider.getMeter("test"));
+  let reads = 0;
+  const observing = meter.observe(() => {
+    reads += 1;
+    return [{ metric: "active", value: 1, labels: ["0"] }];
+  });
+  assert.deepEqual([await valuesOf("subagent_active_count"), reads], [[[{ depth: "0" }, 1]], 1]);
+  observing[Symbol.dispose]();
+  await valuesOf("subagent_active_count");
+  assert.equal(reads, 1);
 });

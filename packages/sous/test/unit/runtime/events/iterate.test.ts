@@ -127,6 +127,17 @@ suite("a reader that begins late", () => {
     assert.deepEqual([await waiting, journal.isWatched], [{ value: undefined, done: true }, false]);
   });
 
+  test("a reader that begins late stops listening when the end is among what it reads again", async () => {
+    const store = openMemoryStore();
+    const { journal, listening } = journalOn(store);
+    listening[Symbol.dispose]();
+    journal.append(LEAD, steer("1"));
+    endRun(journal, SCOUT);
+    journal.append(LEAD, steer("3"));
+    const events = iterateSince(0, { journal, store, rootId: "lead", runId: "scout" });
+    assert.deepEqual([await readAll(events), journal.isWatched], [["1:1", "2:scout is done"], false]);
+  });
+
   test("a reader that begins late is told when the store cannot give back what it kept", async () => {
     const { journal } = journalOn(openMemoryStore());
     journal.append(LEAD, steer("1"));

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import type { ToolContext } from "../../../../src/core/tool.ts";
-import { calls, says } from "../../../../src/testing/steps.ts";
+import { after, calls, says } from "../../../../src/testing/steps.ts";
 import { openStage, type Stage, type StageOptions, simpleTool } from "../../../support/requirements/support.ts";
 
 /** A run whose only call is of a tool that does this. */
@@ -131,7 +131,9 @@ suite("progress of a call", () => {
 
   test("progress of a call is not shown after the call has ended, neither said late nor held back", async () => {
     let late: ToolContext["progress"] | undefined;
-    const { stage, run } = stageOf(({ progress }) => {
+    // The run lasts longer than the pause in which the second is held back.
+    const stage: Stage = openStage({ lead: [calls("work", {}), [after(10_000), says("Done.")]] });
+    const work = simpleTool("work", (_, { progress }) => {
       late = progress;
       progress("first");
       progress("held back");
@@ -140,7 +142,7 @@ suite("progress of a call", () => {
       ({ type }) => type === "tool-call-end",
       () => late?.("too late"),
     );
-    await run();
+    await stage.run(stage.lead({ tools: [work] }));
     assert.deepEqual(textsOf(stage), ["first"]);
   });
 

@@ -2,10 +2,15 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import type { Run } from "../../../../src/core/run.ts";
+import type { BackgroundChild, Run } from "../../../../src/core/run.ts";
 import { Scope } from "../../../../src/core/scope.ts";
 import type { ChildReport } from "../../../../src/core/spawn.ts";
-import { nextReport, takeReports, untilEnded } from "../../../../src/runtime/subagents/background-children.ts";
+import {
+  nextReport,
+  takeReports,
+  untilChildrenRest,
+  untilEnded,
+} from "../../../../src/runtime/subagents/background-children.ts";
 
 /** As much of a parent and its child as waiting needs. */
 function setUp() {
@@ -24,6 +29,8 @@ function setUp() {
   const child = { run: { who: { agentId: "kid" } }, isDelivered: false, ended: ended.promise };
   const parent = {
     scope: new Scope(),
+    work: new Scope(),
+    openChildren: 0,
     background: new Map([["kid", child]]),
     holding: { wait },
     tree: { onLiveChildren: "wait" },
@@ -49,6 +56,32 @@ suite("B11: the wait of a parent", () => {
     parent.scope.abort(new Error("stopped"));
     await assert.rejects(reports, { message: "stopped" });
     assert.deepEqual([waits(), child.isDelivered, run.background?.size], [0, false, 1]);
+  });
+
+  test("the wait of a parent for reports is over as soon as its last child has ended, before its report is there", async () => {
+    const { ended, run, waits } = setUp();
+    const [kid] = run.background?.values() ?? [];
+    const twin = { ...kid, run: { who: { agentId: "twin" } } } as unknown as BackgroundChild;
+    run.background?.set("twin", twin);
+    const reports = takeReports(run, undefined, "call_1");
+    for (const [child, left] of [
+      [kid, 1],
+      [twin, 0],
+    ] as const) {
+      for (const wait of child?.run.waits ?? []) wait[Symbol.dispose]();
+      assert.equal(waits(), left);
+    }
+    ended.resolve(REPORT);
+    assert.equal((await reports).length, 2);
+  });
+
+  test("the wait of a parent for its children to rest is over when its work is stopped", async () => {
+    const { run, parent, waits } = setUp();
+    const resting = untilChildrenRest(run);
+    assert.equal(waits(), 1);
+    parent.work.abort(new Error("stopped"));
+    await assert.rejects(resting, { message: "stopped" });
+    assert.equal(waits(), 0);
   });
 
   test("the wait of a parent for reports of others does not begin, and theirs are not taken", async () => {
