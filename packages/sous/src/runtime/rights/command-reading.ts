@@ -64,7 +64,7 @@ export function readCommandLine(text: string, context: CommandContext): CommandR
 /** These paths lead each process to files of its own. */
 const OF_PROCESS = /^\/+proc\/.*\/(?:cwd|root|exe|fd)(?:\/|$)/;
 
-/** How the files of a command are looked at, from the folders where the shell may be. */
+/** Looks at the files of a command from the folders where the shell may be. */
 function fileReader(workspace: string | undefined): (folders: Folders) => Omit<ProgramContext, "variables"> {
   // Programs get the PATH of this process, at most.
   const inPath = workspace === undefined ? [] : searchedFolders(workspace, process.env.PATH ?? "");

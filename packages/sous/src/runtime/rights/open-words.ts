@@ -1,4 +1,4 @@
-/** What an open word may become: a glob has a fixed beginning and end, any other only a beginning. */
+/** The names that an open word may become: a glob has a fixed beginning and end, any other word only a beginning. */
 
 import { WILDCARD } from "./shell-words.ts";
 
@@ -33,5 +33,7 @@ export function lastName(path: string): string {
 /** The text in front of the first glob and behind the last one. Without a glob the end is free. */
 function ends(text: string): readonly [start: string, end: string] {
   const start = text.search(/[*?[]/);
-  return start === -1 ? [text, ""] : [text.slice(0, start), /[^*?[\]]*$/.exec(text)?.[0] ?? ""];
+  if (start === -1) return [text, ""];
+  const last = Math.max(...["*", "?", "[", "]"].map((each) => text.lastIndexOf(each)));
+  return [text.slice(0, start), text.slice(last + 1)];
 }

@@ -74,7 +74,7 @@ function hasCodeOption(name: string, words: readonly ShellWord[]): boolean {
 
 const CODE_OPTION = /^(?:-i?ex$|--?(?:eval|exec|call|cmd|command)[\w-]*=?|-[A-Za-z0-9]{0,2}[ceE])/;
 
-/** What stands in front of the subcommand decides first: `git -C . -c alias.x='!ls' x`. */
+/** Reads what stands in front of the subcommand first: `git -C . -c alias.x='!ls' x`. */
 function gitProblem(rest: readonly ShellWord[]): string | undefined {
   let at = 0;
   for (; rest[at]?.text.startsWith("-"); at++) {

@@ -28,7 +28,7 @@ export function optionProblem(name: string, rest: readonly ShellWord[]): string 
 
 export const ROW_NAMES: readonly string[] = [...ROWS.keys()];
 
-/** What each call of the program does by its row; undefined for a program whose options decide. */
+/** The deed of every call of the program by its row; undefined for a program whose options decide. */
 export function deedOf(name: string): string | undefined {
   const row = ROWS.get(name);
   return row === undefined || hasOptions(row) ? undefined : row.does;

@@ -173,7 +173,7 @@ const SPECIAL: Readonly<Record<string, Interpreter>> = {
     code: /^-[A-Za-z]*[eEp]|^--(?:eval|print)|^(?:eval|repl)$/,
     instead: ([first = ""]) => /^(?:test|fmt|lint|check|info|doc)$/.test(first),
   },
-  // Its own words are in `wrappers.ts`.
+  // The words of its own are in `wrappers.ts`.
   bun: { ...LIKE_NODE, instead: () => true },
 };
 
@@ -214,7 +214,7 @@ export function isGivenCode(name: string, rest: readonly ShellWord[], isValue: b
     const isOption = /^[-+]/.test(text);
     const code = interpreter.code.exec(text)?.[0];
     if (code !== undefined && mayBeCode(text.slice(code.length), words[index + 1], interpreter, isValue)) return true;
-    if ((isOpen && isOption) || CODE_IN_OPTION.test(text)) return true;
+    if ((isOpen && isOption) || hasCodeInside(text)) return true;
     if (text === "--" || (!isOption && !mayBeValue)) return false;
     mayBeValue = isOption;
   }
@@ -222,9 +222,11 @@ export function isGivenCode(name: string, rest: readonly ShellWord[], isValue: b
 }
 
 /** `-Mstrict;…` of Perl, and `--import data:…` of Node. */
-const CODE_IN_OPTION = /^-[^-].*[$`;({]|(?:^|=)data:/is;
+function hasCodeInside(text: string): boolean {
+  return (/^-[^-]/.test(text) && /[$`;({]/.test(text)) || /(?:^|=)data:/i.test(text);
+}
 
-/** What stands in the option or behind it. A shell takes any word for a command. */
+/** Looks at the option and the word behind it. A shell takes any word for a command. */
 function mayBeCode(inside: string, next: ShellWord | undefined, { isCalm }: Interpreter, isValue: boolean): boolean {
   if (isCalm !== true || inside !== "" || next?.isOpen === true) return true;
   return next !== undefined && !(isValue && /^[A-Za-z_]\w*$/.test(next.text));

@@ -24,10 +24,13 @@ type Reading = {
 /** Max words that name a program of the tables: each of them is compared with all words behind it. */
 const MAX_NAMED = 50;
 
+/** The values of these are texts for people: `gh label create ssh --description "about keys"`. */
+const PROSE = /^--(?:body|comment|description|filter|message|notes|query|title)$/;
+
 /** Says why it is not known what a program that is not known starts with these words; undefined when it is. */
 export function startedProblem(words: readonly ShellWord[], reading: Reading): string | undefined {
   let named = 0;
-  const lastCode = words.findLastIndex(mayBeCode);
+  const lastCode = words.findLastIndex((word, index) => mayBeCode(word) && !PROSE.test(words[index - 1]?.text ?? ""));
   for (const [index, word] of words.entries()) {
     const links = word.text.startsWith("-") ? [] : reading.linkNames(word);
     if (links === undefined) return `which file ${word.text} is, is not known`;
@@ -56,7 +59,7 @@ function problemBehindDashes(word: ShellWord, rest: readonly ShellWord[], readin
 }
 
 /** A name as it is typed: a file of a project has an ending, and a program at most a version or what systems add. */
-const NAME = /^\.?\w[\w+-]*(?:\.\d[\w.+-]*|\.(?:exe|basic|tiny|nox|gtk3?|static|distrib|real))*$/i;
+const NAME = /^\.?\w[\w+-]*(?:\.(?:exe|basic|tiny|nox|gtk3?|static|distrib|real))*(?:\.\d[\w.+-]*)?$/i;
 /** Folders of programs. */
 const FOLDER = /^\/(?:usr|etc|opt|nix|bin|sbin)\/|(?:^|\/)\.?s?bin\/[^/]+$/;
 

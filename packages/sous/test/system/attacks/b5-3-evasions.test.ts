@@ -105,7 +105,7 @@ suite("B5.3: no program that is not known starts a denied command, and no link l
   });
 });
 
-/** Of the ways to begin with a wrapper, `zokrun run --` is enough to show that a form works. */
+/** One way to begin with a wrapper, `zokrun run --`, is enough to show that a form works. */
 const OTHER_BEGINNINGS = /\b(?:veyl|with-keys|tmp_env4)\b|\bzokrun (?!run -- )/;
 
 suite("B5.3: no spelling of a program, no glob and no place of its code hides a denied command", () => {

@@ -111,6 +111,8 @@ az functionapp create --runtime node -p plan
 az functionapp create --runtime python --plan p -c x
 ./scripts/test.sh node -e
 gh label create python --description "about Python (and pip)"
+gh label create ssh --description "about ssh keys"
+az mysql flexible-server list --query "[].{name:name}"
 gh label edit bug --description "something is broken"
 gh repo edit --description "a tool that runs"
 gh pr edit 12 --body "fixes #3; see (a)" --title "a b"
