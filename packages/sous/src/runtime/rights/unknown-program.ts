@@ -3,6 +3,7 @@
  * makes the command one that is not understood: `bash -c …` does, `brew install bash` does not.
  */
 
+import { trimEndOf } from "../../core/truncate.ts";
 import { isAnyName, isGlob, lastName, mayBecome } from "./open-words.ts";
 import { type Candidate, givenProblem, mayBeCode, STARTERS } from "./plain-sight.ts";
 import { ROW_NAMES } from "./program-rows.ts";
@@ -75,7 +76,8 @@ function plainNames(word: ShellWord, reading: Reading): readonly string[] {
   // `/usr/*/python3` has a name, and `python3.*` one with any version.
   const fixed = /^[^*?[]*?(?=\.?[*?[]|$)/.exec(name)?.[0] ?? "";
   const hasName = isGlob(text) && (fixed === name || /\d$/.test(fixed));
-  return [...PROGRAMS.filter(mayBecome(text)), ...(hasName && NAME.test(fixed) ? [fixed] : [])];
+  const found = [text, trimEndOf(text, "0123456789.")].flatMap((open) => PROGRAMS.filter(mayBecome(open)));
+  return [...new Set(found), ...(hasName && NAME.test(fixed) ? [fixed] : [])];
 }
 
 function isInFolder(path: string): boolean {

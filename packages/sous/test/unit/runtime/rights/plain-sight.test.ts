@@ -44,6 +44,8 @@ const GLOBS = [
   "/usr/bin/pytho? -c 'a b'",
   "/usr/bin/pe*l -e x",
   "/usr/bin/python3.* -c x",
+  "/usr/bin/pytho[n]3 -c 'a b'",
+  "/usr/bin/per?5.36 -e x",
   "/usr/bin/fin? . -exec ls {} +",
   "/usr/bin/se? '1e ls' f",
   "/usr/bin/gi? -c alias.x='!ls' x",
