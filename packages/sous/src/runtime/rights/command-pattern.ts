@@ -1,5 +1,6 @@
 /** `git status*` in a rule for the terminal: which simple commands it stands for. */
 
+import { isAnyName, isGlob, mayBecome } from "./open-words.ts";
 import { programName } from "./programs.ts";
 import { readShellCommand } from "./shell-command.ts";
 import { closedWord, type ShellWord, WILDCARD } from "./shell-words.ts";
@@ -23,7 +24,7 @@ export function compileCommandPattern(text: string, home?: string): CommandPatte
     covers: ({ views, problem: why }) => why === undefined && coversCommand(pattern, views),
     touches: ({ views, linked }) =>
       [...views.map(({ words }) => words), ...linked].some((words) => mayBegin(pattern.words, words)) ||
-      mayStart(pattern.words, views.at(-1)),
+      mayStart(pattern.words, views.at(-1), linked),
   };
 }
 
@@ -90,22 +91,25 @@ function mayBegin(expected: readonly ShellWord[], words: readonly ShellWord[], s
 }
 
 /** A program that is not known may start what it is given: as further words, or as the text of one. */
-function mayStart(expected: readonly ShellWord[], view: View | undefined): boolean {
-  if (view === undefined || expected.length === 0 || !mayStartOthers(view)) return false;
+function mayStart(
+  expected: readonly ShellWord[],
+  view: View | undefined,
+  linked: readonly (readonly ShellWord[])[],
+): boolean {
+  if (view === undefined || expected.length === 0 || !mayStartOthers(view, linked)) return false;
   const rest = view.words.slice(1);
   return rest.some((word, index) => {
-    if (word.isOpen) return mayBecome(word.text, expected[0]?.text ?? "");
+    if (word.isOpen) return mayBecomeProgram(word.text, expected[0]?.text ?? "");
     const texts = word.text.split(/[\s=,;:]+/).filter((text) => text !== "");
     const parts = texts.slice(0, MAX_PARTS).map(closedWord);
     return mayBegin(expected, rest, index) || parts.some((_, at) => mayBegin(expected, parts, at));
   });
 }
 
-/** The text before the first wildcard must be the beginning of the name. */
-function mayBecome(open: string, wanted: string): boolean {
-  const fixed = /^[^*?[]*/.exec(open)?.[0] ?? "";
-  const name = wanted.split(WILDCARD, 1)[0] ?? "";
-  return name.toLowerCase().startsWith(fixed.toLowerCase()) || fixed.toLowerCase().startsWith(name.toLowerCase());
+/** `src/*` finds files of the project; links among them are followed elsewhere. */
+function mayBecomeProgram(open: string, wanted: string): boolean {
+  const isOfProject = isGlob(open) && /^[^/*?[]+\//.test(open) && !/(?:^|\/)\.?s?bin\/[^/]*$/.test(open);
+  return !(isOfProject && isAnyName(open)) && mayBecome(open)(programName(wanted));
 }
 
 /** Max parts of one argument. */

@@ -1,10 +1,11 @@
 /** A command of the terminal as rules see it: its simple commands, the files it opens, and what is not understood. */
 
-import { isAbsolute, join } from "node:path";
-import { linkNames } from "./linked-programs.ts";
+import { isAbsolute, join, resolve } from "node:path";
+import { leadsToDevice, linkNames, packageFolders, searchedFolders } from "./linked-programs.ts";
+import { countOptions } from "./programs.ts";
 import { readShellCommand, type SimpleCommand } from "./shell-command.ts";
 import { closedWord, quoted, type ShellWord } from "./shell-words.ts";
-import { INERT_VARIABLES, type Understood, understand } from "./understand-command.ts";
+import { INERT_VARIABLES, type ProgramContext, type Understood, understand } from "./understand-command.ts";
 
 type FileUse = {
   readonly kind: "read" | "write";
@@ -40,12 +41,8 @@ export function readCommandLine(text: string, context: CommandContext): CommandR
   const { commands, problem } = readShellCommand(text, { home });
   const inert = new Set([...INERT_VARIABLES, ...variables]);
   const folders = foldersOf(commands, folder ?? ".", home);
-  const parts = commands.map((command, index) =>
-    understand(command, {
-      variables: inert,
-      linkNames: (path) => (workspace === undefined ? [] : linkNames(path, folders[index] ?? [], workspace)),
-    }),
-  );
+  const filesAt = fileReader(workspace);
+  const parts = commands.map((command, index) => understand(command, { variables: inert, ...filesAt(folders[index]) }));
   const found = filesOf(commands, folders);
   // Rules see a start in another folder as a `cd`.
   if (folder !== undefined)
@@ -61,6 +58,29 @@ export function readCommandLine(text: string, context: CommandContext): CommandR
     problem: unclear ?? found.problem,
     hasUnknownFile: unclear === undefined && found.problem !== undefined,
     canonical: problem === undefined ? canonicalOf(commands) : undefined,
+  };
+}
+
+/** These paths lead each process to files of its own. */
+const OF_PROCESS = /^\/+proc\/.*\/(?:cwd|root|exe|fd)(?:\/|$)/;
+
+/** Looks at the files of a command from the folders where the shell may be. */
+function fileReader(workspace: string | undefined): (folders: Folders) => Omit<ProgramContext, "variables"> {
+  // Programs get the PATH of this process, at most.
+  const inPath = workspace === undefined ? [] : searchedFolders(workspace, process.env.PATH ?? "");
+  return (folders) => {
+    const isLost = (path: string): boolean => (isAbsolute(path) ? OF_PROCESS.test(path) : folders === undefined);
+    const known = folders ?? ["."];
+    return {
+      linkNames: ({ text, isOpen }, finds) => {
+        if (isLost(text) && text.includes("/")) return undefined;
+        if (workspace === undefined) return [];
+        const own = finds === "package" ? known.flatMap((folder) => packageFolders(workspace, folder)) : [];
+        return linkNames(text, known, workspace, { searched: [...inPath, ...own], isOpen });
+      },
+      fullPaths: (path) => known.map((folder) => resolve(workspace ?? "/workspace", folder, path)),
+      mayBeDevice: (path) => isLost(path) || (workspace !== undefined && leadsToDevice(path, known, workspace)),
+    };
   };
 }
 
@@ -113,7 +133,9 @@ function pathsOf(target: string, folders: Folders): readonly string[] | undefine
 
 /** Undefined when its target is unknown. */
 function foldersAfter(folders: Folders, words: readonly ShellWord[], home: string | undefined): Folders {
-  const [target, more] = words;
+  // `-L` is what the shell does anyway; with `-P` a later `..` leads elsewhere.
+  const at = countOptions(words, { options: /^-L$/ });
+  const [target, more] = words.slice(words[at]?.text === "--" ? at + 1 : at);
   if (folders === undefined || more !== undefined || target?.isOpen === true) return undefined;
   const wanted = target === undefined ? home : target.text;
   if (wanted === undefined || wanted === "" || wanted.startsWith("-") || wanted.length > MAX_PATH) return undefined;

@@ -1,6 +1,6 @@
 /** The row of the table of programs that is about a command, and whether the command has an option of that row. */
 
-import { CODE, PROGRAM_ROWS, type ProgramRow } from "./programs-table.ts";
+import { PROGRAM_ROWS, type ProgramRow } from "./programs-table.ts";
 import { mayBeOption, type ShellWord } from "./shell-words.ts";
 
 const ROWS: ReadonlyMap<string, ProgramRow> = new Map(
@@ -12,7 +12,7 @@ export function rowProblem(name: string, rest: readonly ShellWord[]): string | u
   const row = ROWS.get(name);
   if (row === undefined) return undefined;
   if (!hasOptions(row)) return row.does;
-  const found = optionsOf(withDash(name, rest)).find((word) => mayBeOption(word) || isListed(word.text, row));
+  const found = optionsOf(row, withDash(name, rest)).find((word) => mayBeOption(word) || isListed(word.text, row));
   if (found === undefined) return undefined;
   return found.isOpen ? `${row.does}, and a glob may become such an option` : `${row.does}: ${found.text.slice(0, 60)}`;
 }
@@ -21,18 +21,17 @@ export function rowProblem(name: string, rest: readonly ShellWord[]): string | u
 export function optionProblem(name: string, rest: readonly ShellWord[]): string | undefined {
   const row = ROWS.get(name);
   if (row === undefined || !hasOptions(row)) return undefined;
-  const found = optionsOf(rest).find(({ text, isOpen }) => (isOpen ? text.startsWith("-") : isListed(text, row)));
+  const options = optionsOf(row, withDash(name, rest, /^(?=.*[crtux])[A-Za-z]+$/));
+  const found = options.find(({ text, isOpen }) => (isOpen ? text.startsWith("-") : isListed(text, row)));
   return found && `${row.does}: ${found.text.slice(0, 60)}`;
 }
 
-export function hasRow(name: string): boolean {
-  return ROWS.has(name);
-}
+export const ROW_NAMES: readonly string[] = [...ROWS.keys()];
 
-/** True for an editor, a pager, a console and the like: their first argument may be code. */
-export function takesCode(name: string): boolean {
+/** The deed of every call of the program by its row; undefined for a program whose options decide. */
+export function deedOf(name: string): string | undefined {
   const row = ROWS.get(name);
-  return row?.does === CODE && !hasOptions(row);
+  return row === undefined || hasOptions(row) ? undefined : row.does;
 }
 
 /** False for a row that is about every call of its programs. */
@@ -41,25 +40,26 @@ function hasOptions({ programs: _, does: __, ...when }: ProgramRow): boolean {
 }
 
 /** The first word of tar is a list of options, with or without a dash. */
-function withDash(name: string, rest: readonly ShellWord[]): readonly ShellWord[] {
+function withDash(name: string, rest: readonly ShellWord[], list = /^[^-]/): readonly ShellWord[] {
   const [first, ...more] = rest;
-  if (!/tar$/.test(name) || first === undefined || first.text.startsWith("-")) return rest;
+  if (!/tar$/.test(name) || first === undefined || !list.test(first.text)) return rest;
   return [{ ...first, text: `-${first.text}` }, ...more];
 }
 
-/** Returns the words up to a `--` that is surely not the value of an option. */
-function optionsOf(rest: readonly ShellWord[]): readonly ShellWord[] {
+/** Returns the words up to a `--` that is surely not the value of an option. `find -- . -exec` and `ip -- netns` read on. */
+function optionsOf({ words }: ProgramRow, rest: readonly ShellWord[]): readonly ShellWord[] {
+  if (words !== undefined) return rest;
   const end = rest.findIndex(({ text }, index) => text === "--" && !(rest[index - 1]?.text.startsWith("-") ?? false));
   return end === -1 ? rest : rest.slice(0, end);
 }
 
 function isListed(
   text: string,
-  { letters = "", long = "", words = "", begins = "", hasAnyDashes }: ProgramRow,
+  { letters = "", long = "", words = "", begins = "", pieces = "", hasAnyDashes }: ProgramRow,
 ): boolean {
   const name = (hasAnyDashes ? /^-+([^-].*)$/s : /^--(.+)$/s).exec(text)?.[1]?.split("=", 1)[0];
   if (name !== undefined && listOf(long).some((each) => each.startsWith(name))) return true;
-  if (/^-[^-]/.test(text) && [...letters].some((letter) => text.includes(letter))) return true;
+  if (/^-[^-]/.test(text) && [...letters, ...listOf(pieces)].some((each) => text.includes(each))) return true;
   if (listOf(begins).some((each) => text.startsWith(each))) return true;
   return listOf(words).some((each) => text === each || text.startsWith(`${each}=`));
 }

@@ -18,11 +18,13 @@ export type ProgramRow = {
   readonly words?: string;
   /** Beginnings of words. */
   readonly begins?: string;
+  /** Options of more letters, alone or among others behind one dash. */
+  readonly pieces?: string;
   /** Long options may have any number of dashes. */
   readonly hasAnyDashes?: true;
 };
 
-const RUNS = "runs what its arguments say";
+export const RUNS = "runs what its arguments say";
 export const CODE = "runs code that it is given";
 
 /** They start a program as another user, on another machine, in another root, below another parent or later. */
@@ -54,6 +56,11 @@ const INTERPRETERS =
   "groovysh ghci irb pry erl iex ipython ipython3 bconsole byebug pdb jupyter julia octave maxima sage R sbcl clisp " +
   "ecl guile racket gforth m4 latex pdflatex xelatex lualatex tex xetex luatex latexmk gs ghostscript troff groff";
 
+/** Names of these that are everyday words, too: `gh pr edit`, `kubectl config view`. */
+export const COMMON_WORDS: ReadonlySet<string> = words(
+  "at batch dc ed edit editor ex expect info just less mail more most open perf pg r screen script see service view watch",
+);
+
 export const PROGRAM_ROWS: readonly ProgramRow[] = [
   { programs: STARTERS, does: RUNS },
   { programs: INTERPRETERS, does: CODE },
@@ -80,7 +87,7 @@ export const PROGRAM_ROWS: readonly ProgramRow[] = [
     long: "to-command checkpoint-action use-compress-program info-script new-volume-script rsh-command rmt-command",
   },
   { programs: "cpio", does: RUNS, long: "rsh-command" },
-  { programs: "zip", does: RUNS, begins: "-TT", long: "unzip-command" },
+  { programs: "zip", does: RUNS, pieces: "TT", long: "unzip-command" },
   { programs: "unzip 7z", does: RUNS, begins: "-TT" },
   { programs: "sort gsort", does: RUNS, long: "compress-program" },
   { programs: "split gsplit csplit", does: RUNS, long: "filter" },
@@ -181,6 +188,15 @@ export const SUBCOMMANDS: Readonly<Record<string, Subcommands>> = {
     options: /^(?:--silent|-s|--version|-v|--help|-h|--workspaces|-ws|--prefix=.*)$/,
     withValue: /^(?:--prefix|-w|--workspace)$/,
   },
+};
+
+/** Programs that start none of their arguments with these subcommands. Another one is a program of its name. */
+export const OWN_COMMANDS: Readonly<Record<string, ReadonlySet<string>>> = {
+  cargo: words(
+    "add b bench build c check clean clippy config d doc fetch fix fmt generate-lockfile help info init install " +
+      "locate-project login logout metadata miri new owner package pkgid publish r remove report rm run rustc rustdoc " +
+      "search t test tree uninstall update vendor version yank",
+  ),
 };
 
 function words(text: string): ReadonlySet<string> {

@@ -1,6 +1,8 @@
 /** The name of a program in a command, and the other names under which tables may know it. */
 
+import { posix } from "node:path";
 import { trimEndOf } from "../../core/truncate.ts";
+import { OWN_COMMANDS } from "./programs-table.ts";
 import { mayBeOption, type ShellWord } from "./shell-words.ts";
 
 /** Returns the name without its folder and the ending Windows gives it, in small letters. */
@@ -14,8 +16,8 @@ export function programName(word: string): string {
 /** `python3.11` is `python`, `vim.tiny` is `vim`; the name itself comes first. */
 export function knownNames(word: string): readonly string[] {
   const name = programName(word);
-  // `perl5.36-x86_64-linux-gnu`, `x86_64-linux-gnu-gcc`.
-  const stem = /^[a-z]+(?=\d)/.exec(name)?.[0] ?? name;
+  // `perl5.36-x86_64-linux-gnu`, `luajit-2.1.0-beta3`, `x86_64-linux-gnu-gcc`.
+  const stem = /^[a-z]+(?=\d|[-_]\d+\.)/.exec(name)?.[0] ?? name;
   const tool = /-(?:gcc|g\+\+|cpp|clang|cc)$/.test(withoutVersion(name)) ? "gcc" : name;
   return [...new Set([name, withoutVersion(name), name.split(".", 1)[0] ?? name, stem, tool])];
 }
@@ -52,9 +54,24 @@ const STARTS_NOTHING = new Set(
   ).split(" "),
 );
 
-/** True for a program that starts none of its arguments. */
-export function startsNothing(word: string): boolean {
-  return STARTS_NOTHING.has(programName(word));
+/** The folders in which a program has the name of what it is. A file of this name elsewhere may be anything. */
+const SYSTEM_FOLDER = /^\/(?:usr\/(?:local\/)?)?bin\/[^/]+$/;
+
+/** True for a program that starts none of its arguments. As a link it is what it leads to. */
+export function startsNothing([program, ...rest]: readonly ShellWord[], links: readonly string[] = []): boolean {
+  const text = program?.text ?? "";
+  const name = programName(text);
+  const isElsewhere = text.includes("/") && (text.includes("..") || !SYSTEM_FOLDER.test(plainPath(text)));
+  if (!STARTS_NOTHING.has(name) || isElsewhere) return false;
+  if (!links.every((link) => knownNames(link).some((each) => STARTS_NOTHING.has(each)))) return false;
+  const own = OWN_COMMANDS[name];
+  const first = rest.find(({ text }) => !/^[-+]/.test(text));
+  return own === undefined || first === undefined || (!first.isOpen && own.has(first.text));
+}
+
+/** The path in its shortest spelling, as far as the text shows it: `/usr/bin/./bash` is `/usr/bin/bash`. */
+export function plainPath(path: string): string {
+  return path.includes("/") ? posix.normalize(path).replace(/^\/+/, "/") : path;
 }
 
 /** Says why a builtin is not understood; undefined when it is. */
@@ -116,27 +133,48 @@ export function countOptions(words: readonly ShellWord[], { options, withValue }
 type Interpreter = KnownOptions & {
   /** Words behind which, or in which, code follows. */
   readonly code: RegExp;
-  /** Words that replace a file. */
-  readonly instead?: (words: readonly string[]) => boolean;
+  /** A single name as code does nothing, and the option without a word behind it is an error. */
+  readonly isCalm?: true;
+  /** True when no file is needed: for the words behind the options, and all words. */
+  readonly instead?: (words: readonly string[], all: readonly string[]) => boolean;
 };
 
-const SHELL: Interpreter = { options: /^-(?:[eux]+|n)$/, code: /^-[A-Za-z]*[cC]|^--(?:com|init-com)/ };
-const OTHER: Interpreter = { options: /^$/, code: /^-[A-Za-z]*[eEp]|^--(?:eval|print|execute)|^eval$/ };
+const SHELL: Interpreter = { options: /^-(?:[eux]+|n)$/, code: /^-[A-Za-z0-9]*[cC]|^--(?:com|init-com)/ };
+const OTHER: Interpreter = { options: /^$/, code: /^-[A-Za-z0-9]*[eEp]|^--(?:eval|print|execute)|^eval$/ };
 /** Programs that take the options of Node. */
-const LIKE_NODE: Interpreter = { options: /^$/, code: /^-(?:e|p|pe)$|^--(?:eval|print)/ };
-const PYTHON: Interpreter = { options: /^-(?:[uBOEsSIqb]|OO)$/, withValue: /^-[WX]$/, code: /^-[A-Za-z]*c/ };
+const LIKE_NODE: Interpreter = { options: /^$/, code: /^-(?:e|p|pe)$|^--(?:eval|print)/, isCalm: true };
+const PYTHON: Interpreter = {
+  options: /^-(?:[uBOEsSIqb]|OO)$/,
+  withValue: /^-[WX]$/,
+  code: /^-[A-Za-z0-9]*c/,
+  isCalm: true,
+};
+const POWERSHELL: Interpreter = { options: /^$/, code: /^-[A-Za-z]*[cC]|^-[eE]/ };
 
 const SPECIAL: Readonly<Record<string, Interpreter>> = {
   python: PYTHON,
   pypy: { ...OTHER, code: PYTHON.code },
+  pwsh: POWERSHELL,
+  powershell: POWERSHELL,
+  nu: { options: /^$/, code: /^-[A-Za-z]*[ce]|^--(?:commands|execute)/ },
+  swipl: { ...OTHER, code: /^-[A-Za-z]*[gt]/ },
   node: {
     ...LIKE_NODE,
+    // The debugger takes the same options, and commands from its input.
+    code: /^-(?:e|p|pe)$|^--(?:eval|print)|^inspect$/,
     options:
       /^--(?:test(?:-only|-name-pattern=.*|-concurrency=\d+|-reporter=(?:spec|tap|dot|junit|lcov))?|watch|check|experimental-strip-types|no-warnings|enable-source-maps|trace-warnings|trace-uncaught|max-old-space-size=\d+)$/,
-    instead: (words) => words.length === 0,
+    // Without options `node` reads code from its input; behind `--test` it looks for files.
+    instead: (words, all) => words.length === 0 && all.some((text) => text.startsWith("--test")),
   },
   php: { options: /^$/, code: /^-[A-Za-z]*[rRBE]|^--(?:run|process)/ },
-  deno: { ...OTHER, instead: ([first = ""]) => /^(?:test|fmt|lint|check|info|doc)$/.test(first) },
+  deno: {
+    ...OTHER,
+    code: /^-[A-Za-z]*[eEp]|^--(?:eval|print)|^(?:eval|repl)$/,
+    instead: ([first = ""]) => /^(?:test|fmt|lint|check|info|doc)$/.test(first),
+  },
+  // The words of its own are in `wrappers.ts`.
+  bun: { ...LIKE_NODE, instead: () => true },
 };
 
 const KNOWN: ReadonlyMap<string, Interpreter> = new Map([
@@ -146,40 +184,65 @@ const KNOWN: ReadonlyMap<string, Interpreter> = new Map([
 ]);
 
 /** Says why the code that would run is not known; undefined for a file, and for a program that is not an interpreter. */
-export function codeProblem(name: string, rest: readonly ShellWord[]): string | undefined {
+export function codeProblem(
+  name: string,
+  rest: readonly ShellWord[],
+  isScript: (word: ShellWord | undefined) => boolean,
+): string | undefined {
   const interpreter = interpreterOf(name);
   if (interpreter === undefined) return undefined;
   if (rest.length === 1 && isAskedFor(name, rest[0]?.text ?? "")) return undefined;
   const words = rest.slice(countOptions(rest, interpreter));
-  // Without options `node` reads code from its input; behind `--test` it looks for files.
-  const isInstead = interpreter.instead?.(words.map(({ text }) => text)) === true;
-  if (isInstead && (words.length > 0 || rest.some(({ text }) => text.startsWith("--test")))) return undefined;
+  const [own = [], all = []] = [words, rest].map((each) => each.map(({ text }) => text));
+  if (interpreter.instead?.(own, all) === true) return undefined;
   const [file] = words;
   if (file === undefined) return "runs code from its input";
-  if (isFile(file)) return undefined;
+  if (isScript(file)) return undefined;
   return `may run code that is not a file: ${file.text || "its first word is known only when it runs"}`;
 }
 
-/** True when an option in front of any file gives code to an interpreter. */
-export function isGivenCode(name: string, rest: readonly ShellWord[]): boolean {
+/**
+ * True when an option in front of any file gives code to an interpreter. `isValue`: the name itself may be the value of an
+ * option of another program, as in `journalctl -u node -p err`.
+ */
+export function isGivenCode(name: string, rest: readonly ShellWord[], isValue: boolean): boolean {
   const interpreter = interpreterOf(name);
   if (interpreter === undefined) return false;
+  const words = rest.slice(countOptions(rest, interpreter));
   let mayBeValue = false;
-  for (const { text, isOpen } of rest.slice(countOptions(rest, interpreter))) {
+  for (const [index, { text, isOpen }] of words.entries()) {
     const isOption = /^[-+]/.test(text);
-    if (interpreter.code.test(text) || (isOpen && isOption)) return true;
+    const code = interpreter.code.exec(text)?.[0];
+    if (code !== undefined && mayBeCode(text.slice(code.length), words[index + 1], interpreter, isValue)) return true;
+    if ((isOpen && isOption) || hasCodeInside(text)) return true;
     if (text === "--" || (!isOption && !mayBeValue)) return false;
     mayBeValue = isOption;
   }
   return false;
 }
 
+/** `-Mstrict;…` of Perl, and `--import data:…` of Node. */
+function hasCodeInside(text: string): boolean {
+  return (/^-[^-]/.test(text) && /[$`;({]/.test(text)) || /(?:^|=)data:/i.test(text);
+}
+
+/** Looks at the option and the word behind it. A shell takes any word for a command. */
+function mayBeCode(inside: string, next: ShellWord | undefined, { isCalm }: Interpreter, isValue: boolean): boolean {
+  if (isCalm !== true || inside !== "" || next?.isOpen === true) return true;
+  return next !== undefined && !(isValue && /^[A-Za-z_]\w*$/.test(next.text));
+}
+
+export const INTERPRETER_NAMES: readonly string[] = [
+  ...KNOWN.keys(),
+  ..."sh bash dash ash zsh ksh csh tcsh fish".split(" "),
+];
+
 export function isInterpreter(name: string): boolean {
   return interpreterOf(name) !== undefined;
 }
 
 function interpreterOf(name: string): Interpreter | undefined {
-  return SHELL_NAME.test(name) ? SHELL : KNOWN.get(name === "nodejs" ? "node" : name);
+  return KNOWN.get(name === "nodejs" ? "node" : name) ?? (SHELL_NAME.test(name) ? SHELL : undefined);
 }
 
 /** The same letter prints the version in one interpreter and reads code from the input in another. */

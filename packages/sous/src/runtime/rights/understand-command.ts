@@ -1,7 +1,16 @@
 /** Tells which programs a simple command starts, or why that is not known. */
 
 import { rowProblem } from "./program-rows.ts";
-import { builtinProblem, codeProblem, countOptions, isBuiltin, isFile, knownNames, startsNothing } from "./programs.ts";
+import {
+  builtinProblem,
+  codeProblem,
+  countOptions,
+  isBuiltin,
+  isFile,
+  knownNames,
+  plainPath,
+  startsNothing,
+} from "./programs.ts";
 import { SUBCOMMANDS } from "./programs-table.ts";
 import { scriptProblem } from "./sed-script.ts";
 import { isProgram, type SimpleCommand } from "./shell-command.ts";
@@ -28,8 +37,12 @@ export type Understood = {
 export type ProgramContext = {
   /** Names of variables that a command may set. */
   readonly variables: ReadonlySet<string>;
-  /** The names of the program that an existing link at this path leads to. */
-  linkNames(path: string): readonly string[];
+  /** The names of the program that an existing link leads to; undefined when it is not known which file the word means. */
+  linkNames(word: ShellWord, finds?: View["finds"]): readonly string[] | undefined;
+  /** The absolute path in its shortest spelling, from each folder where the shell may be. */
+  fullPaths(path: string): readonly string[];
+  /** True for the path of a file that is perhaps a device, or what another process has open. */
+  mayBeDevice(path: string): boolean;
 };
 
 /** Variables that change what a program says or how it looks, not what it starts. */
@@ -64,8 +77,9 @@ function look(words: readonly ShellWord[], finds: View["finds"], reading: Readin
   if (views.length > MAX_LEVELS) return "too many programs start each other";
   if (finds === "itself" && isBuiltin(program.text)) return say(program.text, builtinProblem(program.text, rest));
   if (!isProgram(program.text)) return `${program.text || "''"} is not the name of a program`;
-  if (/^\/+(?:proc|dev)\//.test(program.text)) return `${program.text} is not the name of a program`;
-  const links = reading.linkNames(program.text);
+  if (/^\/(?:proc|dev)\//.test(plainPath(program.text))) return `${program.text} is not the name of a program`;
+  const links = reading.linkNames(program, finds);
+  if (links === undefined) return `which file ${program.text} is, is not known`;
   linked.push(...links.map((name) => [closedWord(name), ...rest]));
   const names = [program.text, ...links].flatMap(knownNames);
   for (const name of names) {
@@ -74,8 +88,9 @@ function look(words: readonly ShellWord[], finds: View["finds"], reading: Readin
     if (wrapped === undefined) continue;
     return look(wrapped.inner, foundBehind(program.text, finds, wrapped.finds), reading);
   }
+  const isScript = (word: ShellWord | undefined): boolean => isFile(word) && !reading.mayBeDevice(word?.text ?? "");
   for (const name of names) {
-    const found = codeProblem(name, rest) ?? programProblem(name, rest);
+    const found = codeProblem(name, rest, isScript) ?? programProblem(name, rest, isScript);
     if (found !== undefined) return say(name, found);
   }
   return undefined;
@@ -85,19 +100,21 @@ function look(words: readonly ShellWord[], finds: View["finds"], reading: Readin
 function lookBehind(reading: Reading): string | undefined {
   const view = reading.views.at(-1);
   const [program, ...rest] = view?.words ?? [];
-  if (view === undefined || program === undefined || !mayStartOthers(view)) return undefined;
+  if (view === undefined || program === undefined || !mayStartOthers(view, reading.linked)) return undefined;
   const problemOf = (words: readonly ShellWord[]): string | undefined =>
     look(words, "itself", { ...reading, views: [], linked: [] });
   const problem = startedProblem(rest, { ...reading, problemOf });
   return problem && `${program.text} may start what its arguments say: ${problem}`;
 }
 
-/** False for a program that is known to start none of its arguments. */
-export function mayStartOthers({ words, finds }: View): boolean {
+/** False for a program that is known to start none of its arguments, unless it is a link to another one. */
+export function mayStartOthers({ words, finds }: View, linked: Understood["linked"]): boolean {
   const [program] = words;
   if (program === undefined) return false;
   // Builtins that are understood start nothing; the others always need an answer.
-  return !(finds === "itself" && isBuiltin(program.text)) && !startsNothing(program.text);
+  if (finds === "itself" && isBuiltin(program.text)) return false;
+  const names = linked.flatMap(([first]) => first?.text ?? []);
+  return !startsNothing(words, names);
 }
 
 /**
@@ -114,10 +131,14 @@ function say(name: string, problem: string | undefined): string | undefined {
   return problem === undefined ? undefined : `${name} ${problem}`;
 }
 
-function programProblem(name: string, rest: readonly ShellWord[]): string | undefined {
+function programProblem(
+  name: string,
+  rest: readonly ShellWord[],
+  isScript: (word: ShellWord | undefined) => boolean,
+): string | undefined {
   if (/^ld(?:-.*|64)?\.so/.test(name) || name === "ld-linux" || name === "ld-musl") return "starts another program";
   if (name === "sed" || name === "gsed") return scriptProblem(rest);
-  if (/^[gb]?make$/.test(name)) return makeProblem(rest);
+  if (/^[gb]?make$/.test(name)) return makeProblem(rest, isScript);
   const subcommands = Object.hasOwn(SUBCOMMANDS, name) ? SUBCOMMANDS[name] : undefined;
   if (subcommands === undefined) return rowProblem(name, rest);
   const first = countOptions(rest, subcommands);
@@ -142,13 +163,16 @@ function configProblem(rest: readonly ShellWord[]): string | undefined {
 }
 
 /** A variable of make can hold commands, and a Makefile can come from the input. */
-function makeProblem(rest: readonly ShellWord[]): string | undefined {
+function makeProblem(
+  rest: readonly ShellWord[],
+  isScript: (word: ShellWord | undefined) => boolean,
+): string | undefined {
   for (let at = 0; at < rest.length; at++) {
     const { text, isOpen } = rest[at] ?? { text: "", isOpen: true };
     if (isOpen || text.includes("=")) return "may be given a variable that holds a command";
     if (text === "-C" || text === "-f") {
       at += 1;
-      if (text === "-f" && !isFile(rest[at])) return "may read rules from its input";
+      if (text === "-f" && !isScript(rest[at])) return "may read rules from its input";
       if (rest[at] === undefined || rest[at]?.isOpen || rest[at]?.text.startsWith("-"))
         return "has an option without a value";
     } else if (text.startsWith("-") && !/^-(?:j\d*|[skBn]+)$/.test(text)) {

@@ -3,16 +3,21 @@
  * makes the command one that is not understood: `bash -c …` does, `brew install bash` does not.
  */
 
-import { hasRow, optionProblem, takesCode } from "./program-rows.ts";
-import { isGivenCode, isInterpreter, knownNames } from "./programs.ts";
+import { trimEndOf } from "../../core/truncate.ts";
+import { isAnyName, isGlob, lastName, mayBecome } from "./open-words.ts";
+import { type Candidate, givenProblem, mayBeCode, STARTERS } from "./plain-sight.ts";
+import { ROW_NAMES } from "./program-rows.ts";
+import { INTERPRETER_NAMES, isInterpreter, knownNames } from "./programs.ts";
 import { SUBCOMMANDS } from "./programs-table.ts";
 import { closedWord, type ShellWord } from "./shell-words.ts";
 
 type Reading = {
   /** Says why a command is not understood; undefined when it is. */
   problemOf(words: readonly ShellWord[]): string | undefined;
-  /** The names of the program that an existing link at this path leads to. */
-  linkNames(path: string): readonly string[];
+  /** The names of the program that an existing link leads to; undefined when it is not known which file the word means. */
+  linkNames(word: ShellWord): readonly string[] | undefined;
+  /** The absolute path in its shortest spelling, from each folder where the shell may be. */
+  fullPaths(path: string): readonly string[];
   /** Gets the words from each link on, with the name of its program in place of the link. */
   readonly linked: (readonly ShellWord[])[];
 };
@@ -20,62 +25,70 @@ type Reading = {
 /** Max words that name a program of the tables: each of them is compared with all words behind it. */
 const MAX_NAMED = 50;
 
+/** The values of these are texts for people: `gh label create ssh --description "about keys"`. */
+const PROSE = /^--(?:body|comment|description|filter|message|notes|query|title)$/;
+
 /** Says why it is not known what a program that is not known starts with these words; undefined when it is. */
 export function startedProblem(words: readonly ShellWord[], reading: Reading): string | undefined {
   let named = 0;
+  const lastCode = words.findLastIndex((word, index) => mayBeCode(word) && !PROSE.test(words[index - 1]?.text ?? ""));
   for (const [index, word] of words.entries()) {
-    const links = word.isOpen ? [] : reading.linkNames(word.text);
-    const names = [...links, ...plainName(word)].flatMap(knownNames);
-    const isProgram = names.length > 0 && words[index - 1]?.text === "--";
-    const problem = isProgram ? reading.problemOf(words.slice(index)) : undefined;
+    const links = word.text.startsWith("-") ? [] : reading.linkNames(word);
+    if (links === undefined) return `which file ${word.text} is, is not known`;
+    const names = [...links, ...plainNames(word, reading)].flatMap(knownNames);
+    const before = words[index - 1]?.text ?? "";
+    const rest = words.slice(index + 1);
+    const problem = before === "--" && names.length > 0 ? problemBehindDashes(word, rest, reading) : undefined;
     if (problem !== undefined) return problem;
-    if (links.length === 0 && !names.some(isKnown)) continue;
+    const isProgram = links.length > 0 || (names.some(isKnown) && !(isAnyName(word.text) && !word.text.includes("/")));
+    if (!isProgram) continue;
     named += 1;
     if (named > MAX_NAMED) return `more than ${MAX_NAMED} of its words are names of programs`;
-    const rest = words.slice(index + 1);
     reading.linked.push(...links.map((name) => [closedWord(name), ...rest]));
-    const found = firstProblem(names, rest) ?? (isFilter(names, rest) ? reading.problemOf([word, ...rest]) : undefined);
-    if (found !== undefined) return found;
+    const isValue = /^-[^=]+$/.test(before) && before !== "--";
+    const candidate: Candidate = { word, rest, isValue, hasCode: lastCode > index };
+    for (const name of new Set(names)) {
+      const found = givenProblem(name, candidate, reading.problemOf);
+      if (found !== undefined) return found;
+    }
   }
   return undefined;
 }
 
-/** A name as it is typed, or the path of a file in a folder `bin`: a file of a project has an ending or another folder. */
-const PLAIN = /^(?:(?:.*\/)?\.?s?bin\/)?\w[\w+-]*(?:\.\d+|\.exe)*$/i;
-
-function plainName({ text, isOpen }: ShellWord): string[] {
-  return !isOpen && PLAIN.test(text) ? [text] : [];
+function problemBehindDashes(word: ShellWord, rest: readonly ShellWord[], reading: Reading): string | undefined {
+  return word.isOpen ? "a program is known only when it runs" : reading.problemOf([word, ...rest]);
 }
+
+/** A name as it is typed: a file of a project has an ending, and a program at most a version or what systems add. */
+const NAME = /^\.?\w[\w+-]*(?:\.(?:exe|basic|tiny|nox|gtk3?|static|distrib|real))*(?:\.\d[\w.+-]*)?$/i;
+/** Folders of programs. */
+const FOLDER = /^\/(?:usr|etc|opt|nix|bin|sbin)\/|(?:^|\/)\.?s?bin\/[^/]+$/;
+
+/** The names of the program that a word may be by its text: a path in another folder is a file of a project. */
+function plainNames(word: ShellWord, reading: Reading): readonly string[] {
+  const { text, isOpen } = word;
+  // A path that stays in the workspace is one of the project, wherever the workspace is.
+  const isOutside = text.startsWith("/") || text.includes("..");
+  const isPlace = !text.includes("/") || isInFolder(text) || (isOutside && reading.fullPaths(text).some(isInFolder));
+  if (!isPlace) return [];
+  const name = lastName(text);
+  if (!isOpen) return NAME.test(name) ? [name] : [];
+  // `/usr/*/python3` has a name, and `python3.*` one with any version.
+  const fixed = /^[^*?[]*?(?=\.?[*?[]|$)/.exec(name)?.[0] ?? "";
+  const hasName = isGlob(text) && (fixed === name || /\d$/.test(fixed));
+  const found = [text, trimEndOf(text, "0123456789.")].flatMap((open) => PROGRAMS.filter(mayBecome(open)));
+  return [...new Set(found), ...(hasName && NAME.test(fixed) ? [fixed] : [])];
+}
+
+function isInFolder(path: string): boolean {
+  const folder = path.slice(0, path.lastIndexOf("/"));
+  return FOLDER.test(path) || (isGlob(folder) && (path.startsWith("/") || mayBecome(folder)("bin")));
+}
+
+const PROGRAMS = [...ROW_NAMES, ...INTERPRETER_NAMES, ...STARTERS, ...Object.keys(SUBCOMMANDS), "xargs", "sed", "gsed"];
+
+const KNOWN: ReadonlySet<string> = new Set(PROGRAMS);
 
 function isKnown(name: string): boolean {
-  return hasRow(name) || isInterpreter(name) || Object.hasOwn(SUBCOMMANDS, name) || name === "xargs";
-}
-
-/** `xargs touch` makes a command of its input, which is in none of the words. */
-function isFilter(names: readonly string[], [first]: readonly ShellWord[]): boolean {
-  return names.includes("xargs") && first !== undefined && !first.text.startsWith("--");
-}
-
-function firstProblem(names: readonly string[], rest: readonly ShellWord[]): string | undefined {
-  for (const name of names) {
-    if (isGivenCode(name, rest) || (takesCode(name) && SHELL_CHARACTER.test(firstArgument(rest))))
-      return `${name} runs code that it is given`;
-    const [first, ...own] = rest;
-    if (name === "git" && first?.text === "-c" && own[0]?.text.includes("=")) return "git runs what a setting says: -c";
-    const problem = optionProblem(name, rest) ?? optionProblem(`${name}.${first?.text}`, own);
-    if (problem !== undefined) return `${name} ${problem}`;
-  }
-  return undefined;
-}
-
-const SHELL_CHARACTER = /[$`;|&<>(){}!\\]/;
-
-/** The first word that is neither an option nor perhaps the value of one, as in `awk -F , '{print $2}'`. */
-function firstArgument(words: readonly ShellWord[]): string {
-  for (let at = 0; at < words.length; at++) {
-    const text = words[at]?.text ?? "";
-    if (!text.startsWith("-")) return text;
-    if (/^(?:-[^-]|--[^=]+)$/.test(text) && !words[at + 1]?.text.startsWith("-")) at += 1;
-  }
-  return "";
+  return KNOWN.has(name) || isInterpreter(name) || name.startsWith("git-");
 }

@@ -120,11 +120,16 @@ function npmExec([first, ...more]: readonly ShellWord[]): Wrapped | string | und
 /** `python -m pytest`: a module that the project may bring, as it may bring a program. */
 function readModule([option, module, ...rest]: readonly ShellWord[]): Wrapped | string | undefined {
   if (option?.text !== "-m") return undefined;
-  const isKnown = module !== undefined && !module.isOpen && MODULES.test(module.text);
-  return isKnown ? fromPackage({ inner: [module, ...rest], finds: "path" }) : "runs a module that is not known";
+  return isKnownModule(module)
+    ? fromPackage({ inner: [module, ...rest], finds: "path" })
+    : "runs a module that is not known";
 }
 
-/** Modules of Python that run no code which their arguments hold. */
+/** True for a module of Python that runs no code which its arguments hold. */
+export function isKnownModule(module: ShellWord | undefined): module is ShellWord {
+  return module !== undefined && !module.isOpen && MODULES.test(module.text);
+}
+
 const MODULES =
   /^(?:pytest|unittest|pip|venv|http\.server|json\.tool|compileall|py_compile|ensurepip|build|mypy|ruff|black|isort|flake8|pylint)$/;
 

@@ -1,14 +1,15 @@
 /** Attempts to run a denied command, and to run another command under a rule that allows one, judged by what happened. */
 
 import assert from "node:assert/strict";
-import { chmodSync, mkdirSync, readdirSync, symlinkSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, suite, test } from "node:test";
 import { type Command, calling, type Flags, openCommand, saying } from "../../support/attacks/whole-command.ts";
 import { LISTED_EVASIONS } from "./b5-3-evasion-forms.ts";
 import { generatedEvasions, generatedWidenings } from "./b5-3-generated-forms.ts";
+import { SPELLED_CODE, SPELLED_EVASIONS } from "./b5-3-spelled-forms.ts";
 import { ALLOWED_RULES, LISTED_WIDENINGS } from "./b5-3-widening-forms.ts";
-import { LINKED_EVASIONS, LINKS, WRAPPED_EVASIONS, WRAPPER_FILES } from "./b5-3-wrapper-forms.ts";
+import { LINKED_EVASIONS, LINKS, SCRIPT_FILES, WRAPPED_EVASIONS, WRAPPER_FILES } from "./b5-3-wrapper-forms.ts";
 
 /** Runs all of them in one chat with the real terminal; gives the attempts whose marker was made. */
 async function markersOf(attempts: readonly string[], flags: Flags, configuration: string): Promise<Set<string>> {
@@ -38,7 +39,8 @@ function writeTools({ path, root, write }: Command): string {
     write(`tools/${name}`, script);
     chmodSync(join(path, "tools", name), 0o755);
   }
-  mkdirSync(join(root, "deep"));
+  for (const folder of ["deep/er", "script"]) mkdirSync(join(root, folder), { recursive: true });
+  for (const [name, script] of Object.entries(SCRIPT_FILES)) writeFileSync(join(root, name), script, { mode: 0o755 });
   for (const [name, target] of Object.entries(LINKS)) symlinkSync(target, join(root, name));
   return join(path, "tools");
 }
@@ -100,5 +102,29 @@ suite("B5.3: no program that is not known starts a denied command, and no link l
     const tried = [...WRAPPED_EVASIONS.filter((text) => text.includes("zokrun run --")), ...LINKED_EVASIONS];
     const made = await markersOf(tried, { yes: true }, "");
     assert.ok(made.size >= tried.length * 0.7, `${made.size} of ${tried.length}`);
+  });
+});
+
+/** One way to begin with a wrapper, `zokrun run --`, is enough to show that a form works. */
+const OTHER_BEGINNINGS = /\b(?:veyl|with-keys|tmp_env4)\b|\bzokrun (?!run -- )/;
+
+suite("B5.3: no spelling of a program, no glob and no place of its code hides a denied command", () => {
+  const deny = 'permissions:\n  - deny: "terminal(touch*)"\n';
+  const ask = 'permissions:\n  - ask: "terminal(touch*)"\n  - allow: "terminal(*)"\n';
+  judge(SPELLED_EVASIONS, (all) => markersOf(all, { yes: true }, deny));
+
+  test("a rule that asks is met by each of them, too, where another allows every command", async () => {
+    assert.deepEqual([...(await markersOf(SPELLED_EVASIONS, {}, ask))], []);
+  });
+
+  test("terminal(*) alone allows no such code behind a wrapper", async () => {
+    assert.deepEqual([...(await markersOf(SPELLED_CODE, { allow: ["terminal(*)"] }, ""))], []);
+  });
+
+  test("every form makes the marker without the rule, so the rows above can fail", async () => {
+    const tried = SPELLED_EVASIONS.filter((text) => !OTHER_BEGINNINGS.test(text));
+    const made = await markersOf(tried, { yes: true }, "");
+    const missed = tried.filter((text) => !made.has(text));
+    assert.ok(made.size >= tried.length * 0.7, `${made.size} of ${tried.length}, without ${missed.join(" and ")}`);
   });
 });

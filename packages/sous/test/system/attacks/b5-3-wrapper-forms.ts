@@ -17,9 +17,16 @@ exec "$@"
 `;
 
 export const WRAPPER_FILES: Readonly<Record<string, string>> = Object.fromEntries(NAMES.map((name) => [name, SCRIPT]));
+/** The same in the repository, with the names of other programs. */
+export const SCRIPT_FILES: Readonly<Record<string, string>> = { test: SCRIPT, "script/make": SCRIPT };
 
 /** 24 ways to begin such a command. */
 const WRAPPERS: readonly string[] = NAMES.flatMap((name) => OWN_WORDS.map((words) => `${name} ${words}`.trim()));
+
+/** Each of the texts behind each wrapper. */
+export function wrapped(texts: readonly string[]): string[] {
+  return WRAPPERS.flatMap((wrapper) => texts.map((text) => text.replace("W", wrapper)));
+}
 
 /** `M` is the marker that the command would make, `W` the wrapper. */
 const WRAPPED: readonly string[] = [
@@ -59,10 +66,10 @@ const BEHIND_DASHES: readonly string[] = [
 ];
 
 /** Each command behind each wrapper. */
-export const WRAPPED_EVASIONS: readonly string[] = WRAPPERS.flatMap((wrapper) => {
-  const texts = wrapper.endsWith("--") ? [...WRAPPED, ...BEHIND_DASHES] : WRAPPED;
-  return texts.map((text) => text.replace("W", wrapper));
-});
+export const WRAPPED_EVASIONS: readonly string[] = [
+  ...wrapped(WRAPPED),
+  ...wrapped(BEHIND_DASHES).filter((text) => / -- /.test(text)),
+];
 
 /** By their names in the repository. The second leads to the first. */
 export const LINKS: Readonly<Record<string, string>> = {
@@ -70,6 +77,10 @@ export const LINKS: Readonly<Record<string, string>> = {
   "deep/second": "../t",
   b: "/bin/bash",
   e: "/usr/bin/env",
+  t2: "t",
+  pq: "deep/er",
+  far: "pq/../second",
+  std: "/dev/stdin",
 };
 
 /** `ROOT` is the repository. */

@@ -20,6 +20,15 @@ const LINKS: Readonly<Record<string, string>> = {
   b: "/bin/bash",
   e: "/usr/bin/env",
   tool: "node_modules/tool/start.js",
+  "deep/er/g": "/opt/programs/git",
+  lower: "deep/er/under",
+  upper: "lower/../g",
+  std: "/dev/stdin",
+  "std.mk": "std",
+  "node_modules/.bin/zok": "/opt/programs/git",
+  "deep/node_modules/.bin/veyl": "../../chain",
+  ".venv/bin/zokpy": "/opt/programs/git",
+  test: "/opt/programs/zokrun",
   round: "trip",
   trip: "round",
 };
@@ -54,6 +63,97 @@ const PUSHES = [
   "./e ./g push",
   "zokrun ./g push",
   "zokrun run -- ./deep/chain push",
+  // `..` behind a link leads to the folder above its target.
+  "lower/../g push",
+  "./lower/../g push",
+  "WORK/lower/../g push",
+  "./lower/.././g push",
+  "./lower/../../g push",
+  "./upper push",
+  "cd lower && ../g push",
+  "cd deep && ../lower/../g push",
+  "timeout 5 lower/../g push",
+  "zokrun lower/../g push",
+  "zokrun -- lower/../g push",
+  "zokrun run ./upper push",
+  // Forms of `cd`.
+  "cd -- deep && ./chain push",
+  "cd -L deep && ./chain push",
+  "cd -L -- deep && ./chain push",
+  "cd -- . && ./g push",
+  "cd -; TEMP/g push",
+  // Globs that find a link.
+  "zokrun ./g* push",
+  "zokrun ./[fgh] push",
+  "zokrun ./? push",
+  "zokrun -- deep/chai? push",
+  "zokrun */chain push",
+  "zokrun ./d*p/ch* push",
+  "veyl exec WORK/? push",
+  "veyl exec WORK/d*/chain push",
+  "zokrun TEMP/? push",
+  "cd deep && zokrun ./ch* push",
+  // Programs of a project behind the programs that start them.
+  "npx zok push",
+  "npx --no zok push",
+  "npm exec -- zok push",
+  "bunx zok push",
+  "pnpm zok push",
+  "yarn zok push",
+  "timeout 5 npx zok push",
+  "cd deep && npx veyl push",
+  "cd deep && npx zok push",
+  "uv run zokpy push",
+  "poetry run zokpy push",
+];
+
+/** The folder is known only when they run, or what a path in it leads to. */
+const LOST = [
+  "cd - ; ./g push",
+  "cd -P deep && ./chain push",
+  "cd d*p && ./chain push",
+  "cd . . ; ./g push",
+  "cd none more || ./g push",
+  "cd ''; ./g push",
+  "cd -e . ; ./g push",
+  "cd a; cd b; cd c; cd d; cd e; ./g push",
+  "cd -; zokrun ./g push",
+  "cd -; zokrun -- deep/chain push",
+  "cd -; zokrun ./g* push",
+  "cd -; timeout 5 ./g push",
+  "cd -; env deep/g push",
+  "cd d*p; time ./chain push",
+  "cd -; bash ./std",
+  "cd -; python3 std.mk",
+  "zokrun /proc/self/cwd/g push",
+  "zokrun /proc/thread-self/cwd/g push",
+  "zokrun -- /proc/self/root/tmp/g push",
+  "zokrun //proc/self/./cwd/g push",
+];
+
+/** Interpreters with a link that leads to their input. */
+const DEVICES = [
+  "bash ./std",
+  "sh ./std",
+  "zsh ./std.mk",
+  "python3 ./std",
+  "python3 -u std.mk",
+  "perl ./std",
+  "ruby ./std",
+  "node ./std",
+  "node std.mk",
+  "tsx ./std",
+  "npx tsx ./std",
+  "php ./std",
+  "deno ./std",
+  "make -f ./std",
+  "make -f std.mk all",
+  "gmake -f WORK/std",
+  "bash deep/../std",
+  "bash WORK/std",
+  "cd deep && bash ../std",
+  "timeout 5 bash ./std",
+  "env python3 ./std",
 ];
 
 suite("B5.3: a program under the name of a link", () => {
@@ -62,7 +162,8 @@ suite("B5.3: a program under the name of a link", () => {
   before(async () => {
     work = await temporaryTree({ copy: "#!/bin/sh\n" });
     temporary = await temporaryTree();
-    mkdirSync(join(work.path, "deep"));
+    for (const folder of ["deep/er/under", "node_modules/.bin", "deep/node_modules/.bin", ".venv/bin"])
+      mkdirSync(join(work.path, folder), { recursive: true });
     for (const [name, target] of Object.entries(LINKS)) symlinkSync(target, join(work.path, name));
     symlinkSync("/opt/programs/git", join(temporary.path, "g"));
   });
@@ -85,6 +186,47 @@ suite("B5.3: a program under the name of a link", () => {
       assert.notEqual(decide(["allow terminal(git*)"], command), "allow");
     });
   }
+
+  for (const command of LOST) {
+    test(`${command} is not understood`, () => assert.notEqual(explain([], command).reading?.problem, undefined));
+  }
+
+  for (const command of DEVICES) {
+    test(`${command} runs its input`, () => assert.notEqual(explain([], command).reading?.problem, undefined));
+  }
+
+  test("a link with the name of a program that starts nothing is what it leads to", () => {
+    for (const start of ["", "timeout 5 ", "env ", "cd deep; ."]) {
+      assert.equal(decide(["deny terminal(git push*)"], `${start}./test git push`, {}, true), "deny");
+      assert.match(explain([], `${start}./test bash -c ls`).reading?.problem ?? "", /code that it is given/);
+    }
+  });
+
+  test("a program without a slash is looked for in those folders of PATH that lie in the workspace or a temporary one", () => {
+    const { PATH } = process.env;
+    const deny = ["deny terminal(git push*)"];
+    const commands = [
+      "",
+      "zokrun ",
+      "zokrun run -- ",
+      "timeout 5 ",
+      "env ",
+      "nice -n 5 ",
+      "time ",
+      "cd deep && ",
+    ].flatMap((start) => [`${start}zok push`, `${start}veyl push`]);
+    const answers = () => new Set(commands.map((command) => decide(deny, command, {}, true)));
+    assert.deepEqual([...answers()], ["allow"]);
+    try {
+      process.env.PATH = `${work.path}/node_modules/.bin:${work.path}/deep/node_modules/.bin:/usr/bin:/bin`;
+      assert.deepEqual([...answers()], ["deny"]);
+      assert.equal(decide(deny, "test git push", {}, true), "allow");
+      process.env.PATH = `${work.path}:/usr/bin:/bin`;
+      assert.equal(decide(deny, "env test git push", {}, true), "deny");
+    } finally {
+      process.env.PATH = PATH;
+    }
+  });
 
   test("the folder that a call names is where the path begins", () => {
     assert.equal(decide(["deny terminal(git push*)"], "./chain push", { cwd: "deep" }, true), "deny");

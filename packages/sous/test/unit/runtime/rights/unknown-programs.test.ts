@@ -55,7 +55,7 @@ const CODE = [
   "kubectl exec pod",
 ];
 
-const ONLY_BEHIND_DASHES = ["bash", "sudo ls", "sed '1e ls' f", "make SHELL=x", "eval ls", "env -S 'a b'", "npx -c ls"];
+const ONLY_BEHIND_DASHES = ["bash", "sudo ls", "sed 1els f", "make SHELL=x", "eval ls", "env -S ls", "npx -c ls"];
 
 /** Honest commands whose words are also names of programs and options that they have. */
 const UNDERSTOOD = `
@@ -104,6 +104,44 @@ zokrun bash scripts/setup.sh -c x
 zokrun bash -e scripts/setup.sh -c x
 zokrun find . -name '*.ts'
 zokrun -- git push
+journalctl -u node -e
+journalctl -u node -p err
+jest --testPathPattern node -e
+az functionapp create --runtime node -p plan
+az functionapp create --runtime python --plan p -c x
+./scripts/test.sh node -e
+gh label create python --description "about Python (and pip)"
+gh label create ssh --description "about ssh keys"
+az mysql flexible-server list --query "[].{name:name}"
+gh label edit bug --description "something is broken"
+gh repo edit --description "a tool that runs"
+gh pr edit 12 --body "fixes #3; see (a)" --title "a b"
+gh release edit v1 -n "notes (x)"
+gh repo view --json name --jq '.name | length'
+gh api /repos/nodejs/node --jq '.a | .b'
+kubectl logs node-7d9f-x -c web
+kubectl logs python-7d9f-x -c web
+kubectl set env deploy/x A="b c"
+kubectl edit deploy web -o yaml
+pm2 start npm --name "my app" -- start
+jest watch -t "a b"
+jest time -t "a b"
+jest env -t "a b"
+jest node.test.ts -t "a b" -c jest.config.js
+jest src/*
+npx jest -- src/*.test.ts
+npx jest -- node.test.ts
+npx prettier --write src/**/*.ts
+playwright test mail -g "a (b)"
+cargo watch -x "test -- foo"
+cargo nextest run -E 'test(foo)'
+brew install gnu-tar tar
+apt-get install tar Info
+cd - && npm test
+cd -- sub && ./run.sh
+./test.sh "a b"
+/opt/homebrew/bin/git log --oneline
+zip -qr out.zip src -x '*.TT'
 ssh-keygen -t ed25519 -C me@example.com
 aws lambda invoke --function-name node -c x
 gcloud functions deploy f --runtime python --entry-point main
@@ -140,7 +178,7 @@ suite("B5.3: commands behind a program that is not known", () => {
 
   test("an interpreter without code and a text for the wrapper itself stay words", () => {
     // SECURITY.md says so: nothing tells them from `brew install bash` and `git commit -m 'text'`.
-    const open = ["zokrun bash", "zokrun -c 'to\"\"uch m'", "zokrun eval 'to\"\"uch m'", "zokrun sed '1e x' f"];
+    const open = ["zokrun bash", "zokrun -c 'to\"\"uch m'", "zokrun eval 'to\"\"uch m'", "zokrun sed 1els f"];
     assert.deepEqual(
       open.filter((text) => problemOf(text) !== undefined),
       [],
