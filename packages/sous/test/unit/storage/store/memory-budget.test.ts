@@ -10,7 +10,7 @@ sharedBudgetContract(test, async () => {
   return { one: store, other: store, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
 });
 
-test("whoever has stopped to listen to a shared budget hears no more of it, not even what was on its way", async () => {
+test("the caller that has stopped to listen to a shared budget hears no more of it, not even what was on its way", async () => {
   const tables = memorySharedBudgets();
   const heard: string[] = [];
   const change = (from: string) =>
