@@ -111,7 +111,10 @@ const INDENT = 6;
  */
 function entryOf({ file, name, runs, cwd, sets, variables }: NamedServer): { runs: string; facts: string } {
   const where = cwd === undefined ? "" : `, in the folder ${shownWord(cwd)}`;
-  const gives = sets.length === 0 ? "" : `, sets ${sets.map(({ name, value }) => shownWord(`${name}=${withoutValues(value)}`)).join(", ")}`;
+  const gives =
+    sets.length === 0
+      ? ""
+      : `, sets ${sets.map(({ name, value }) => shownWord(`${name}=${withoutValues(value)}`)).join(", ")}`;
   const asks = variables.length === 0 ? "" : `, asks for ${variables.map(shownWord).join(", ")}`;
   return {
     runs: shownWords(runs.map(withoutValues)) || "no command and no url",

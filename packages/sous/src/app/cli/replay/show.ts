@@ -42,7 +42,7 @@ async function showRun({ values, flags, output }: ReplayRequest, { store, record
   const open = (await questionsOf(store, record)).filter(({ path }) => path === record.path);
   if (!values.json) {
     output.print(showLines(shown, viewOf(output, values.full)));
-    if (open.length > 0) output.print(["", ...questionsSentence(open, record.rootId, flags).split("\n")]);
+    if (open.length > 0) output.printWhole(["", ...questionsSentence(open, record.rootId, flags).split("\n")]);
     return;
   }
   const start = events.find((event) => event.type === "run-start");
@@ -152,8 +152,7 @@ export async function replayTree(replay: ReplayRequest): Promise<number> {
   const root = records.find(({ id }) => id === rootId);
   if (root?.lost !== undefined)
     output.print(["", `It is not stored to its end, so it cannot be resumed: ${inertLine(root.lost)}`]);
-  else if (open.length > 0)
-    output.print(["", questionsSentence(open, rootId, flags)].flatMap((text) => text.split("\n")));
+  else if (open.length > 0) output.printWhole(["", ...questionsSentence(open, rootId, flags).split("\n")]);
   else if (root?.status === "interrupted")
     output.print(["", `It was interrupted. Continue it: ${resumeHere(root, flags)}`]);
   return 0;

@@ -6,30 +6,30 @@ const FURTHER = "  ";
 const MIN_ROOM = 10;
 
 /**
- * Breaks a line into full rows of at most `columns`; further rows are indented more than the line. No row ends with a blank that
- * cannot be seen: one before a break begins the next row, and the last one of a line is written as its number.
+ * Breaks a text without line breaks into full rows of at most `columns`, each behind the indent; further rows are indented more. No
+ * row ends with a blank that cannot be seen: one before a break begins the next row, and the last one is written as its number.
+ * `atWords` is for sentences.
  */
-export function wholeRows(line: string, columns: number): string[] {
-  const indent = /^ */.exec(line)?.[0] ?? "";
-  const room = columns - indent.length - FURTHER.length;
-  return brokenRows(withVisibleEnd(line.slice(indent.length)), room).map(
-    (row, index) => (index === 0 ? indent : indent + FURTHER) + row,
+export function wholeRows(text: string, columns: number, { indent = "", atWords = false } = {}): string[] {
+  return brokenRows(withVisibleEnd(text), columns - indent.length - FURTHER.length, atWords).map(
+    (row, index) => indent + (index === 0 ? "" : FURTHER) + row,
   );
 }
 
-/** The parts of a line without any mark: together they are the line. */
-export function brokenRows(line: string, columns: number): string[] {
+/** The rows without an indent: together they are the line. */
+export function brokenRows(line: string, columns: number, atWords = false): string[] {
   const room = Math.max(MIN_ROOM, columns);
   const rows: string[] = [];
   let row = "";
   let width = 0;
   for (const character of line) {
     const wide = widthOf(character);
-    if (width + wide > room) {
-      const kept = row.trimEnd() || row;
+    while (width + wide > room && row !== "") {
+      const word = atWords && character !== " " ? row.lastIndexOf(" ") : 0;
+      const kept = (word > 0 ? row.slice(0, word) : row).trimEnd() || row;
       rows.push(kept);
       row = row.slice(kept.length);
-      width = row.length;
+      width = [...row].reduce((sum, each) => sum + widthOf(each), 0);
     }
     row += character;
     width += wide;
@@ -44,5 +44,7 @@ function widthOf(character: string): number {
 
 /** The blank behind a line break's mark and that of a gap's mark belong to the mark. */
 function withVisibleEnd(line: string): string {
-  return line.endsWith(" ") && line !== "| " && !/<\d{1,10} spaces> $/.test(line) ? `${line.slice(0, -1)}<U+0020>` : line;
+  return line.endsWith(" ") && line !== "| " && !/<\d{1,10} spaces> $/.test(line)
+    ? `${line.slice(0, -1)}<U+0020>`
+    : line;
 }
