@@ -1,6 +1,8 @@
 /** Questions at every width: a person sees where two of them differ, also by one space at the end of a row. */
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { Readable } from "node:stream";
 import { suite, test } from "node:test";
@@ -16,6 +18,7 @@ import type { ApprovalRequest } from "../../../../src/core/approval.ts";
 import { actionText, describeAction } from "../../../../src/runtime/rights/action-text.ts";
 import { undone } from "../../../support/runtime/rights/read-shown.ts";
 import { noLinks, requestFor } from "../../../support/runtime/rights/requests.ts";
+import { rootFolder } from "../../../support/source-files.ts";
 
 const STYLE = chooseStyle({ color: "never", isAscii: false, isTerminal: true, env: {} });
 
@@ -152,4 +155,16 @@ suite("B5.7: rows of a question", () => {
     assert.deepEqual(wholeRows("| ", 40), ["| "]);
     assert.deepEqual(wholeRows("ls <12 spaces> ", 40), ["ls <12 spaces> "]);
   });
+});
+
+test("B5.7: the page about rules describes every mark of a question", () => {
+  const page = readFileSync(join(rootFolder, "docs/reference/permissions.md"), "utf8");
+  const command = `a${" ".repeat(9)}b\u202e<12 spaces>${"\n".repeat(5)}c`;
+  const shown = describe(requestFor("srv__tool", { text: command, number: 5 })).lines.join("\n");
+  const marks = ["<U+202E>", "a <7 spaces> b", "<U+003C>12 spaces>", "<4 empty lines>", "number = 5"];
+  for (const mark of marks) {
+    assert.ok(shown.includes(mark), `${mark} in ${shown}`);
+    assert.ok(page.includes(mark.replace("number", "name")), mark);
+  }
+  for (const row of wholeRows("x ", 20)) assert.ok(page.includes(row.slice(1)), row);
 });
