@@ -59,4 +59,4 @@ export async function ifThere<T>(looking: Promise<T>): Promise<T | undefined> {
   }
 }
 
-const MISSING = ["ENOENT", "ENOTDIR", "EACCES"];
+const MISSING = ["ENOENT", "ENOTDIR", "EACCES", "ENAMETOOLONG"];

@@ -1,11 +1,13 @@
 /** `terminal`: a command of the shell in the workspace, with a time limit and bounded output, also in the background. */
 
+import { resolve } from "node:path";
 import { z } from "zod";
 import { plainText, type Redactor } from "../../core/clean-text.ts";
 import { ToolFailure } from "../../core/errors.ts";
 import { type ProgramRequest, type Programs, WATCHED_LENGTH } from "../../core/process.ts";
 import { type Tool, type ToolContext, type ToolResult, tool } from "../../core/tool.ts";
 import { toolWords } from "../../core/words/tools.ts";
+import { gitFoldersOf } from "../../runtime/rights/command-reading.ts";
 import { createRedactor } from "../../runtime/secrets/redact.ts";
 import { secretsOf } from "../../runtime/secrets/variables.ts";
 import { BackgroundCommands, endedResult, KEPT_OUTPUT_BYTES } from "./terminal-background.ts";
@@ -47,7 +49,8 @@ export function terminalTool({ programs, root, timeoutMs, environment = process.
       if (output_of !== undefined) return background.outputOf(output_of, context);
       if (stop !== undefined) return background.stop(stop, context);
       const limitMs = call.timeout === undefined ? undefined : Math.ceil(call.timeout * 1000);
-      const request = await requestFor({ command: command ?? "", cwd: call.cwd, root, programs }, context);
+      const { HOME: home } = environment;
+      const request = await requestFor({ command: command ?? "", cwd: call.cwd, root, programs, home }, context);
       if (call.background) return background.start({ ...request, timeoutMs: limitMs }, context);
       const { signal, progress } = context;
       const onOutput = (end: string): void => progress(lastLine(end, redactor));
@@ -79,10 +82,15 @@ function inputSchema(timeoutMs: number) {
   });
 }
 
-type Asked = { command: string; cwd: string | undefined; root: string | undefined; programs: Programs };
+type Asked = Pick<TerminalOptions, "programs"> & {
+  command: string;
+  cwd: string | undefined;
+  root: string | undefined;
+  home: string | undefined;
+};
 
 async function requestFor(
-  { command, cwd = ".", root, programs }: Asked,
+  { command, cwd = ".", root, programs, home }: Asked,
   context: ToolContext,
 ): Promise<ProgramRequest> {
   if (command.includes("\0")) throw new ToolFailure("A command cannot hold a NUL byte.");
@@ -96,6 +104,7 @@ async function requestFor(
     cwd: real,
     environment: { TERM: "dumb", NO_COLOR: "1", PWD: real },
     mayUseProject: true,
+    gitFolders: gitFoldersOf(command, { home })?.map((folder) => resolve(real, folder)) ?? "anywhere",
     maxOutputBytes: KEPT_OUTPUT_BYTES,
   };
 }
