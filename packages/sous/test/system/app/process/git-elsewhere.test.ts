@@ -11,6 +11,7 @@ import { after, before, suite, test } from "node:test";
 import { openPrograms } from "../../../../src/app/process/programs.ts";
 import { terminalTool } from "../../../../src/app/tools/terminal.ts";
 import { agent } from "../../../../src/core/agent.ts";
+import { gitFoldersOf } from "../../../../src/runtime/rights/command-reading.ts";
 import { createRuntime } from "../../../../src/runtime.ts";
 import { scriptedModel } from "../../../../src/testing/scripted-model.ts";
 import { calls, says } from "../../../../src/testing/steps.ts";
@@ -27,8 +28,9 @@ type Call = { command: string; cwd?: string };
 /** What the model reads of a command in a project that is not trusted, or is. */
 async function ask({ root }: Repository, call: Call, isTrusted = false): Promise<string> {
   const environment = { PATH: VARIABLES.PATH, HOME: VARIABLES.HOME };
+  const gitFolders = (command: string) => gitFoldersOf(command, { home: VARIABLES.HOME });
   await using programs = openPrograms({ environment, workspace: { cwd: root, projects: [{ root, isTrusted }] } });
-  const tool = terminalTool({ programs, root, timeoutMs: 20_000, environment });
+  const tool = terminalTool({ programs, root, timeoutMs: 20_000, environment, gitFolders });
   const model = scriptedModel({ lead: [[calls("terminal", call)], [says("Done.")]] });
   const runtime = createRuntime({ approve: () => ({ allow: true }), host: { cwd: root, environment } });
   let heard = "";
