@@ -16,6 +16,7 @@ import { checkOptions } from "./core/options.ts";
 import type { Tool } from "./core/tool.ts";
 import type { BuiltInToolName } from "./core/words/tools.ts";
 import { systemHost } from "./machine/host.ts";
+import { gitFoldersOf } from "./runtime/rights/command-reading.ts";
 import { fileRules } from "./runtime/rights/policy.ts";
 import { checkPattern } from "./runtime/rights/rule-pattern.ts";
 
@@ -48,7 +49,8 @@ export function builtInTools(options: BuiltInToolsOptions = {}): Tool[] {
   const { root, only, terminalTimeoutMs, allowHosts } = options;
   const { environment } = systemHost();
   const programs = openPrograms({ environment });
-  const tools = allTools({ root, programs, terminalTimeoutMs, environment, allowHosts });
+  const gitFolders = (command: string) => gitFoldersOf(command, { home: environment.HOME });
+  const tools = allTools({ root, programs, terminalTimeoutMs, environment, allowHosts, gitFolders });
   if (only === undefined) return tools;
   const names = tools.map(({ name }) => name);
   const unknown = only.find((name) => !names.includes(name));

@@ -12,6 +12,11 @@ export type ProgramRequest = {
    * where the user's PATH names their folder. Programs of ours do without.
    */
   readonly mayUseProject?: boolean | undefined;
+  /**
+   * The folders that git may work in, besides `cwd`, which a command line has named; `anywhere` when they are not known. Git starts
+   * no program that a repository there names, unless the project is trusted.
+   */
+  readonly gitFolders?: readonly string[] | "anywhere" | undefined;
   /** Max bytes of the output; the head and the tail are kept. */
   readonly maxOutputBytes: number;
   /** Standard error by itself, for output that is parsed; the order of the two is lost then. */

@@ -6,7 +6,8 @@ import { codeOf } from "../core/errors.ts";
 import { trimEndOf } from "../core/truncate.ts";
 import { readRegular } from "./private-file.ts";
 
-const MAX_BYTES = 4096;
+/** Git takes a `.git` file of this size and no larger one. */
+const MAX_BYTES = 1024 * 1024;
 
 export type GitFolders = {
   /** The folder with the files of the project. */
@@ -28,9 +29,12 @@ export async function gitFoldersAt(top: string): Promise<GitFolders | undefined>
   return { top, ...(await foldersOf(await realpath(resolve(top, named)))) };
 }
 
-/** The same of every folder from this one outwards. One that cannot be read counts as none. */
-export async function gitFoldersAround(folder: string): Promise<GitFolders[]> {
-  const found = await gitFoldersAt(folder).catch(() => undefined);
+/** A repository that git may be able to read and we are not: it may be any. */
+export type UnreadFolders = { readonly top: string; readonly common: undefined };
+
+/** The same of every folder from this one outwards. One that leads nowhere is none. */
+export async function gitFoldersAround(folder: string): Promise<(GitFolders | UnreadFolders)[]> {
+  const found = await ifThere(gitFoldersAt(folder)).catch((): UnreadFolders => ({ top: folder, common: undefined }));
   const above = dirname(folder) === folder ? [] : await gitFoldersAround(dirname(folder));
   return found === undefined ? above : [found, ...above];
 }
@@ -59,4 +63,4 @@ export async function ifThere<T>(looking: Promise<T>): Promise<T | undefined> {
   }
 }
 
-const MISSING = ["ENOENT", "ENOTDIR", "EACCES"];
+const MISSING = ["ENOENT", "ENOTDIR", "EACCES", "ENAMETOOLONG"];

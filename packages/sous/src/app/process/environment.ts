@@ -81,6 +81,9 @@ const WITHOUT_PROGRAMS = "http:https:git";
 /** The value of a trailer as it was given: git does not take an empty command for none. */
 const GIVEN_VALUE = "printf %s";
 
+/** An archive that a program of the repository would pack is not made, and git says so. */
+const NO_PROGRAM = "false";
+
 /** Git prints it behind "key does not contain a section", and ends. */
 const UNKNOWN = "git is not started here before sous trust, because the settings of the repository cannot be looked at";
 
@@ -92,8 +95,9 @@ export function gitEnvironment(found: "trusted" | GitSettings): Record<string, s
     [`trailer.${name}.cmd`, GIVEN_VALUE],
     [`trailer.${name}.command`, ""],
   ]);
+  const archives = found.archives.map((name): Setting => [`tar.${name}.command`, NO_PROGRAM]);
   const protocols: Record<string, string> = found.hasRemotes ? { GIT_ALLOW_PROTOCOL: WITHOUT_PROGRAMS } : {};
-  return { ...UNTRUSTED_VARIABLES, ...protocols, ...told([...ALWAYS, ...UNTRUSTED, ...trailers]) };
+  return { ...UNTRUSTED_VARIABLES, ...protocols, ...told([...ALWAYS, ...UNTRUSTED, ...trailers, ...archives]) };
 }
 
 function told(settings: readonly Setting[]): Record<string, string> {

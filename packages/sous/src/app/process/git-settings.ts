@@ -3,7 +3,7 @@
  * git cannot be told to ignore all of them, so the names are looked for. It is read as git reads it, with every file it includes.
  */
 
-import { realpath } from "node:fs/promises";
+import { readdir, realpath } from "node:fs/promises";
 import { dirname, isAbsolute, join } from "node:path";
 import { trimEndOf } from "../../core/truncate.ts";
 import { foldersOf, type GitFolders, gitFoldersAt, ifThere } from "../../machine/git-folder.ts";
@@ -14,6 +14,8 @@ export type NamedPrograms = {
   readonly hasRemotes: boolean;
   /** The trailers whose values programs make. */
   readonly trailers: readonly string[];
+  /** The formats of archives that programs make. */
+  readonly archives: readonly string[];
 };
 
 /** `unknown` when a file cannot be read as git would read it. */
@@ -22,17 +24,26 @@ export type GitSettings = NamedPrograms | "unknown";
 const MAX_BYTES = 1024 * 1024;
 const MAX_FILES = 100;
 /** More of them, or longer names, would not fit into the variables of a program. */
-const MAX_TRAILERS = 100;
+const MAX_NAMES = 100;
 const MAX_NAME = 500;
 
-/** Looks in every repository around the folder: which of them git takes is for git to say. `home` is what `~` stands for. */
-export async function gitSettingsAt(folder: string, home: string | undefined): Promise<GitSettings> {
+/** Where git may work: in these folders, and anywhere below one. */
+type Places = { readonly folders: readonly string[]; readonly below?: string };
+
+/** Looks in every repository around the folders: which of them git takes is for git to say. `home` is what `~` stands for. */
+export async function gitSettingsAt({ folders, below }: Places, home: string | undefined): Promise<GitSettings> {
   try {
+    const around = new Set<string>();
+    for (const folder of folders) await addAround(around, await ifThere(realpath(folder)));
+    for (const folder of below === undefined ? [] : await repositoriesBelow(below)) around.add(folder);
     const seen = new Set<string>();
     const settings: Setting[] = [];
-    for (const repository of await repositoriesAround(await realpath(folder))) {
-      for (const file of [join(repository.common, "config"), join(repository.own, "config.worktree")])
-        await readInto(settings, file, { seen, home });
+    for (const folder of around) {
+      for (const repository of [await gitFoldersAt(folder), await gitFoldersIn(folder)]) {
+        if (repository === undefined) continue;
+        for (const file of [join(repository.common, "config"), join(repository.own, "config.worktree")])
+          await readInto(settings, file, { seen, home });
+      }
     }
     return namedIn(settings);
   } catch {
@@ -40,9 +51,30 @@ export async function gitSettingsAt(folder: string, home: string | undefined): P
   }
 }
 
-async function repositoriesAround(folder: string): Promise<Omit<GitFolders, "top">[]> {
-  const found = [await gitFoldersAt(folder), await gitFoldersIn(folder)].filter((each) => each !== undefined);
-  return dirname(folder) === folder ? found : [...found, ...(await repositoriesAround(dirname(folder)))];
+/** The folder and all around it. */
+async function addAround(found: Set<string>, folder: string | undefined): Promise<void> {
+  if (folder === undefined || found.has(folder)) return;
+  found.add(folder);
+  await addAround(found, dirname(folder));
+}
+
+const MAX_BELOW = 5000;
+
+/** The folders below it, also behind links, that look as if git kept a repository there. */
+async function repositoriesBelow(top: string): Promise<string[]> {
+  const found: string[] = [];
+  const seen = new Set<string>();
+  const left = [top];
+  for (let path = left.pop(); path !== undefined; path = left.pop()) {
+    const folder = await ifThere(realpath(path));
+    if (folder === undefined || seen.has(folder)) continue;
+    seen.add(folder);
+    if (seen.size > MAX_BELOW) throw new Error("there are too many folders to look in");
+    const entries = (await ifThere(readdir(folder, { withFileTypes: true }))) ?? [];
+    if (entries.some(({ name }) => /^(?:\.git|HEAD)$/i.test(name))) found.push(folder);
+    for (const entry of entries) if (entry.isDirectory() || entry.isSymbolicLink()) left.push(join(folder, entry.name));
+  }
+  return found;
 }
 
 /** For a folder that looks like one where git keeps a repository. */
@@ -123,9 +155,16 @@ function namedIn(settings: readonly Setting[]): NamedPrograms {
   const trailers = named.flatMap(({ section, name = "", key }) =>
     section === "trailer" && TRAILER_PROGRAMS.has(key) ? [name] : [],
   );
-  if (trailers.length > MAX_TRAILERS || trailers.some((name) => name.length > MAX_NAME || name.includes("\ufffd")))
-    throw new Error("it names trailers that git cannot be told about");
-  return { hasRemotes, trailers: [...new Set(trailers)] };
+  const archives = named.flatMap(({ section, name = "", key }) =>
+    section === "tar" && key === "command" ? [name] : [],
+  );
+  return { hasRemotes, trailers: namesIn(trailers), archives: namesIn(archives) };
+}
+
+function namesIn(names: readonly string[]): readonly string[] {
+  if (names.length > MAX_NAMES || names.some((name) => name.length > MAX_NAME || name.includes("\ufffd")))
+    throw new Error("it has names that git cannot be told about");
+  return [...new Set(names)];
 }
 
 const REMOTE_PROGRAMS: ReadonlySet<string> = new Set(["uploadpack", "receivepack"]);

@@ -42,7 +42,7 @@ export type ProgramsOptions = {
   clock?: Clock | undefined;
 };
 
-type AnyRequest = StartRequest & Pick<ProgramRequest, "environment" | "mayUseProject" | "signal">;
+type AnyRequest = StartRequest & Pick<ProgramRequest, "environment" | "mayUseProject" | "gitFolders" | "signal">;
 type Stoppable = Pick<RunningProgram, "ended" | "stop">;
 type Start<Request, Program> = (request: Request, launch: Launch) => Promise<Program>;
 
@@ -160,7 +160,11 @@ class OpenPrograms implements Programs {
     return undefined;
   }
 
-  async #imposed({ cwd, mayUseProject = false }: AnyRequest, judge: FolderJudge, folders: ProgramFolders) {
+  async #imposed(
+    { cwd, mayUseProject = false, gitFolders = [] }: AnyRequest,
+    judge: FolderJudge,
+    folders: ProgramFolders,
+  ) {
     if (mayUseProject && folders.leftOut.length > 0) {
       this.#onLeftOut?.(folders.leftOut);
       this.#onLeftOut = undefined;
@@ -168,11 +172,14 @@ class OpenPrograms implements Programs {
     const { HOME, SHELL } = this.#environment;
     const isTheirs = async (path = "/") => !isAbsolute(path) || (await judge.projectOf(path))?.isTrusted === false;
     const path = mayUseProject ? folders.commands : folders.ours;
-    const isTrusted = this.#workspace?.projects[0]?.isTrusted === true;
+    const project = this.#workspace?.projects[0];
+    const isTrusted = project?.isTrusted === true;
+    const looked =
+      gitFolders === "anywhere" ? { folders: [cwd], below: project?.root ?? cwd } : { folders: [cwd, ...gitFolders] };
     // The home is the one the machine knows, whatever the variables say; in some containers our number has no name.
     const home = (await isTheirs(HOME)) ? (orUndefined(() => userInfo().homedir) ?? "/") : HOME;
     return {
-      ...gitEnvironment(isTrusted ? "trusted" : await gitSettingsAt(cwd, home)),
+      ...gitEnvironment(isTrusted ? "trusted" : await gitSettingsAt(looked, home)),
       // An empty PATH means the working folder, and none at all may mean it too.
       PATH: path.join(delimiter) || SYSTEM_PATH,
       HOME: home,

@@ -1,5 +1,6 @@
 /** `terminal`: a command of the shell in the workspace, with a time limit and bounded output, also in the background. */
 
+import { resolve } from "node:path";
 import { z } from "zod";
 import { plainText, type Redactor } from "../../core/clean-text.ts";
 import { ToolFailure } from "../../core/errors.ts";
@@ -19,6 +20,8 @@ export type TerminalOptions = {
   readonly timeoutMs: number;
   /** Our variables: the secrets among them are removed from what commands print. */
   readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
+  /** Reads where git may work, relative to where a command is run, or absolute; undefined when that is not known. */
+  readonly gitFolders?: ((command: string) => readonly string[] | undefined) | undefined;
   /** Keeps commands in the background, so that the end of a conversation can end them. */
   readonly background?: BackgroundCommands | undefined;
 };
@@ -47,7 +50,8 @@ export function terminalTool({ programs, root, timeoutMs, environment = process.
       if (output_of !== undefined) return background.outputOf(output_of, context);
       if (stop !== undefined) return background.stop(stop, context);
       const limitMs = call.timeout === undefined ? undefined : Math.ceil(call.timeout * 1000);
-      const request = await requestFor({ command: command ?? "", cwd: call.cwd, root, programs }, context);
+      const asked = { command: command ?? "", cwd: call.cwd, root, programs, gitFolders: more.gitFolders };
+      const request = await requestFor(asked, context);
       if (call.background) return background.start({ ...request, timeoutMs: limitMs }, context);
       const { signal, progress } = context;
       const onOutput = (end: string): void => progress(lastLine(end, redactor));
@@ -79,10 +83,10 @@ function inputSchema(timeoutMs: number) {
   });
 }
 
-type Asked = { command: string; cwd: string | undefined; root: string | undefined; programs: Programs };
+type Asked = Pick<TerminalOptions, "programs" | "root" | "gitFolders"> & { command: string; cwd: string | undefined };
 
 async function requestFor(
-  { command, cwd = ".", root, programs }: Asked,
+  { command, cwd = ".", root, programs, gitFolders }: Asked,
   context: ToolContext,
 ): Promise<ProgramRequest> {
   if (command.includes("\0")) throw new ToolFailure("A command cannot hold a NUL byte.");
@@ -96,6 +100,7 @@ async function requestFor(
     cwd: real,
     environment: { TERM: "dumb", NO_COLOR: "1", PWD: real },
     mayUseProject: true,
+    gitFolders: gitFolders && (gitFolders(command)?.map((folder) => resolve(real, folder)) ?? "anywhere"),
     maxOutputBytes: KEPT_OUTPUT_BYTES,
   };
 }

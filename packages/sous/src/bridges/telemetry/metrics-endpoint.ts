@@ -1,6 +1,7 @@
 /**
  * The address where Prometheus reads metrics. Only programs on this machine reach it. A connection has one request and one answer,
- * and nothing behind the request is read: a program that asks and never reads costs one answer for each of a few connections.
+ * and nothing behind the request is read: a program that asks and never reads costs one answer for each of a few connections, and
+ * programs that ask and leave are answered one after another.
  * `node:http` reads and parses whatever arrives, which costs more than 32 MB for 60 connections that send pipelined requests.
  */
 
@@ -24,15 +25,22 @@ const MAX_CONNECTIONS = 8;
 /** For the whole request, and then for the whole answer to be taken. */
 const MAX_WAIT_MS = 5_000;
 const MAX_HEADER_BYTES = 8192;
+/** One after another: what a connection leaves behind is collected before more of it comes. */
+const BETWEEN_MS = 12;
 
 /** Rejects with a `UserError` when the port cannot be had. */
 export async function serveMetrics({ port, render }: EndpointOptions): Promise<MetricsEndpoint> {
   const open = new Set<Socket>();
-  const server = createServer({ allowHalfOpen: true }, (socket) => {
+  const shared = sharedBody(render);
+  let due = 0;
+  const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }, (socket) => {
     open.add(socket.unref());
     // A reader that is gone is no error of ours.
     socket.on("error", ignore).on("close", () => open.delete(socket));
-    void serve(socket, render);
+    // Until then it is not looked whether the reader has left, so that its position is not free for the next one.
+    const now = performance.now();
+    due = Math.max(due + BETWEEN_MS, now);
+    setTimeout(() => void serve(socket, shared), due - now).unref();
   });
   server.maxConnections = MAX_CONNECTIONS;
   await listen(server, port);
@@ -45,11 +53,23 @@ export async function serveMetrics({ port, render }: EndpointOptions): Promise<M
   };
 }
 
-async function serve(socket: Socket, render: EndpointOptions["render"]): Promise<void> {
+type Render = () => Promise<Buffer>;
+
+/** Readers that ask while a rendering is made get the same bytes. */
+function sharedBody(render: EndpointOptions["render"]): Render {
+  let making: Promise<Buffer> | undefined;
+  return () => {
+    making ??= (async () => Buffer.from(await render()))().finally(() => {
+      making = undefined;
+    });
+    return making;
+  };
+}
+
+async function serve(socket: Socket, render: Render): Promise<void> {
   const head = await readHead(socket);
   if (head === undefined) return void socket.destroy();
-  const { status, type = TEXT, text } = await answerTo(head, render);
-  const body = Buffer.from(text);
+  const { status, type = TEXT, body } = await answerTo(head, render);
   const lines = [
     `HTTP/1.1 ${status}`,
     `Content-Type: ${type}`,
@@ -76,7 +96,8 @@ async function readHead(socket: Socket): Promise<string | undefined> {
   socket
     .on("data", take)
     .once("end", () => read.resolve(undefined))
-    .once("close", () => read.resolve(undefined));
+    .once("close", () => read.resolve(undefined))
+    .resume();
   const head = await read.promise;
   socket.off("data", take).pause();
   clearTimeout(late);
@@ -89,26 +110,29 @@ function destroyLater(socket: Socket): NodeJS.Timeout {
   return late;
 }
 
-type Answer = { readonly status: string; readonly type?: string; readonly text: string };
+type Answer = { readonly status: string; readonly type?: string; readonly body: Buffer };
 
 const TEXT = "text/plain; charset=utf-8";
 
-async function answerTo(head: string, render: EndpointOptions["render"]): Promise<Answer> {
+async function answerTo(head: string, render: Render): Promise<Answer> {
   const [first = "", ...headers] = head.split("\r\n");
   const [, method, url = ""] = /^([A-Z]+) ([!-~]+) HTTP\/1\.[01]$/.exec(first) ?? [];
   if (method === undefined || !headers.every((line) => HEADER.test(line)))
-    return { status: "400 Bad Request", text: "This is not a request of HTTP/1.1.\n" };
+    return failed("400 Bad Request", "This is not a request of HTTP/1.1.\n");
   // A page in a browser that calls this machine by a name of its own would be refused here.
   if (!isLocalHost(headers.flatMap((line) => HOST.exec(line)?.[1]?.trim() ?? [])))
-    return { status: "403 Forbidden", text: "Only requests to 127.0.0.1 or localhost are answered.\n" };
-  if (url.split("?", 1)[0] !== PATH) return { status: "404 Not Found", text: `Metrics are at ${PATH}.\n` };
-  if (method !== "GET" && method !== "HEAD")
-    return { status: "405 Method Not Allowed", text: "Metrics are read with GET.\n" };
+    return failed("403 Forbidden", "Only requests to 127.0.0.1 or localhost are answered.\n");
+  if (url.split("?", 1)[0] !== PATH) return failed("404 Not Found", `Metrics are at ${PATH}.\n`);
+  if (method !== "GET" && method !== "HEAD") return failed("405 Method Not Allowed", "Metrics are read with GET.\n");
   try {
-    return { status: "200 OK", type: PROMETHEUS_TYPE, text: await render() };
+    return { status: "200 OK", type: PROMETHEUS_TYPE, body: await render() };
   } catch (error) {
-    return { status: "503 Service Unavailable", text: `${messageOf(error)}\n` };
+    return failed("503 Service Unavailable", `${messageOf(error)}\n`);
   }
+}
+
+function failed(status: string, sentence: string): Answer {
+  return { status, body: Buffer.from(sentence) };
 }
 
 const HEADER = /^[!#$%&'*+.^_`|~\w-]+:[\t\x20-\x7e\x80-\xff]*$/;

@@ -71,6 +71,13 @@ export class MessageStarts {
     };
   }
 
+  /** One that was started before a restart. */
+  restore(message: string): void {
+    if (message !== this.#message) this.#started = 0;
+    this.#message = message;
+    this.#started += 1;
+  }
+
   #start(message: string): void {
     if (message !== this.#message) this.#started = 0;
     this.#message = message;

@@ -84,9 +84,35 @@ function fileReader(workspace: string | undefined): (folders: Folders) => Omit<P
   };
 }
 
+/**
+ * The folders that git may work in when the command is run in one, relative to that or absolute: where a `cd` or `-C` leads, and
+ * whatever else a word could name. Undefined when they are not known.
+ */
+export function gitFoldersOf(text: string, context: CommandContext): readonly string[] | undefined {
+  if (readCommandLine(text, context).problem !== undefined) return undefined;
+  const { commands } = readShellCommand(text, context);
+  const folders = foldersOf(commands, ".", context.home);
+  const found = new Set<string>();
+  for (const [index, { words }] of commands.entries()) {
+    if (!words.some(({ text: word }) => word.includes("git"))) continue;
+    let starts = folders[index];
+    if (starts === undefined || words.some(({ isOpen }) => isOpen)) return undefined;
+    for (const [at, { text: word }] of words.entries()) {
+      const name = word.slice(word.startsWith("-") ? word.indexOf("=") + 1 : 0);
+      const named: readonly string[] = starts.map((start) => (isAbsolute(name) ? name : `${start}/${name}`));
+      // The next folder is one below it.
+      if (words[at - 1]?.text === "-C") starts = [...starts, ...named];
+      for (const folder of [...starts, ...named]) found.add(folder);
+      if (found.size > MAX_GIT_FOLDERS) return undefined;
+    }
+  }
+  return [...found];
+}
+
 /** These join streams, or discard what they get. */
 const HARMLESS_FILE = /^\/dev\/(?:null|stdin|stdout|stderr)$/;
 const MAX_FOLDERS = 16;
+const MAX_GIT_FOLDERS = 500;
 const MAX_PATH = 4096;
 
 type Folders = readonly string[] | undefined;

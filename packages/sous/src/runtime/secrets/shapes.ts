@@ -2,7 +2,7 @@
 
 import type { KnownText } from "./known-texts.ts";
 import type { Span } from "./redact.ts";
-import { isRandom } from "./token-shapes.ts";
+import { isBehindEscape, isRandom } from "./token-shapes.ts";
 import { MARKED_SECRETS } from "./token-table.ts";
 
 /** Shapes that are found by a text they hold: seven characters of it. */
@@ -168,7 +168,7 @@ function markedSecret(text: string, start: number, before: string, rest: RegExp,
   return end === undefined || !isRandom(text.slice(start, end)) ? undefined : { start, end, name };
 }
 
-const AZURE_START = /(?<![\w~.])[\w~.]{3}\d$/;
+const AZURE_START = /^[\w~.]{3}\d$/;
 const AZURE_REST = /[\w~.-]{30,33}[\w~-](?![\w~-])/y;
 
 /** Secrets of Azure applications have `Q~` as their fifth and sixth character, and nothing else that tells them. */
@@ -179,7 +179,8 @@ export function azureSecrets(text: string): Span[] | undefined {
   for (let at = text.indexOf("Q~"); at >= 0; at = text.indexOf("Q~", at + 2)) {
     const start = at - 4;
     const end = endOf(AZURE_REST, text, at + 2);
-    if (end === undefined || !AZURE_START.test(text.slice(Math.max(0, start - 1), at))) continue;
+    if (end === undefined || !AZURE_START.test(text.slice(Math.max(0, start), at))) continue;
+    if (/[\w~.]/.test(text.charAt(start - 1)) && !isBehindEscape(text, start)) continue;
     found ??= [];
     found.push({ start, end, name: "Azure secret" });
   }

@@ -1,7 +1,7 @@
 /** Finds tokens of known services: compares nothing but where one of them may begin. */
 
 import type { Span } from "./redact.ts";
-import { type Care, TOKEN_SHAPES } from "./token-table.ts";
+import { type Care, PARTLY_KNOWN, TOKEN_SHAPES } from "./token-table.ts";
 
 /** One beginning of a row of the table. */
 type Shape = {
@@ -126,7 +126,7 @@ function kindAt(text: string, index: number): number {
 }
 
 function tokenIn(text: string, start: number, end: number, hasWords: boolean): Span | undefined {
-  const token = joinedToken(text, start) ?? endedKey(text, start, end) ?? tokenAt(text, start);
+  const token = joinedToken(text, start) ?? partlyKnown(text, start, end) ?? tokenAt(text, start);
   if (token !== undefined || end - start === ROW_LENGTH) return token;
   const isEscaped = start > 0 && ESCAPES.includes(text.charAt(start - 1));
   return (
@@ -138,7 +138,7 @@ function tokenIn(text: string, start: number, end: number, hasWords: boolean): S
 function escapedToken(text: string, start: number, end: number): Span | undefined {
   const limit = Math.min(start + MAX_ESCAPE, end - ROW_LENGTH + 1);
   for (let index = start + 1; index < limit; index++) {
-    const token = isBehindEscape(text, index) ? tokenAt(text, index) : undefined;
+    const token = isBehindEscape(text, index) ? (partlyKnown(text, index, end) ?? tokenAt(text, index)) : undefined;
     if (token !== undefined) return token;
   }
   return undefined;
@@ -188,7 +188,8 @@ function earlierToken(text: string, row: number): Span | undefined {
   for (let length = 0; index > min && length < ROW_LENGTH; index--) {
     const code = text.charCodeAt(index - 1);
     const part = code < 128 ? (PARTS[code] ?? 0) : 0;
-    const token = part === 0 || part === ENDS_WORD ? tokenAt(text, index) : undefined;
+    const isBegun = part === 0 || part === ENDS_WORD || isBehindScheme(text, index);
+    const token = isBegun ? tokenAt(text, index) : undefined;
     if (part === 0 || token !== undefined) return token;
     length = part === IN_REST ? 0 : length + 1;
   }
@@ -229,25 +230,33 @@ function firstOf(shapes: readonly Shape[] | undefined, text: string, index: numb
 
 /** Not a part of a longer name, of a path, or of base64. */
 function isAlone(text: string, start: number, end: number): boolean {
-  const isBegun = start === 0 || !/[\w+/-]/.test(text.charAt(start - 1)) || isBehindEscape(text, start);
+  const isBegun =
+    start === 0 ||
+    !/[\w+/-]/.test(text.charAt(start - 1)) ||
+    isBehindScheme(text, start) ||
+    isBehindEscape(text, start);
   return isBegun && (end === text.length || !/[\w+/=-]/.test(text.charAt(end)));
 }
 
-/** Keys of Mailchimp, Mailgun and MaxMind have no beginning of their own. */
-const ENDED_KEY = /(?:[a-f0-9]{32}-(us\d{1,2}|[a-f0-9]{8}-[a-f0-9]{8})|[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk)(?![\w-])/y;
-/** The places where their end begins. */
-const MAX_BODY = 36;
-const MIN_BODY = 32;
-const MAX_ENDED_KEY = 50;
+/** The name of a user in an address. */
+function isBehindScheme(text: string, index: number): boolean {
+  return text.charCodeAt(index - 1) === SLASH && text.startsWith("://", index - 3);
+}
 
-function endedKey(text: string, start: number, end: number): Span | undefined {
-  if (end - start <= MAX_BODY - 1 || end - start > MAX_ENDED_KEY) return undefined;
-  if (text.charCodeAt(start + MIN_BODY) !== DASH && text.charCodeAt(start + MAX_BODY) !== UNDERSCORE) return undefined;
-  ENDED_KEY.lastIndex = start;
-  const match = ENDED_KEY.exec(text);
-  if (match === null || !isVaried(match[0].slice(0, MIN_BODY))) return undefined;
-  const name = match[1] === undefined ? "MaxMind key" : match[1].startsWith("us") ? "Mailchimp key" : "Mailgun key";
-  return { start, end, name };
+const SLASH = 0x2f;
+
+const MIN_PARTLY_KNOWN = 36;
+const MAX_PARTLY_KNOWN = 88;
+
+/** A key that is known by a part of it. */
+function partlyKnown(text: string, start: number, end: number): Span | undefined {
+  if (end - start < MIN_PARTLY_KNOWN || end - start > MAX_PARTLY_KNOWN) return undefined;
+  for (const [name, at, part, whole] of PARTLY_KNOWN) {
+    if (text.charCodeAt(start + at) !== part.charCodeAt(0) || !text.startsWith(part, start + at)) continue;
+    whole.lastIndex = start;
+    if (whole.test(text) && isVaried(text.slice(start, start + at))) return { start, end: whole.lastIndex, name };
+  }
+  return undefined;
 }
 
 const DASH = 0x2d;
@@ -258,7 +267,7 @@ const ESCAPE = /(?:\\(?:[nrtbf]|u[\dA-Fa-f]{4})|%[\dA-Fa-f]{2}|\p{Cc}\[[\d;]{0,9
 const MAX_ESCAPE = 12;
 
 /** A token may follow a line end written as `\n`, a space written as `%20`, or the change of a colour. */
-function isBehindEscape(text: string, index: number): boolean {
+export function isBehindEscape(text: string, index: number): boolean {
   return ESCAPE.test(text.slice(Math.max(0, index - MAX_ESCAPE), index));
 }
 

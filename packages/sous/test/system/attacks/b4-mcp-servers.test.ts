@@ -180,7 +180,7 @@ suite("B4.2: the review before trust", () => {
     await using here = await stage({ command: "npx", args, cwd: "sub", env: { npm_config_registry: "http://x" } });
     const { stdout } = await here.command("trust", "--yes");
     const blanks = ` ${"\\x20".repeat(99)}`;
-    const facts = "probe in .mcp.json, in the folder sub, sets npm_config_registry=(not shown)";
+    const facts = "probe in .mcp.json, in the folder sub, sets npm_config_registry=http://x";
     assert.ok(stdout.includes(`  npx -y $'${blanks}' evil-package  (${facts})\n`), stdout);
   });
 

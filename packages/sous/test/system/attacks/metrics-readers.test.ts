@@ -62,6 +62,10 @@ class Endpoint {
     }
   }
 
+  async renders(): Promise<number> {
+    return Number(/renders (\d+)/.exec(await this.scrape())?.[1]);
+  }
+
   async close(): Promise<void> {
     const closed = once(this.#child, "close");
     this.#child.stdin.end();
@@ -80,6 +84,15 @@ async function greedy(port: number, bytes: string | Buffer): Promise<Socket> {
   await Promise.race([once(socket, "connect"), isOver]);
   await Promise.race([new Promise((resolve) => socket.write(bytes, resolve)), isOver, setTimeout(100)]);
   return socket;
+}
+
+/** Asks three times, and goes away as soon as that is sent. */
+function leave(port: number): Promise<void> {
+  return new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1");
+    socket.on("error", () => {}).on("close", () => resolve());
+    socket.on("connect", () => socket.write(get().repeat(3), () => socket.destroy()));
+  });
 }
 
 const get = (path = "/metrics", ...headers: string[]) =>
@@ -130,6 +143,30 @@ suite("F4: metrics and programs that never read", () => {
       for (const socket of sockets) socket.destroy();
       assert.match(text, /^up 1\n[\s\S]*\nrenders \d+\n$/);
       assert.ok(grown < MAX_GROWTH, `${grown} bytes more`);
+    });
+  }
+
+  for (const [readers, each] of [
+    [1, 2000],
+    [16, 400],
+    [16, 1500],
+  ] as const) {
+    test(`F4: ${readers * each} readers, ${readers} at once, that ask and leave cost less than 32 MB, and are answered one after another`, async () => {
+      const before = await endpoint.memory("!");
+      const renders = await endpoint.renders();
+      const begun = performance.now();
+      let most = 0;
+      const leaving = Array.from({ length: readers }, async (_, reader) => {
+        for (let number = 0; number < each; number++) {
+          await leave(endpoint.port);
+          if (reader === 0 && number % 50 === 0) most = Math.max(most, await endpoint.memory("?"));
+        }
+      });
+      await Promise.all(leaving);
+      const grown = Math.max(most, await endpoint.memory("?")) - before;
+      assert.ok(grown < MAX_GROWTH, `${grown} bytes more`);
+      const rendered = (await endpoint.renders()) - renders;
+      assert.ok(rendered < 100 + (performance.now() - begun) / 10, `${rendered} renderings`);
     });
   }
 

@@ -177,7 +177,12 @@ function lineStage() {
   const reader = createInterface({ input, terminal: false });
   const told: string[] = [];
   const clock = { monotonic: () => now };
-  const lines = new LineAnswers({ reader, clock, tell: (text) => told.push(text) });
+  const lines = new LineAnswers({
+    reader,
+    clock,
+    tell: (text) => told.push(text),
+    tellWhole: (rows) => told.push(rows.join("\n")),
+  });
   const questions = new Questions(
     ({ input: asked }) => ({ title: "asks", lines: [JSON.stringify(asked)], why: [], rule: undefined }),
     () => void lines.answer(questions),

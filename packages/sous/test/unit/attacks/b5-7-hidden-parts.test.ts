@@ -35,7 +35,7 @@ suite("B5.7: a question shows all that would run, whatever shapes it has", () =>
         ask: () => ({ allow: false }),
         warn: () => {},
       });
-      const { lines } = application.describe(requestFor(tool, input), 200);
+      const { lines } = application.describe(requestFor(tool, input));
       assert.ok(lines.join("\n").includes(hidden), lines.join("\n"));
     });
   }

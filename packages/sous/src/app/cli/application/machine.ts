@@ -46,7 +46,10 @@ export async function builtInFor(
   configuration: Configuration,
   { programs, guards, commands }: { programs: Programs; guards: GuardPaths; commands: BackgroundCommands },
 ): Promise<Tool[]> {
-  const { builtInTools } = await import("../../tools/built-in.ts");
+  const [{ builtInTools }, { gitFoldersOf }] = await Promise.all([
+    import("../../tools/built-in.ts"),
+    import("../../../runtime/rights/command-reading.ts"),
+  ]);
   const aroundWrite = flags.isBare ? undefined : writeInProject({ cwd, env }, guards);
   const { terminal, fetch } = configuration.tools;
   return builtInTools({
@@ -57,6 +60,7 @@ export async function builtInFor(
     environment: env,
     allowHosts: fetch.allowHosts,
     background: commands,
+    gitFolders: (command) => gitFoldersOf(command, { home: env.HOME, variables: terminal.inertVariables }),
   });
 }
 

@@ -55,7 +55,7 @@ export type Application = AsyncDisposable & {
   /** Rejects in one sentence when there is no such model, or no key for it. */
   checkModel(name: string): Promise<void>;
   /** Describes what a call would do, exactly and in words that are harmless to show. */
-  describe(request: ApprovalRequest, columns?: number): ActionWords;
+  describe(request: ApprovalRequest): ActionWords;
   /** Holds for the agent that asks, at the same position below the same agents, until the command ends. */
   remember(rule: PermissionRule, request: ApprovalRequest): void;
   /** The answer of the rules to a call of the root to this tool, whatever its input; undefined when none decides. */
@@ -72,7 +72,7 @@ type ConversationCommands = {
 
 export type ActionWords = {
   readonly title: string;
-  /** All of it, wrapped and never cut. */
+  /** All of it, a row for each line, however long: whoever prints it breaks it at the width that it is printed at. */
   readonly lines: readonly string[];
   /** The reason of the rule that has the person asked, where it gives one. */
   readonly why: readonly string[];
@@ -113,9 +113,9 @@ export async function openApplication(asked: ApplicationRequest): Promise<Applic
       if (configuration.agent.budget.costUsd !== undefined && !isPriced) throw new UnpricedModel(name);
     },
     // A person sees all that would run, but for known values. What they do not see they cannot allow for always.
-    describe: (action, columns) => {
+    describe: (action) => {
       const input = withoutValuesIn(action.input);
-      const shown = rules.describe({ ...action, input }, columns);
+      const shown = rules.describe({ ...action, input }, Number.POSITIVE_INFINITY);
       // Nor can a rule answer what a tool asks by itself.
       const isWhole = input === action.input && action.isFromTool !== true;
       return isWhole ? shown : { ...shown, rule: undefined };

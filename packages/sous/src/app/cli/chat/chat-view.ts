@@ -41,8 +41,9 @@ export function chatFrame(scene: ChatScene, size: ScreenSize, style: Style): Cha
   // Nothing is as urgent as a question: it may take all there is.
   const page = scene.question && questionPage(scene.question, columns, Math.max(3, left), style);
   const asked = page?.lines ?? [];
-  // A higher frame loses its upper lines on the screen.
-  const question = page && { ...page, isEndShown: page.isEndShown && asked.length <= left };
+  // A higher frame loses its upper lines on the screen, and on a screen that is narrower rows lie elsewhere than is known here.
+  const isTooSmall = page?.isTooSmall === true || asked.length > left || size.isLess === true;
+  const question = page && { ...page, isTooSmall, isEndShown: page.isEndShown && !isTooSmall };
   const rest = left - asked.length;
   const pending = scene.transcript.pending(columns, Math.max(0, Math.min(6, rest - 1)));
   const view: LiveView = {

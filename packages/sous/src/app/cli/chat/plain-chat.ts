@@ -79,6 +79,7 @@ type LineAnswersParts = {
   reader: Interface;
   clock: Pick<Clock, "monotonic">;
   tell(text: string): void;
+  tellWhole(lines: readonly string[]): void;
 };
 
 type Line = { text: string; typedAt: number };
@@ -121,13 +122,13 @@ export class LineAnswers implements AsyncIterable<string> {
   }
 
   #show(questions: Questions): void {
-    const { clock, tell } = this.#parts;
+    const { clock, tell, tellWhole } = this.#parts;
     const { first } = questions;
     if (first === this.#shown) return;
     this.#shown = first;
     if (first === undefined) return;
     const { action, request } = first;
-    tell([action.title, ...[...action.lines, ...action.why].map((line) => `  ${line}`)].join("\n"));
+    tellWhole([action.title, ...[...action.lines, ...action.why].map((line) => `  ${line}`)]);
     tell(`end of the question ${request.digest ?? ""}: y once, n no; anything else is a no and the reason for it`);
     questions.shown(clock.monotonic(), true);
   }

@@ -1,7 +1,8 @@
 /** A question on the screen: whole where it fits, else page by page. A yes counts once its end was in sight. */
 
 import type { Style } from "../terminal/style.ts";
-import { breakLine, cutToWidth, joinToWidth, plural } from "../terminal/text.ts";
+import { cutToWidth, joinToWidth, plural } from "../terminal/text.ts";
+import { wholeRows } from "../terminal/whole-rows.ts";
 import type { ApprovalQuestion } from "./questions.ts";
 
 export type QuestionScene = {
@@ -17,6 +18,8 @@ export type QuestionPage = {
   lines: string[];
   /** The last row of the question is in sight. */
   isEndShown: boolean;
+  /** The last row has no room here, with all that belongs around it. */
+  isTooSmall: boolean;
   /** The rows that one page shows, and the first row of the last page. */
   rows: number;
   lastTop: number;
@@ -27,18 +30,23 @@ export type QuestionPage = {
 /** Takes at most `maxLines`, where that is enough for one row of the question and all that belongs around it. */
 export function questionPage(scene: QuestionScene, columns: number, maxLines: number, style: Style): QuestionPage {
   const { action } = scene.first;
-  const all = [...action.lines, ...action.why].flatMap((line) => breakLine(`  ${line}`, columns));
-  const head = breakLine(`${style.glyphs.status.asks} ${titleOf(scene)}`, columns);
+  const all = [
+    ...action.lines.flatMap((line) => wholeRows(line, columns, { indent: "  " })),
+    ...action.why.flatMap((line) => wholeRows(line, columns, { indent: "  ", atWords: true })),
+  ];
+  const head = wholeRows(`${style.glyphs.status.asks} ${titleOf(scene)}`, columns, { atWords: true });
   const choices = choiceLines(scene, "may allow", columns, style);
   const whole = head.length + all.length + choices.length;
-  if (whole <= maxLines)
-    return { lines: framed(head, all, choices, style), isEndShown: true, rows: all.length, lastTop: 0, columns };
+  if (whole <= maxLines) {
+    const lines = framed(head, all, choices, style);
+    return { lines, isEndShown: true, isTooSmall: false, rows: all.length, lastTop: 0, columns };
+  }
   if (scene.top === undefined) {
     const keys = choiceLines(scene, "must read", columns, style);
     const rows = Math.max(0, maxLines - head.length - keys.length - 1);
     const more = style.paint("dim", `  ${style.glyphs.more} ${plural(all.length - rows, "more row")}`);
     const lines = framed(head, [...all.slice(0, rows), more], keys, style);
-    return { lines, isEndShown: false, rows, lastTop: 0, columns };
+    return { lines, isEndShown: false, isTooSmall: false, rows, lastTop: 0, columns };
   }
   const end = endLines(all.length, all.length, all.length, scene, columns, style);
   const rows = Math.max(1, maxLines - head.length - end.length - choices.length);
@@ -48,7 +56,8 @@ export function questionPage(scene: QuestionScene, columns: number, maxLines: nu
   const foot = isLast ? end : endLines(top + 1, top + rows, all.length, scene, columns, style);
   const keys = choiceLines(scene, isLast ? "may allow" : "reads", columns, style);
   const lines = framed(head, [...all.slice(top, top + rows), ...foot], keys, style);
-  return { lines, isEndShown: isLast && lines.length <= maxLines, rows, lastTop, columns };
+  const isTooSmall = isLast && lines.length > maxLines;
+  return { lines, isEndShown: isLast && !isTooSmall, isTooSmall, rows, lastTop, columns };
 }
 
 function framed(head: string[], rows: string[], choices: string[], { paint }: Style): string[] {

@@ -116,6 +116,7 @@ type QuestionKeysParts = {
 /** A person in the middle of typing does not mean to answer, and a key that is held down counts once. */
 const QUIET_MS = 400;
 const TOO_EARLY = "The question has only just appeared: read it, then press the key again";
+const TOO_SMALL = "Too small to show the question";
 const NOT_READ = "There is more of it: v shows all, and y counts once you have seen its end";
 
 export class QuestionKeys {
@@ -184,7 +185,8 @@ export class QuestionKeys {
     const isTyping = !this.#wantsToAnswer && quiet < QUIET_MS;
     const allow = /^[ya]$/.test(key.text);
     if (isTyping || questions.answering(now, allow) === undefined) {
-      line.hint = allow && questions.hasMore ? NOT_READ : TOO_EARLY;
+      const notRead = this.#page?.isTooSmall === true ? TOO_SMALL : NOT_READ;
+      line.hint = allow && questions.hasMore ? notRead : TOO_EARLY;
       return true;
     }
     if (key.text === "r") line.take({ kind: "reason" });

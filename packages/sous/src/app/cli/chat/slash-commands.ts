@@ -110,7 +110,8 @@ export function helpRows(): [typed: string, about: string][] {
     ["Alt-Enter, \\", "a new line; Enter sends"],
     ["Ctrl-C", "clear the line; while a run is live: wrap up, then stop"],
     ["Ctrl-O", "more or less detail"],
-    ["y a n r, v", "answer a question; v reads one that is longer than the screen"],
+    ["y a n r", "answer a question; y and a count once its end was in sight"],
+    ["v", "read a long question: Space b arrows Home End move, Esc closes"],
     ["Ctrl-Z", "back to the shell for a while; fg comes back"],
     ["Up, Down", "history; while children work: choose one to steer, wrap up or stop"],
   ];

@@ -26,7 +26,7 @@ import { readOnlyOptions } from "../table/options.ts";
 import { CHAT } from "../table/run-entries.ts";
 import { type RunFlags, readRunFlags } from "../table/run-flags.ts";
 import { catchInterrupts, openUnlessInterrupted } from "../terminal/interrupts.ts";
-import { type Display, type Output, openOutput, tell } from "../terminal/output.ts";
+import { type Display, type Output, openOutput, tell, tellWhole } from "../terminal/output.ts";
 import { plural } from "../terminal/text.ts";
 
 type ChatRequest = {
@@ -85,7 +85,7 @@ const END_CODES = { SIGTERM: 143, SIGHUP: 129, end: EXIT.ok } as const;
 async function chatInTerminal(request: ChatRequest, output: Output): Promise<number> {
   let chatting: InteractiveChat | undefined;
   const questions = new Questions(
-    (asked) => application.describe(asked, output.columns - 4),
+    (asked) => application.describe(asked),
     () => chatting?.onQuestion(),
   );
   const warnings: string[] = [];
@@ -200,12 +200,12 @@ async function findEarlier(
 async function chatInLines(request: ChatRequest, output: Output): Promise<number> {
   using interrupts = catchInterrupts({ wrapsUp: true });
   const reader = createInterface({ input: process.stdin, terminal: false });
-  const lines = new LineAnswers({ reader, clock: systemClock, tell });
+  const lines = new LineAnswers({ reader, clock: systemClock, tell, tellWhole });
   const isPerson = process.stdin.isTTY === true;
   const { flags, logFile } = request;
   try {
     const questions = new Questions(
-      (asked) => application.describe(asked, output.columns - 4),
+      (asked) => application.describe(asked),
       () => void lines.answer(questions),
     );
     const stop = AbortSignal.any([interrupts.signal, interrupts.wrapUp]);

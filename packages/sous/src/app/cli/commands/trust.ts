@@ -8,11 +8,13 @@ import { findNested } from "../application/nested-notes.ts";
 import { findTrust } from "../application/project.ts";
 import { CommandError, EXIT } from "../exit-codes.ts";
 import { processContext, userFolder } from "../files/paths.ts";
+import { withoutValues } from "../files/without-secrets.ts";
 import { readOnlyOptions } from "../table/options.ts";
 import { TRUST } from "../table/setup-entries.ts";
 import { type Output, openOutput, personAtTerminal } from "../terminal/output.ts";
 import { shownName, shownWord, shownWords } from "../terminal/shown-words.ts";
 import { inertLine, plural } from "../terminal/text.ts";
+import { brokenRows } from "../terminal/whole-rows.ts";
 
 /** Max characters of an entry as it is shown: more is not read by a person. */
 const MAX_ENTRY = 4000;
@@ -89,7 +91,7 @@ function namesIn(names: readonly string[]): string {
 function serverLines({ servers }: ProjectReview, { style: { paint }, columns, isTerminal }: Output): string[] {
   return servers.map((server) => {
     const { runs, facts } = entryOf(server);
-    const rows = isTerminal ? rowsOf(`${runs}${facts}`, columns - INDENT) : [`${runs}${facts}`];
+    const rows = isTerminal ? brokenRows(`${runs}${facts}`, columns - INDENT) : [`${runs}${facts}`];
     let left = runs.length;
     // Further rows are indented: no part of what a project runs may look like a line of ours.
     const painted = rows.map((row) => {
@@ -103,26 +105,21 @@ function serverLines({ servers }: ProjectReview, { style: { paint }, columns, is
 
 const INDENT = 6;
 
-/** Full rows, so that no blank at the end of one is unseen. */
-function rowsOf(line: string, columns: number): string[] {
-  return Array.from({ length: Math.ceil(line.length / columns) }, (_, row) =>
-    line.slice(row * columns, (row + 1) * columns),
-  );
-}
-
-/** Two blanks stand between what it runs and our words about it, and nowhere inside of what it runs. */
+/**
+ * Two blanks stand between what it runs and our words about it, and nowhere inside of what it runs. Only secrets that are known here
+ * are marked: any other value may be a command.
+ */
 function entryOf({ file, name, runs, cwd, sets, variables }: NamedServer): { runs: string; facts: string } {
   const where = cwd === undefined ? "" : `, in the folder ${shownWord(cwd)}`;
-  const gives = sets.length === 0 ? "" : `, sets ${sets.map(given).join(", ")}`;
+  const gives =
+    sets.length === 0
+      ? ""
+      : `, sets ${sets.map(({ name, value }) => shownWord(`${name}=${withoutValues(value)}`)).join(", ")}`;
   const asks = variables.length === 0 ? "" : `, asks for ${variables.map(shownWord).join(", ")}`;
   return {
-    runs: shownWords(runs) || "no command and no url",
+    runs: shownWords(runs.map(withoutValues)) || "no command and no url",
     facts: `  (${shownWord(name)} in ${file}${where}${gives}${asks})`,
   };
-}
-
-function given({ name, value }: NamedServer["sets"][number]): string {
-  return value === undefined ? `${shownWord(name)}=(not shown)` : shownWord(`${name}=${value}`);
 }
 
 function refuseLongEntries({ servers }: ProjectReview): void {

@@ -40,7 +40,7 @@ async function showRun({ values, flags, output }: ReplayRequest, { store, record
   const shown = readRun(record, events, children.length, { here: thisFolder(), flags });
   if (!values.json) {
     output.print(showLines(shown, viewOf(output, values.full)));
-    if (open.length > 0) output.print(["", ...questionsSentence(open, record.rootId, flags).split("\n")]);
+    if (open.length > 0) output.printWhole(["", ...questionsSentence(open, record.rootId, flags).split("\n")]);
     return;
   }
   const start = events.find((event) => event.type === "run-start");
@@ -159,8 +159,7 @@ export async function replayTree(replay: ReplayRequest): Promise<number> {
   if (damages.length > 0) output.print(["", ...damages.map((sentence) => `Damaged: ${sentence}`)]);
   else if (root?.lost !== undefined)
     output.print(["", `It is not stored to its end, so it cannot be resumed: ${inertLine(root.lost)}`]);
-  else if (open.length > 0)
-    output.print(["", questionsSentence(open, rootId, flags)].flatMap((text) => text.split("\n")));
+  else if (open.length > 0) output.printWhole(["", ...questionsSentence(open, rootId, flags).split("\n")]);
   else if (root?.status === "interrupted")
     output.print(["", `It was interrupted. Continue it: ${resumeHere(root, flags)}`]);
   return 0;

@@ -38,9 +38,6 @@ const MODES: Readonly<Record<RightsMode, { name: string; description: string }>>
   allow: { name: "Allow", description: "Allows everything that no rule denies, as --yes does" },
 };
 
-/** An editor breaks lines itself. */
-const COLUMNS = 100_000;
-
 /** Throws a `CommandError` when there can be no such session. */
 export async function openSession(
   opening: ServedOpening,
@@ -79,7 +76,7 @@ async function askClient(
   asked: ApprovalRequest,
   signal: AbortSignal,
 ): Promise<ApprovalAnswer> {
-  const { title, lines, why, rule } = application.describe(asked, COLUMNS);
+  const { title, lines, why, rule } = application.describe(asked);
   const request = { ...asked, input: withoutValuesIn(asked.input) };
   const end = `end of the question ${asked.digest ?? ""}`.trimEnd();
   const question = { request, lines: [title, ...lines, ...why, end], always: rule?.pattern };

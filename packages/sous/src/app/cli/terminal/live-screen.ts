@@ -17,7 +17,12 @@ type DrawnFrame = Required<Frame> & { readonly isCursorHidden: boolean };
 
 const NOTHING: DrawnFrame = { lines: [], cursor: { row: 0, column: 0 }, isCursorHidden: false };
 
-export type ScreenSize = { columns: number; rows: number };
+export type ScreenSize = {
+  columns: number;
+  rows: number;
+  /** The terminal has less than this, and shows no frame whole. */
+  isLess?: boolean;
+};
 
 /** 13 frames a second at most. */
 const FRAME_MS = 75;
@@ -64,9 +69,12 @@ export class LiveScreen implements Disposable {
 
   get size(): ScreenSize {
     const { screen } = this.#options;
+    const columns = screen.columns || 80;
+    const rows = screen.rows || 24;
     return {
-      columns: Math.max(MIN_COLUMNS, screen.columns || 80),
-      rows: Math.max(MIN_ROWS, screen.rows || 24),
+      columns: Math.max(MIN_COLUMNS, columns),
+      rows: Math.max(MIN_ROWS, rows),
+      isLess: columns < MIN_COLUMNS || rows < MIN_ROWS,
     };
   }
 

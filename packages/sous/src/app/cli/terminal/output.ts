@@ -4,6 +4,7 @@ import { visibleJson } from "../../../core/clean-text.ts";
 import { withoutSecretsIn, withoutValues } from "../files/without-secrets.ts";
 import { chooseStyle, type Style } from "./style.ts";
 import { breakLine } from "./text.ts";
+import { wholeRows } from "./whole-rows.ts";
 
 export type Output = {
   readonly style: Style;
@@ -13,6 +14,10 @@ export type Output = {
   print(lines: readonly string[]): void;
   /** Text of any length: broken between words for a terminal, whole for a pipe. */
   printText(text: string): void;
+  /** A sentence, and below it what it lists, such as questions: the lines that are indented are printed whole. */
+  printReport(text: string): void;
+  /** The lines of a question: nothing in them is dropped, however narrow the terminal is. */
+  printWhole(lines: readonly string[]): void;
 };
 
 /** The options of a command about its lines. */
@@ -27,7 +32,7 @@ export function openOutput(stream: NodeJS.WriteStream, { color, ascii }: Display
   // One column stays free: a terminal wraps a line that fills it. One that does not know its size says 0.
   const columns = isTerminal ? Math.max(MIN_COLUMNS, (stream.columns || 80) - 1) : PIPE_COLUMNS;
   const print = (lines: readonly string[]): void => void stream.write(lines.map((line) => `${line}\n`).join(""));
-  return {
+  const output: Output = {
     style: chooseStyle({ color, isAscii: ascii, isTerminal, env: process.env }),
     columns,
     isTerminal,
@@ -36,12 +41,30 @@ export function openOutput(stream: NodeJS.WriteStream, { color, ascii }: Display
       const lines = withoutValues(text).split("\n");
       print(isTerminal ? lines.flatMap((line) => breakLine(line, columns)) : lines);
     },
+    printReport(text) {
+      for (const line of withoutValues(text).split("\n"))
+        line.startsWith(" ") ? output.printWhole([line]) : output.printText(line);
+    },
+    printWhole(whole) {
+      const lines = whole.map(withoutValues);
+      print(isTerminal ? lines.flatMap((line) => indentedRows(line, columns)) : lines);
+    },
   };
+  return output;
+}
+
+function indentedRows(line: string, columns: number): string[] {
+  const text = line.trimStart();
+  return wholeRows(text, columns, { indent: line.slice(0, line.length - text.length) });
 }
 
 /** Says something to a person, on stderr. */
 export function tell(text: string): void {
-  openOutput(process.stderr, { color: "never", ascii: false }).printText(text);
+  openOutput(process.stderr, { color: "never", ascii: false }).printReport(text);
+}
+
+export function tellWhole(lines: readonly string[]): void {
+  openOutput(process.stderr, { color: "never", ascii: false }).printWhole(lines);
 }
 
 /** Never coloured, one object. */

@@ -27,13 +27,10 @@ export type NamedServer = {
   /** The folder it wants to start in; undefined is the project. */
   readonly cwd: string | undefined;
   /** The variables and headers that it sets: `npm_config_registry` makes `npx` start another program. */
-  readonly sets: readonly Given[];
+  readonly sets: readonly { readonly name: string; readonly value: string }[];
   /** The names of the variables that it asks for. */
   readonly variables: readonly string[];
 };
-
-/** A value may be a key, and is left out. One with a blank in it is none, and may be a command: `bash -c '$RUN'`. */
-type Given = { readonly name: string; readonly value: string | undefined };
 
 /** Reviews the snapshot and nothing else: what is shown is what is trusted. */
 export function reviewProject({ files }: ProjectSnapshot): ProjectReview {
@@ -84,16 +81,11 @@ function usedFields(server: unknown): ServerFields {
 
 function surroundingsOf(server: unknown): Pick<NamedServer, "cwd" | "sets"> {
   const { cwd, env, headers } = usedFields(server);
-  const variables = isRecord(env)
-    ? Object.entries(env).map(([name, value]) => ({ name, value: commandIn(value) }))
-    : [];
-  const sent = isRecord(headers) ? Object.keys(headers).map((name) => ({ name, value: undefined })) : [];
-  return { cwd: cwd === undefined ? undefined : toText(cwd), sets: [...variables, ...sent] };
-}
-
-function commandIn(value: unknown): string | undefined {
-  const text = toText(value);
-  return /\s/.test(text) ? text : undefined;
+  // Each value is shown: `bash -c 'eval "$RUN"'` runs what a variable says, and a header may name another account.
+  const sets = [env, headers].flatMap((given) =>
+    isRecord(given) ? Object.entries(given).map(([name, value]) => ({ name, value: toText(value) })) : [],
+  );
+  return { cwd: cwd === undefined ? undefined : toText(cwd), sets };
 }
 
 function askedBy(server: unknown): string[] {

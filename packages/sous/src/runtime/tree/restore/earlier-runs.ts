@@ -11,7 +11,7 @@ import { type RunOutcome, statusOfRefusal } from "../../../core/outcome.ts";
 import { readHistory } from "../../../core/read-history.ts";
 import type { StoredRights } from "../../../core/rights.ts";
 import type { Run, RunProfile } from "../../../core/run.ts";
-import type { ChildReport } from "../../../core/spawn.ts";
+import { type ChildReport, FAN_OUT } from "../../../core/spawn.ts";
 import { fromStored } from "../../../core/units.ts";
 import { addCost, addUsage, type Price } from "../../../core/usage.ts";
 import { smallerBudget } from "../../../core/words/limits.ts";
@@ -53,8 +53,9 @@ export class EarlierRuns {
   }
 
   #count(event: EarlierTree["counted"][number]): void {
-    const { root, children } = this.#parts.spending;
+    const { root, children, starts } = this.#parts.spending;
     if (event.type === "run-start") {
+      if (event.call !== undefined && event.call.callId !== FAN_OUT) starts?.restore(this.#messageOf(event));
       const above = event.depth <= 1 ? children : this.#account(event.parentId);
       if (event.depth > 0) above.countExecution();
       if (event.agentId !== event.runId) return;
@@ -82,6 +83,12 @@ export class EarlierRuns {
       this.#book.count(entry, event);
       entry.lastRunId = event.runId;
     }
+  }
+
+  /** The run of the root that it was started in. */
+  #messageOf({ runId, parentId }: EventOf<"run-start">): string {
+    const parent = parentId === null ? undefined : this.tree.run(parentId);
+    return parent === undefined ? runId : this.#messageOf(parent.state.start);
   }
 
   /** A call that was stopped before its answer was recorded is counted in the end alone: its tokens and its money. */

@@ -87,7 +87,7 @@ function scriptedApplication(
     async checkModel(name) {
       if (name.startsWith("none/")) throw new UserError(`No model provider is called "none"`);
     },
-    describe: (request, width) => describeAction(request, { width }),
+    describe: (request) => describeAction(request, { width: Number.POSITIVE_INFINITY }),
     remember: (rule, request) => void remembered.push({ rule, agentName: request.agent }),
     ruleOn: () => undefined,
     async [Symbol.asyncDispose]() {},
@@ -115,7 +115,7 @@ export function openStage(script: Script, options: StageOptions = {}): Stage {
     monotonic: () => (options.isTimeStopped ? begun : machine.monotonic()) + ahead,
   };
   const questions = new Questions(
-    (request) => application.describe(request, columns - 4),
+    (request) => application.describe(request),
     () => chat?.onQuestion(),
   );
   const { application, model, remembered } = scriptedApplication(script, { ...options, clock, ask: questions.ask });

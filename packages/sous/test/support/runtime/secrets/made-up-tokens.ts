@@ -1,6 +1,11 @@
 /** Tokens that no issuer ever made, from the rows of the table: none stands here whole, so no scanner takes one for real. */
 
-import { MARKED_SECRETS, TOKEN_SHAPES, type TokenShape } from "../../../../src/runtime/secrets/token-table.ts";
+import {
+  MARKED_SECRETS,
+  PARTLY_KNOWN,
+  TOKEN_SHAPES,
+  type TokenShape,
+} from "../../../../src/runtime/secrets/token-table.ts";
 import { seededRandom } from "../../../../src/testing/world.ts";
 import { type Node, readExpression } from "../../inventory/expression-syntax.ts";
 
@@ -37,14 +42,21 @@ export const TOKEN_KINDS: readonly TokenKind[] = TOKEN_SHAPES.flatMap(([name, st
 export const OTHER_KINDS: readonly (readonly [name: string, before: string, make: (number: number) => string])[] = [
   ...MARKED_SECRETS.map(([name, before, , rest]) => [name, before, maker(before, rest)] as const),
   ["Azure secret", "", maker("azure", /[\w~.]{3}\dQ~[\w~.-]{31}[A-Za-z0-9]/)],
-  ["Mailchimp key", "", maker("mailchimp", /[a-f0-9]{32}-us\d{1,2}/)],
-  ["MaxMind key", "", maker("maxmind", /[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk/)],
-  ["Mailgun key", "", maker("mailgun", /[a-f0-9]{32}-[a-f0-9]{8}-[a-f0-9]{8}/)],
+  ...PARTLY_KNOWN.map(([name, at, part, whole]) => [name, "", partlyMade(name, at, part, whole)] as const),
 ];
 
 function maker(purpose: string, expression: RegExp): (number: number) => string {
   const tree = readExpression(expression.source);
   return (number) => madeFrom(tree, seededRandom(number, purpose));
+}
+
+/** Where the expression does not say what the part is, it is put there. */
+function partlyMade(name: string, at: number, part: string, whole: RegExp): (number: number) => string {
+  const make = maker(name, whole);
+  return (number) => {
+    const made = make(number);
+    return made.slice(0, at) + part + made.slice(at + part.length);
+  };
 }
 
 /** A text that the expression takes. What looks ahead or back is left out. */

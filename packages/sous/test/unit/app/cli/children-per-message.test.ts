@@ -203,6 +203,33 @@ suite("in code", () => {
     assert.deepEqual([starts, events.filter(({ type }) => type === "spawn-refused").length], [3, 2]);
   });
 
+  test("those that were started before a restart count for the same message", async () => {
+    const store = openMemoryStore();
+    const pay = tool({
+      name: "pay",
+      description: "Pays.",
+      tier: "confirm",
+      inputSchema: { type: "object" },
+      execute: () => "Paid.",
+    });
+    const below = step("subagent", { label: "below", task_prompt: "Look." });
+    const root = lead({
+      lead: [
+        step("parallel_subagent", { tasks: tasks(1) }),
+        step("pay"),
+        step("parallel_subagent", { tasks: tasks(4, 9) }),
+        says("Done."),
+      ],
+      "lead/t0": [below, says("Done.")],
+    }).with({ tools: [pay] });
+    const options = { store, requireStore: true, agents: [root], approve: () => "later" as const };
+    const parked = await runtimeOn(given, options, three).run(root, "Go.");
+    assert.equal(parked.agents.length, 3);
+    const answers = { [parked.questions[0]?.id ?? ""]: { allow: true as const } };
+    const { agents } = await runtimeOn(given, options, three).resume(parked.runId, { answers });
+    assert.equal(agents.length, 4);
+  });
+
   test("a child that never starts gives its place back", async () => {
     const parts = [
       step("subagent", { label: "a", task_prompt: "Too much.", agent: "dear" }),

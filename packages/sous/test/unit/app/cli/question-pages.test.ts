@@ -33,7 +33,7 @@ class Reader {
     this.columns = columns;
     this.rows = rows;
     this.questions = new Questions(
-      (request) => describeAction(request, { width: columns - 4, realPath: noLinks }),
+      (request) => describeAction(request, { width: Number.POSITIVE_INFINITY, realPath: noLinks }),
       () => this.#keys?.onQuestion(),
     );
     const clock = { monotonic: () => this.#now };
@@ -185,10 +185,15 @@ suite("B5.7: a question of a chat without a screen", () => {
   for (const [how, text] of Object.entries(HIDDEN_TEXTS)) {
     test(`B5.7: text ${how} is printed whole, and the end of it is behind its last line`, async () => {
       const told: string[] = [];
+      let whole: readonly string[] = [];
+      const tell = (said: string): void => void told.push(said);
+      const tellWhole = (said: readonly string[]): void => {
+        whole = said;
+      };
       const reader = createInterface({ input: Readable.from([]) });
-      const lines = new LineAnswers({ reader, clock: { monotonic: () => 0 }, tell: (said) => void told.push(said) });
+      const lines = new LineAnswers({ reader, clock: { monotonic: () => 0 }, tell, tellWhole });
       const questions = new Questions(
-        (request) => describeAction(request, { width: 96, realPath: noLinks }),
+        (request) => describeAction(request, { width: Number.POSITIVE_INFINITY, realPath: noLinks }),
         () => {},
       );
       const request = requestFor("write_file", { path: "a.txt", content: text }, { digest: "9f2c41aa" });
@@ -196,8 +201,8 @@ suite("B5.7: a question of a chat without a screen", () => {
       await lines.answer(questions);
       // The end of the input is a no.
       assert.deepEqual(await answer, { allow: false });
-      const [whole = "", end = ""] = told;
-      const [title, ...rows] = whole.split("\n");
+      const [end = ""] = told;
+      const [title, ...rows] = whole;
       assert.equal(title, "lead/scout wants to use write_file");
       for (const row of rows) assert.ok(row.startsWith("  "), row);
       const [path, field = ""] = readRows(rows.map((row) => row.slice(2)));

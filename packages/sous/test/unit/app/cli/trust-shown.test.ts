@@ -58,6 +58,12 @@ const ENTRIES: Readonly<Record<string, object>> = {
   "the last of many variables": { command: "node", env: { ...variables(200), [HARM]: "x" } },
   "the last of thousands of variables": { command: "node", env: { ...variables(2000), [HARM]: "x" } },
   "the value of a variable that bash runs": { ...bash("$RUN"), env: { RUN: `${HARM} x` } },
+  "the value of a variable without a blank": { ...bash('eval "$RUN"'), env: { RUN: `{${HARM},/tmp/x}` } },
+  "the registry of a program that fetches packages": { command: "npx", env: { npm_config_registry: `http://${HARM}` } },
+  "a variable under another name": { command: "node", environment: { NODE_OPTIONS: `--import=./${HARM}.mjs` } },
+  "a value that looks like a key": { ...bash("$RUN"), env: { RUN: `sk-ant-api03-${"x".repeat(60)}${HARM}` } },
+  "the value of a header": { url: "https://a.example", headers: { "X-Host": `${HARM}.example` } },
+  "a value that is a number in a list": { command: "node", env: { LIST: ["-e", HARM] } },
   "the long value of a variable": { command: "node", env: { NODE_ARGS: `${"x ".repeat(900)}${HARM}` } },
   "the last of many headers": { url: "https://a.example", headers: { ...variables(100), [HARM]: "x" } },
   "a variable that is asked for": { command: "node", args: [...filler(100), `\${${HARM.replace("-", "_")}}`, HARM] },
@@ -100,7 +106,7 @@ suite("B4.2: sous trust shows all that it trusts", () => {
     assert.deepEqual(codes, [0, 3]);
   });
 
-  test("B4.2: a terminal shows full rows, so that a blank at the end of one is seen, and nothing is lost between them", async () => {
+  test("B4.2: a terminal shows rows that end with no blank and together are the whole entry", async () => {
     const words = ["bash", "-c", `${"ab ".repeat(300)}; ${HARM} ${"x".repeat(200)} end`];
     const mcpServers = { probe: { command: words[0], args: words.slice(1) } };
     await using here = await stage({ ".mcp.json": JSON.stringify({ mcpServers }) });
@@ -109,9 +115,23 @@ suite("B4.2: sous trust shows all that it trusts", () => {
     const lines = command.screen.text().split("\n");
     const first = lines.indexOf("Programs and addresses it names:") + 1;
     const rows = lines.slice(first, -1).map((row, index) => (index === 0 ? row.slice(2) : row.slice(6)));
-    const width = Math.max(...rows.map((row) => row.length));
-    const whole = rows.map((row, index) => (index === rows.length - 1 ? row : row.padEnd(width))).join("");
-    assert.equal(whole, `${shownWords(words)}  (probe in .mcp.json)`);
+    // The screen has no blanks at the end of a row: what is read here is what a person sees.
+    assert.equal(rows.join(""), `${shownWords(words)}  (probe in .mcp.json)`);
+  });
+
+  test("B4.2: of the values only the secrets of this machine are marked, also where one goes over the end of a row", async () => {
+    const key = "correct-horse-battery-staple-9";
+    for (const filled of [0, 20, 40, 60]) {
+      const env = { FIRST: "x".repeat(filled), TOKEN: key, HOST: "a.example" };
+      const probe = { command: "node", args: [`--key=${key}`], env };
+      await using here = await stage({ ".mcp.json": JSON.stringify({ mcpServers: { probe } }) });
+      const place = { ...here.place, env: { ...here.place.env, MY_API_KEY: key } };
+      const { stdout } = await inProcess(["trust", "--yes"], place);
+      assert.match(stdout, /TOKEN=\[redacted: MY_API_KEY\]', HOST=a\.example\)/);
+      await using command = new TerminalInProcess(["trust"], place);
+      await command.screen.until("[redacted: MY_API_KEY]");
+      assert.ok(!command.screen.text().replace(/\s/g, "").includes(key.slice(0, 12)));
+    }
   });
 
   test("B4.2: fields of a server that are not texts are shown as they are written", async () => {

@@ -92,6 +92,36 @@ test("B3.3: forty tokens of every kind are found, whatever they are made of", ()
   assert.deepEqual(missed, []);
 });
 
+test("B3.3: a token of any kind is found in the place of the user of an address", () => {
+  const missed = TOKEN_KINDS.flatMap(({ make }) => {
+    const tokens = Array.from({ length: 10 }, (_, number) => make(200 + number));
+    return tokens.filter((token) => shown(`git clone https://${token}@git.example/a/b`).includes(token.slice(-12)));
+  });
+  assert.deepEqual(missed, []);
+});
+
+test("B3.3: a key without a beginning of its own is found behind an escape, a colour and a percent code", () => {
+  const kinds = OTHER_KINDS.filter(([, before]) => before === "");
+  assert.ok(kinds.length > 5);
+  for (const [name, , make] of kinds) {
+    for (let number = 0; number < 20; number++) {
+      for (const place of ["a\\n@\\nb", "a\\u0022@", "x%3Fk%3D@%26b", "\u001b[32m@\u001b[0m", "\u001b[01;31m@"]) {
+        const text = place.replaceAll("@", () => make(number));
+        assert.equal(shown(text), place.replaceAll("@", `[redacted: ${name}]`), text);
+      }
+    }
+  }
+});
+
+test("B3.3: of thousands of GitLab tokens of twenty characters none is missed, also without a digit in them", () => {
+  const characters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
+  for (const start of ["glptt-", "gldt-", "glrt-", "glft-", "glimt-", "gloas-", "glsoat-", "glffct-", "glcbt-"]) {
+    const tokens = Array.from({ length: 2000 }, (_, number) => start + randomText(`${start}${number}`, 20, characters));
+    const missed = tokens.filter((token) => shown(`{"k": "${token}"}`) !== '{"k": "[redacted: GitLab token]"}');
+    assert.deepEqual(missed, [], start);
+  }
+});
+
 test("B3.3: a placeholder for a token of any kind stays as it is", () => {
   for (const { start } of TOKEN_KINDS) {
     for (const rest of ["x".repeat(80), "X".repeat(36), "0".repeat(64), "*".repeat(40), "...", "…", "<your-token>"]) {
