@@ -1,13 +1,13 @@
-/** The folders where git keeps a repository, found without git. Its files may be anything: only small plain files are read. */
+/** The folders where git keeps a repository, found without git. Its files may be anything: only plain files are read, and no more than a path of them. */
 
 import { lstat, realpath } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { codeOf } from "../core/errors.ts";
 import { trimEndOf } from "../core/truncate.ts";
-import { readRegular } from "./private-file.ts";
+import { readBeginning } from "./private-file.ts";
 
-/** Git takes a `.git` file of this size and no larger one. */
-const MAX_BYTES = 1024 * 1024;
+/** No path is longer. */
+const MAX_PATH = 4096;
 
 export type GitFolders = {
   /** The folder with the files of the project. */
@@ -24,17 +24,14 @@ export async function gitFoldersAt(top: string): Promise<GitFolders | undefined>
   if (path === undefined) return undefined;
   if ((await lstat(path)).isDirectory()) return { top, ...(await foldersOf(path)) };
   // A worktree and a submodule have a file that says where the folder is.
-  const [, named] = /^gitdir: *([^\r\n]+)/.exec(await readText(path)) ?? [];
+  const [, named] = /^gitdir: *([^\r\n]+)/.exec(await readPath(path)) ?? [];
   if (named === undefined) throw new Error("it names no folder");
   return { top, ...(await foldersOf(await realpath(resolve(top, named)))) };
 }
 
-/** A repository that git may be able to read and we are not: it may be any. */
-export type UnreadFolders = { readonly top: string; readonly common: undefined };
-
-/** The same of every folder from this one outwards. One that leads nowhere is none. */
-export async function gitFoldersAround(folder: string): Promise<(GitFolders | UnreadFolders)[]> {
-  const found = await ifThere(gitFoldersAt(folder)).catch((): UnreadFolders => ({ top: folder, common: undefined }));
+/** The same of every folder from this one outwards. One that cannot be read counts as none. */
+export async function gitFoldersAround(folder: string): Promise<GitFolders[]> {
+  const found = await gitFoldersAt(folder).catch(() => undefined);
   const above = dirname(folder) === folder ? [] : await gitFoldersAround(dirname(folder));
   return found === undefined ? above : [found, ...above];
 }
@@ -43,14 +40,17 @@ export async function gitFoldersAround(folder: string): Promise<(GitFolders | Un
 export async function foldersOf(own: string): Promise<Omit<GitFolders, "top">> {
   const file = join(own, "commondir");
   const isShared = (await ifThere(lstat(file))) !== undefined;
-  const named = isShared ? trimEndOf(await readText(file), "\r\n") : ".";
+  const named = isShared ? trimEndOf(await readPath(await realpath(file)), "\r\n") : ".";
   return { own, common: await realpath(resolve(own, named)) };
 }
 
-async function readText(path: string): Promise<string> {
+/** As git takes it: to the first byte that no path has, whatever follows the line ends behind it. */
+async function readPath(path: string): Promise<string> {
   // Looks first: opening a pipe would already be noticed.
   if (!(await lstat(path)).isFile()) throw new Error("it is not a file");
-  return (await readRegular(path, MAX_BYTES)).toString("utf8");
+  const [text = ""] = (await readBeginning(path, MAX_PATH * 2)).toString("utf8").split("\0", 1);
+  if (trimEndOf(text, "\r\n").length > MAX_PATH) throw new Error("it names no path");
+  return text;
 }
 
 /** Undefined for a path that leads nowhere. */

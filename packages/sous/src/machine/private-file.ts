@@ -2,7 +2,7 @@
 
 import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
-import { chmod, lstat, mkdir, open, rename, rm } from "node:fs/promises";
+import { chmod, type FileHandle, lstat, mkdir, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { codeOf, UserError } from "../core/errors.ts";
@@ -110,10 +110,8 @@ function idOf({ ino, mtimeNs }: { readonly ino: bigint; readonly mtimeNs: bigint
 
 /** The whole file. Throws when it is a link, not a file, or larger than it may be. */
 export async function readRegular(path: string, maxBytes: number): Promise<Buffer> {
-  // The file is opened without blocking: what was a file a moment ago may be a pipe now.
-  await using file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  await using file = await openRegular(path);
   const found = await file.stat();
-  if (!found.isFile()) throw new Error("it is not a file");
   const content = Buffer.alloc(Math.min(found.size, maxBytes) + 1);
   let length = 0;
   while (length < content.length) {
@@ -124,4 +122,19 @@ export async function readRegular(path: string, maxBytes: number): Promise<Buffe
   throw new Error(
     length > maxBytes ? `it is larger than ${Math.floor(maxBytes / 1024)} KB` : "it grows while it is read",
   );
+}
+
+/** The first bytes of a plain file, however large it is. */
+export async function readBeginning(path: string, maxBytes: number): Promise<Buffer> {
+  await using file = await openRegular(path);
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(maxBytes), 0, maxBytes, 0);
+  return buffer.subarray(0, bytesRead);
+}
+
+async function openRegular(path: string): Promise<FileHandle> {
+  // Without blocking: what was a file a moment ago may be a pipe now.
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  if ((await file.stat()).isFile()) return file;
+  await file.close();
+  throw new Error("it is not a file");
 }

@@ -4,7 +4,7 @@
  */
 
 import { join, relative, sep } from "node:path";
-import { type GitFolders, gitFoldersAround, type UnreadFolders } from "../../../machine/git-folder.ts";
+import { type GitFolders, gitFoldersAround } from "../../../machine/git-folder.ts";
 import { isThere } from "./files.ts";
 import type { TrustRecord } from "./record.ts";
 
@@ -23,30 +23,21 @@ export async function bindingsFor(folder: string, records: readonly TrustRecord[
   return [...own, ...others.flat()].filter(({ root }) => isWithin(folder, root));
 }
 
-type Checkout = GitFolders | UnreadFolders;
-
 /** The folders of repositories with several worktrees: others have nothing to share. */
-async function checkoutsAround(folder: string): Promise<Checkout[]> {
+async function checkoutsAround(folder: string): Promise<GitFolders[]> {
   const found = await gitFoldersAround(folder);
-  const areShared = await Promise.all(
-    found.map(async ({ common }) => common === undefined || isThere(join(common, "worktrees"))),
-  );
+  const areShared = await Promise.all(found.map(({ common }) => isThere(join(common, "worktrees"))));
   return found.filter((_, index) => areShared[index]);
 }
 
 /** The record's folder may be gone: then it is not known any more which repository it belonged to. */
-async function inWorktrees(record: TrustRecord, checkouts: readonly Checkout[]): Promise<Binding[]> {
+async function inWorktrees(record: TrustRecord, checkouts: readonly GitFolders[]): Promise<Binding[]> {
   const theirs = await gitFoldersAround(record.path);
   return checkouts.flatMap(({ top, common }) =>
     theirs
-      .filter((each) => mayBeSame(each.common, common) && each.top !== top)
+      .filter((each) => each.common === common && each.top !== top)
       .map((each) => ({ record, root: join(top, relative(each.top, record.path)) })),
   );
-}
-
-/** One that cannot be read may be a worktree of any repository. */
-function mayBeSame(one: string | undefined, other: string | undefined): boolean {
-  return one === undefined || other === undefined || one === other;
 }
 
 function isWithin(folder: string, above: string): boolean {

@@ -288,8 +288,7 @@ test("E1: values of variables and headers are in no explanation and in no proble
   }
 });
 
-test("B4.2: trust shows each server with what it runs, where, and the variables it sets and asks for: values that may be keys are left out", async () => {
-  const hidden = (name: string) => ({ name, value: undefined });
+test("B4.2: trust shows each server with what it runs, where, and the variables it sets and asks for, each with its value", async () => {
   using inner = new ConfigurationFolder();
   const mcpServers = {
     github: {
@@ -305,12 +304,15 @@ test("B4.2: trust shows each server with what it runs, where, and the variables 
   assert.deepEqual(servers, [
     {
       ...{ file: ".mcp.json", name: "github", runs: ["npx", "-y", "gh"], cwd: "sub" },
-      sets: [hidden("GH"), hidden("PLAIN"), { name: "RUN", value: "touch x" }],
+      sets: Object.entries(mcpServers.github.env).map(([name, value]) => ({ name, value })),
       variables: ["GITHUB_TOKEN"],
     },
     {
       ...{ file: ".mcp.json", name: "far", runs: ["https://a.example"], cwd: undefined },
-      ...{ sets: [hidden("A"), hidden("B")], variables: ["KEY"] },
+      ...{
+        sets: Object.entries(mcpServers.far.headers).map(([name, value]) => ({ name, value })),
+        variables: ["KEY"],
+      },
     },
   ]);
 });

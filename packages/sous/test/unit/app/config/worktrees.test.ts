@@ -41,6 +41,11 @@ const BOUND: Readonly<Record<string, (here: Stage) => Promise<unknown>>> = {
   "a worktree of the project": file("gitdir: ../project/.git/worktrees/wt\n"),
   "a worktree of the project, without a line break": file("gitdir: ../project/.git/worktrees/wt"),
   "a worktree of the project, by a way around": file("gitdir: ../evil/./../project/.git/worktrees/wt\r\n"),
+  // Git takes both.
+  "a worktree of the project, before half a megabyte of line ends": file(
+    `gitdir: ../project/.git/worktrees/wt${"\n".repeat(2 ** 19)}`,
+  ),
+  "the folder of git itself, before a character that no path has": file("gitdir: ../project/.git\0/worktrees/wt\n"),
   "the folder of git itself": file("gitdir: ../project/.git\n"),
   "a folder that shares that of the project": shared("../../project/.git\n"),
   "a link to the folder of git": ({ evil }) => symlink("../project/.git", join(evil, ".git")),
@@ -62,8 +67,6 @@ const FREE: Readonly<Record<string, (here: Stage) => Promise<unknown>>> = {
   "a folder of the system without plain files": file("gitdir: /proc/self/fd\n"),
   "a very long path": file(`gitdir: ${"x/".repeat(1500)}\n`),
   "a path behind many dots": file(`gitdir: ${"./".repeat(3000)}../project/.git/worktrees/wt\n`),
-  "half a megabyte": file(`gitdir: ../project/.git/worktrees/wt${"\n".repeat(2 ** 19)}`),
-  "a character that no path has": file("gitdir: ../project/.git\0/worktrees/wt\n"),
   "a link that leads to itself": ({ evil }) => symlink(".git", join(evil, ".git")),
   "a device by a link": ({ evil }) => symlink("/dev/zero", join(evil, ".git")),
   "a shared folder that is a device": shared("/dev/zero\n"),
