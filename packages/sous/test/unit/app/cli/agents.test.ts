@@ -165,7 +165,8 @@ test("new writes a private file that loads as it is, and replaces nothing", asyn
   const outside = join(here.path, "outside");
   await mkdir(outside);
   await symlink(outside, join(here.root, ".sous"));
-  assert.equal((await here.run("agents", "new", "scout")).code, 1);
+  const refused = await here.run("agents", "new", "scout");
+  assert.deepEqual([refused.code, /\.sous is not a folder\n$/.test(refused.stderr)], [1, true], refused.stderr);
   assert.equal(await lstat(join(outside, "agents")).catch(() => "none"), "none");
 });
 

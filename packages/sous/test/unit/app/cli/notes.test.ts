@@ -4,7 +4,9 @@ import assert from "node:assert/strict";
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { suite, test } from "node:test";
+import { readNotes } from "../../../../src/app/cli/application/notes.ts";
 import { branchOf } from "../../../../src/app/config/git-branch.ts";
+import type { Programs } from "../../../../src/core/process.ts";
 import { agentFile, agentStage, calls, DONE } from "../../../support/app/cli/agent-stage.ts";
 import { temporaryTree } from "../../../support/app/tools/temporary-tree.ts";
 
@@ -95,4 +97,22 @@ suite("C1: the branch is read from files", () => {
     const branches = ["main", "one", "linked", "old", "bad", "none"].map((name) => branchOf(join(tree.path, name)));
     assert.deepEqual(await Promise.all(branches), ["main", "one", "main", "old", undefined, undefined]);
   });
+});
+
+test("C1: an agent is told in which shell its commands run: in bash where there is one", async () => {
+  for (const [found, shell] of [
+    ["/usr/bin/bash", "bash"],
+    [undefined, "sh"],
+  ] as const) {
+    const { facts } = await readNotes({
+      cwd: "/work",
+      now: Date.UTC(2026, 10, 15, 12),
+      programs: { find: async () => found } as object as Programs,
+      project: undefined,
+      userFile: undefined,
+      hasNested: false,
+      warn: (line) => assert.fail(line),
+    });
+    assert.match(facts, new RegExp(`, and commands run in ${shell}\\.`));
+  }
 });
