@@ -117,7 +117,7 @@ suite("B5.7: two questions that differ in one space", () => {
     });
   }
 
-  test("B5.7: a chat that becomes narrower while it asks breaks the question anew", () => {
+  test("B5.7: a chat that becomes narrower while it asks breaks the question again", () => {
     const see = DOORS["a chat"];
     assert.ok(see);
     const action = describe(requestFor("terminal", { command: `${"a ".repeat(60)}b` }));
