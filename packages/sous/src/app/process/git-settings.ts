@@ -27,7 +27,7 @@ const MAX_FILES = 100;
 const MAX_NAMES = 100;
 const MAX_NAME = 500;
 
-/** The places that git may work in: these folders, and anywhere below one. */
+/** The places where git may work: these folders, and anywhere below one. */
 type Places = { readonly folders: readonly string[]; readonly below?: string };
 
 /** Looks in every repository around the folders: which of them git takes is for git to say. `home` is what `~` stands for. */

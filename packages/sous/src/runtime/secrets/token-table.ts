@@ -244,7 +244,7 @@ export const MARKED_SECRETS: readonly (readonly [name: string, before: string, m
   ["Teams webhook", ".webhook.office.com/webhookb2/", "hookb2/", /[\w@/-]{100,300}/y],
 ];
 
-/** Keys without a beginning of their own: `part` is the number of characters behind their first one, and `whole` is all of them. */
+/** Keys without a beginning of their own: `part` is `at` characters behind their first one, and `whole` is all of them. */
 export const PARTLY_KNOWN: readonly (readonly [name: string, at: number, part: string, whole: RegExp])[] = [
   ["Azure key", 52, "JQQJ99", /[A-Za-z0-9]{76,88}={0,2}(?![\w-])/y],
   ["Azure key", 44, "AzFu", /[\w-]{44}AzFu[\w-]{6}={0,2}/y],

@@ -72,7 +72,7 @@ type ConversationCommands = {
 
 export type ActionWords = {
   readonly title: string;
-  /** All of it, a row for each line, however long: a printer breaks it at its own width. */
+  /** All of it, a row for each line, however long: it is broken at the width that it is printed at. */
   readonly lines: readonly string[];
   /** The reason of the rule that has the person asked, where it gives one. */
   readonly why: readonly string[];
