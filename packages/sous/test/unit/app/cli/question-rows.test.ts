@@ -100,12 +100,12 @@ suite("B5.7: two questions that differ in one space", () => {
       test(`B5.7: ${where} are seen as two by a person at ${door}, at widths of 20 to 120`, () => {
         const check = ([one, other]: readonly [string, string], columns: number): void =>
           assert.notEqual(see(ask(one), columns), see(ask(other), columns));
-        fc.assert(fc.property(pair, fc.integer({ min: 20, max: 120 }), check), { numRuns: 600 });
+        fc.assert(fc.property(pair, fc.integer({ min: 20, max: 120 }), check), { numRuns: 150 });
       });
     }
 
-    test(`B5.7: at each break of ${door} one space more is seen, at each width of 20 to 120`, () => {
-      for (let columns = 20; columns <= 120; columns++) {
+    test(`B5.7: at each break of ${door} one space more is seen, at widths of 20 to 120`, () => {
+      for (let columns = 20; columns <= 120; columns += 4) {
         for (let length = columns - 24; length <= columns + 4; length++) {
           const before = `rm -rf ./${"b".repeat(Math.max(0, length))}`;
           const shown = [`${before}* ok`, `${before} * ok`, `${before}*  ok`, `${before}* ok `].map((each) =>
@@ -146,7 +146,7 @@ suite("B5.7: rows of a question", () => {
     };
     // A question writes longer gaps as their length.
     const short = text.filter((pieces) => !pieces.join("").includes(" ".repeat(9)));
-    fc.assert(fc.property(short, fc.integer({ min: 12, max: 120 }), fc.boolean(), check), { numRuns: 2000 });
+    fc.assert(fc.property(short, fc.integer({ min: 12, max: 120 }), fc.boolean(), check), { numRuns: 500 });
   });
 
   test("B5.7: the last blank of a text is written as its number, and can be undone", () => {
