@@ -63,7 +63,7 @@ test("a run is over when its session is closed, or does not close for a quarter 
       isOver = true;
       return status;
     });
-    while (lone.clock.liveTimers === 0) await nextTurn();
+    for (let turn = 0; turn < 50 && lone.clock.liveTimers === 0; turn++) await nextTurn();
     await nextTurn();
     assert.equal(isOver, false);
     if (isLate) lone.clock.fireNext(() => 0);
