@@ -70,7 +70,6 @@ export class Activity {
     for (const { callId, data } of this.#open.values()) {
       this.#sink.onCall({ ...described(callId, data), phase: "end", output: "", isError: true });
     }
-    this.#open.clear();
   }
 
   #pass(given: unknown, before: number, pass: (text: string) => void): number {

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { checkAllowEntries, isAllowEntry, whyNotNamed } from "../../../src/core/model.ts";
+import { createRuntime } from "../../../src/runtime.ts";
 
 test("no call names an external agent as its model, whatever is allowed", () => {
   for (const name of ["external/claude", "external/claude-code"]) {
@@ -20,4 +21,5 @@ test("models.allow cannot have an external agent", () => {
     });
   }
   assert.ok(isAllowEntry("externals/claude"));
+  assert.throws(() => createRuntime({ models: { allow: ["external/claude"] } }), /models\.allow cannot have/);
 });

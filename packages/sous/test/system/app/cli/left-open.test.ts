@@ -9,7 +9,7 @@ import { openSqliteStore } from "../../../../src/storage/store/sqlite/store.ts";
 import { sampleTree } from "../../../../src/testing/sample-tree.ts";
 import { agentStage, DONE } from "../../../support/app/cli/agent-stage.ts";
 import { type InProcess, inProcess } from "../../../support/app/cli/in-process.ts";
-import { leftOver, whatIsOpen } from "../../../support/left-open.ts";
+import { leftOver, openFilesIn, whatIsOpen } from "../../../support/left-open.ts";
 
 const toy = (file: string, ...parameters: string[]) => ({
   command: process.execPath,
@@ -101,6 +101,7 @@ suite("a command leaves nothing open", () => {
     test(`sous ${line} leaves nothing open`, async () => {
       const earlier = whatIsOpen();
       const ended = await perform(line, more);
+      assert.deepEqual(openFilesIn((await stage).path), []);
       assert.deepEqual([ended.code, code], [code, code], ended.stderr + ended.stdout);
       assert.deepEqual(await leftOver(earlier), []);
     });

@@ -18,6 +18,7 @@ suite("H6: pages as Markdown", () => {
       "# One\n\na b\n\n### Two\n\nc",
     ],
     ["marks stand close to the words", "a<b> bold </b>c <em>i</em> <b> </b>", "a **bold** c *i*"],
+    ["marks that are not closed end with their block", "<p>a <b>bold</p><p>c", "a **bold**\n\nc"],
     ["links are written in full", '<a href="../x?a=1&amp;b=2">x</a>', "[x](https://example.com/x?a=1&b=2)"],
     ["brackets in links are escaped", '<a href="/a(b)">x</a>', "[x](https://example.com/a%28b%29)"],
     ["links that lead nowhere are words", '<a href="javascript:x()">a</a> <a href="#b">b</a> <a>c</a>', "a b c"],

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { BudgetExceeded } from "../../../../src/core/errors.ts";
 import type { ExternalAgent, ExternalHost } from "../../../../src/core/external-agent.ts";
 import type { Lease } from "../../../../src/core/limits.ts";
@@ -17,6 +18,7 @@ function converse(
   { run }: LoneRun,
   prompts: readonly ((host: ExternalHost) => void)[],
   signals: AbortSignal[] = [],
+  close = async () => {},
 ): ReturnType<typeof runExternal> {
   const rest = [...prompts];
   const agent: ExternalAgent = {
@@ -33,7 +35,7 @@ function converse(
           host.onText("Fixed.");
           return { stop: "done", usage: undefined, costUsd: undefined };
         },
-        close: async () => {},
+        close,
       };
     },
   };
@@ -50,6 +52,25 @@ test("a stop during a prompt is not heard by the start of the session and by ear
     signals.map(({ aborted }) => aborted),
     [false, false, true],
   );
+});
+
+test("a run is over when its session is closed, or does not close for a quarter of a minute", async () => {
+  for (const isLate of [false, true]) {
+    const lone = loneRun();
+    const closed = Promise.withResolvers<void>();
+    let isOver = false;
+    const ending = converse(lone, [() => {}], [], () => closed.promise).then(({ status }) => {
+      isOver = true;
+      return status;
+    });
+    for (let turn = 0; turn < 50 && lone.clock.liveTimers === 0; turn++) await nextTurn();
+    await nextTurn();
+    assert.equal(isOver, false);
+    if (isLate) lone.clock.fireNext(() => 0);
+    else closed.resolve();
+    assert.equal(await ending, "completed");
+    assert.deepEqual([lone.clock.monotonic(), lone.clock.liveTimers], [isLate ? 15_000 : 0, 0]);
+  }
 });
 
 test("after its last prompt a run hears of messages as it did before", async () => {
