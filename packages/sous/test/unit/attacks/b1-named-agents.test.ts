@@ -144,9 +144,11 @@ const SCHEMAS: readonly object[] = [
 
 suite("B1: a schema of the answer that a call gives to the agent of a file", () => {
   for (const door of DOORS) {
+    // Every schema by one door, and one by the others.
+    const schemas = door === DOORS[0] ? SCHEMAS : SCHEMAS.slice(0, 1);
     test(`B1: it stands behind the task and never in the instructions, by ${door[0]}`, async () => {
       await using here = await agentStage({ [OPS]: file("ops") });
-      for (const schema of SCHEMAS) {
+      for (const schema of schemas) {
         const { ran } = await ask(here, door, { output_schema: schema });
         const [start] = ran.starts.filter(({ agent: name }) => name === "ops");
         assert.equal(start?.instructions, "Check first.");
@@ -157,7 +159,7 @@ suite("B1: a schema of the answer that a call gives to the agent of a file", () 
 
     test(`B1: it does not replace the schema of the file, by ${door[0]}`, async () => {
       await using here = await agentStage({ [OPS]: file("ops", "output_schema: { type: object }\n") });
-      for (const schema of SCHEMAS) {
+      for (const schema of schemas) {
         const { ran, isWritten } = await ask(here, door, { output_schema: schema });
         assert.deepEqual([isWritten, ran.starts.some(({ agent: name }) => name === "ops")], [false, false]);
         assert.match(

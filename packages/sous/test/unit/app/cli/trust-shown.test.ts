@@ -183,6 +183,6 @@ suite("B4.2: what is different looks different", () => {
       seen.set(shown, text);
       assert.doesNotMatch(shown, /[\p{Cc}\p{Cf}\u3164]/u);
     };
-    fc.assert(fc.property(name, check), { numRuns: 2000 });
+    fc.assert(fc.property(name, check), { numRuns: 500 });
   });
 });
