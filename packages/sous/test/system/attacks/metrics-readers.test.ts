@@ -149,7 +149,7 @@ suite("F4: metrics and programs that never read", () => {
   for (const [readers, each] of [
     [1, 2000],
     [16, 400],
-    [16, 1500],
+    [16, 800],
   ] as const) {
     test(`F4: ${readers * each} readers, ${readers} at once, that ask and leave cost less than 32 MB, and are answered one after another`, async () => {
       const before = await endpoint.memory("!");
