@@ -13,6 +13,7 @@ import type { McpServer } from "../../../../src/core/configuration.ts";
 import type { Programs } from "../../../../src/core/process.ts";
 import { VirtualClock } from "../../../../src/testing/world.ts";
 import { stubAgent } from "../../../support/bridges/acp/stub-agent.ts";
+import { callTool } from "../../../support/bridges/mcp/hostile.ts";
 
 async function turns(): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await nextTurn();
@@ -20,6 +21,7 @@ async function turns(): Promise<void> {
 
 function greeting(method: string): object | undefined {
   if (method === "tools/list") return { tools: [{ name: "echo", inputSchema: { type: "object" } }] };
+  if (method === "tools/call") return { content: [{ type: "text", text: "done" }] };
   if (method !== "initialize") return undefined;
   const serverInfo = { name: "stub", version: "1" };
   return { protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo };
@@ -46,7 +48,11 @@ suite("servers of tools that start", () => {
       talk: (request: Parameters<Programs["talk"]>[0]) =>
         (request.program === "quick" ? quick : slow).start.programs.talk(request),
     };
-    const pins = { read: async () => ({ approved: new Map(), seen: undefined }), noteSeen: async () => {} };
+    const pins = {
+      read: async () => ({ approved: new Map(), seen: undefined }),
+      noteSeen: async () => {},
+      approve: async () => {},
+    };
     const ground = { programs, clock, cwd: "/", pins } as object as McpGround;
     const server = (name: string) =>
       ({
@@ -61,14 +67,34 @@ suite("servers of tools that start", () => {
     const slowOnes: (readonly string[])[] = [];
     const onSlow = (names: readonly string[]) => slowOnes.push(names);
     const opening = openMcpTools([server("quick"), server("slow")], ground, { onSlow });
-    return { clock, opening, wake, slowOnes };
+    return { clock, opening, quick, wake, slowOnes };
   }
+
+  test("servers of tools whose list changes are asked for it, which leaves no timer behind", async () => {
+    const { clock, opening, quick, wake } = open();
+    wake();
+    await using _opened = await opening;
+    const lists = () => quick.sent.filter(({ method }) => method === "tools/list").length;
+    assert.equal(lists(), 1);
+    quick.say({ method: "notifications/tools/list_changed" });
+    await turns();
+    assert.deepEqual([lists(), clock.liveTimers], [2, 0]);
+  });
 
   test("servers of tools that start in time leave no timer behind", async () => {
     const { clock, opening, wake, slowOnes } = open();
     wake();
     await using opened = await opening;
     assert.deepEqual([opened.problems, opened.tools.length, clock.liveTimers, slowOnes], [[], 1 + 1, 0, []]);
+  });
+
+  test("servers of tools that were called have no time limit left, and no listener on the signal of the call", async () => {
+    const { clock, opening, wake } = open();
+    wake();
+    await using opened = await opening;
+    const { signal } = new AbortController();
+    const { success } = await callTool(opened, {}, { name: "mcp__quick__echo", signal });
+    assert.deepEqual([success, clock.liveTimers, getEventListeners(signal, "abort").length], [true, 0, 0]);
   });
 
   test("servers of tools that start slowly are named alone, without those that have started", async () => {
