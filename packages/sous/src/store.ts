@@ -5,20 +5,24 @@ export { StaleOwner } from "./core/errors.ts";
 export type {
   DeltaBody,
   DeltaEvent,
-  FanOutTerms,
   NoticeReason,
   PieceBody,
   ResumedRun,
-  RunCall,
   RunIdentity,
-  RunOrigin,
-  RunStart,
   StoredBody,
   ToolProgress,
-  TreeTerms,
 } from "./core/event.ts";
 export type { Fault, RunOutcome } from "./core/outcome.ts";
 export type { StoredRights } from "./core/rights.ts";
+export type {
+  FanOutTerms,
+  PlacedStart,
+  RunCall,
+  RunOrigin,
+  RunStart,
+  StoredBudgetName,
+  TreeTerms,
+} from "./core/run-start.ts";
 export type { SharedBudgetOptions, SharedBudgets, SharedLimits } from "./core/shared-budget.ts";
 export {
   type Claim,

@@ -4,19 +4,16 @@
  */
 
 import type { CallTarget } from "./approval.ts";
-import type { ConversationLimits } from "./conversation.ts";
 import type { ErrorType } from "./errors.ts";
-import type { LimitState, OnExhausted } from "./limits.ts";
-import type { AssistantMessage, FilePart, Message, UserMessage } from "./message.ts";
+import type { LimitState } from "./limits.ts";
+import type { AssistantMessage, FilePart } from "./message.ts";
 import type { FinishReason, ProviderCalls } from "./model.ts";
 import type { RunOutcome } from "./outcome.ts";
-import type { StoredRights } from "./rights.ts";
-import type { JsonSchema } from "./schema.ts";
+import type { RunCall, RunStart } from "./run-start.ts";
 import type { CancelMode } from "./spawn.ts";
 import type { ToolOrigin } from "./tool.ts";
-import type { RunTools } from "./tool-set.ts";
-import type { StoredBudget, StoredLimits } from "./units.ts";
-import type { Price, Usage } from "./usage.ts";
+import type { StoredBudget } from "./units.ts";
+import type { Usage } from "./usage.ts";
 import type { ModelErrorKind } from "./words/model-errors.ts";
 
 /** The run an event belongs to; the same object for all events of a run. */
@@ -31,80 +28,6 @@ export type RunIdentity = {
   /** The root is 0. */
   readonly depth: number;
 };
-
-/** A run begins: what it is asked, and everything it may use. */
-export type RunStart = {
-  type: "run-start";
-  /** The name of the definition; `subagent` for a child made up by a call. */
-  agent: string;
-  nickname: string | undefined;
-  label: string;
-  task: UserMessage;
-  model: string;
-  /** The price of a million tokens of the model, where that is known. */
-  price: Price | undefined;
-  /** Tokens that the model can read and write in one call, where that is known and limited. */
-  contextWindow: number | undefined;
-  tools: RunTools;
-  /** The instructions end with it: the shape that the answer must have. */
-  outputSchema: JsonSchema | undefined;
-  instructions: string | undefined;
-  /** Text behind the instructions in its prompts: facts of the machine, notes of the project. */
-  notes: string | undefined;
-  maxTurns: number;
-  rights: StoredRights;
-  /** The beginning of the conversation; undefined = the task alone. */
-  origin: RunOrigin | undefined;
-  /** The call that made it: (parent run, call, index) names a child across a restart. */
-  call: RunCall | undefined;
-  summaryPrompt: string | undefined;
-  /** True for a root that was asked to sum up the conversation. A run that follows it begins with its answer alone. */
-  summarizes?: true | undefined;
-  timeoutMs: number | undefined;
-  /** The agent's own share, over all its runs; for a root what the whole tree may spend. */
-  budget: StoredBudget | undefined;
-  /** Only of a root: what holds for its whole tree, also after a restart. */
-  terms: TreeTerms | undefined;
-  /** Only of a root: the folder its tree was made in. Runs that continue the tree say the same, wherever they work. */
-  cwd: string | undefined;
-  /** Only of a root: the trace it was started in, as W3C writes it. */
-  traceparent?: string | undefined;
-};
-
-/** The call of the parent that made a run, and its index in a fan-out. */
-export type RunCall = { callId: string; index: number; background?: boolean | undefined };
-
-/** The settings that a tree was given. */
-export type TreeTerms = {
-  limits: StoredLimits;
-  conversation: ConversationLimits;
-  onExhausted: OnExhausted;
-  onLiveChildren: "wait" | "cancel";
-  /** The tree fails when a child of it does. */
-  requireAll?: true | undefined;
-  /** The name of the shared budget it draws on. */
-  sharedBudget?: string | undefined;
-  /** Set for a fan-out from code. */
-  fanOut?: FanOutTerms | undefined;
-  /** Rules of the user decided about calls before a person was asked. */
-  hasRules?: true | undefined;
-};
-
-/** A fan-out from code: one child for each input. */
-export type FanOutTerms = {
-  inputs: readonly string[];
-  /** The number of them that may run at once. */
-  atOnce: number;
-  /** The children answer as a run does: no summary is asked for, and nothing is cut. */
-  wholeAnswers: boolean;
-};
-
-/** A follow-up continues where the earlier run ended; a fork begins with its parent's messages; a branch with those of another tree. */
-export type RunOrigin =
-  /** `traceparent`: the span of an earlier run that another process ended. */
-  | { kind: "follow-up"; runId: string; traceparent?: string | undefined }
-  | { kind: "fork"; runId: string; messages: number }
-  | { kind: "branch"; runId: string; turn: number; history: readonly Message[]; traceparent?: string | undefined };
 
 /** An event that is stored, without its head. */
 export type StoredBody =
@@ -208,21 +131,33 @@ export type StoredBody =
       errorType: ErrorType;
       message: string;
     }
+  /** A child was placed: its events are in a journal of its own, which begins with `childRunId`. Recorded before that begins. */
+  | {
+      type: "placed";
+      childRunId: string;
+      childAgentId: string;
+      childPath: string;
+      label: string;
+      agent: string;
+      call: RunCall | undefined;
+      budget: StoredBudget | undefined;
+    }
   /** Nothing has happened in this run for a while. */
   | { type: "stalled"; seconds: number; waitingFor: string }
-  /** The run was told to stop: by the call of its parent, or without one from outside of the tree. */
-  | { type: "cancel"; mode: CancelMode; callId?: string | undefined }
-  /** A message was given to a live run: by the call of its parent, or without one from outside of the tree. */
-  | { type: "steer"; text: string; callId?: string | undefined }
+  /** The run was told to stop: by the call of its parent, by mail, or from outside of the tree. */
+  | { type: "cancel"; mode: CancelMode; callId?: string | undefined; mail?: number | undefined }
+  /** A message was given to a live run: by the call of its parent, by mail, or from outside of the tree. */
+  | { type: "steer"; text: string; callId?: string | undefined; mail?: number | undefined }
   /** The runtime itself spoke to the model. */
   | { type: "notice"; reason: NoticeReason; text: string }
   /** A background child's report reached its parent: exactly once per child run. */
   | { type: "report"; childRunId: string; childAgentId: string; text: string }
   /**
    * The process that ran it ended before the run did, and another continues it from here, if only to end it. `usedMs` of its
-   * time was used. `run` is for a listener that did not see it start; journals of earlier versions lack it.
+   * time was used. `run` is for a listener that did not see it start; journals of earlier versions lack it. `worker` says which
+   * worker took it; with it, the run may have been waiting for its first one.
    */
-  | { type: "resume"; usedMs: number; run?: ResumedRun | undefined }
+  | { type: "resume"; usedMs: number; run?: ResumedRun | undefined; worker?: string | undefined }
   /** A run is over: exactly one per run, whatever happened to it. */
   | ({ type: "run-end" } & RunOutcome);
 

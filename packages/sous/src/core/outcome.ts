@@ -9,7 +9,7 @@ import { OUTCOMES } from "./words/outcomes.ts";
 export type RunStatus = "completed" | "incomplete" | "budget_exceeded" | "timeout" | "cancelled" | "refused" | "failed";
 
 /** The status of a stored run that has no end. */
-export type UnendedStatus = "running" | "interrupted" | "waiting";
+export type UnendedStatus = "queued" | "running" | "interrupted" | "waiting";
 
 /** The reason why a run is `incomplete`. */
 export type StopReason = "turns" | "consent";

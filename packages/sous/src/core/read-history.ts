@@ -1,7 +1,8 @@
 /** The conversations of the runs of a stored tree, rebuilt from events, with what follow-ups and forks began with. */
 
-import type { EventOf, RunStart, StoredEvent } from "./event.ts";
+import type { EventOf, StoredEvent } from "./event.ts";
 import { type Message, type ToolCallPart, type ToolResultPart, toolCallsOf, userMessage } from "./message.ts";
+import type { RunStart } from "./run-start.ts";
 import type { Store } from "./store.ts";
 
 type StoredHistory = {

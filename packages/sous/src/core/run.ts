@@ -5,11 +5,12 @@ import type { ApprovalAnswer, ApprovalPolicy, ApprovalRequest, Hooks, LateAnswer
 import type { Redactor } from "./clean-text.ts";
 import type { Clock, Deadline } from "./clock.ts";
 import type { Conversation, ConversationLimits } from "./conversation.ts";
-import type { NoticeReason, PieceBody, RunCall, RunIdentity, StoredBody, ToolProgress } from "./event.ts";
+import type { NoticeReason, PieceBody, RunIdentity, StoredBody, ToolProgress } from "./event.ts";
 import type { Account, Budget, Holding, Lease, LimitState, OnExhausted, RunSlot } from "./limits.ts";
 import type { Model, ModelAnswer, ModelSettings } from "./model.ts";
 import type { Fault, RunOutcome } from "./outcome.ts";
 import type { Rights, StoredRights } from "./rights.ts";
+import type { RunCall } from "./run-start.ts";
 import type { Schema } from "./schema.ts";
 import { Cancelled, Scope } from "./scope.ts";
 import type { ChildControl, ChildReport, SpawnReply, SpawnRequest, SummaryMode } from "./spawn.ts";

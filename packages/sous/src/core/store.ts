@@ -1,4 +1,7 @@
-/** The ports of a store and of the journal of one tree, and one run as a row: a pure fold over its events. */
+/**
+ * The ports of a store and of a journal, and one run as a row: a pure fold over its events. A tree has one journal, and one more
+ * for each run that was placed. A journal has the id of the run that it begins with, and one writer at a time.
+ */
 
 import { checkTime, checkWhole, checkWord, StoreError } from "./errors.ts";
 import type { DeltaBody, EventListener, EventOf, RunIdentity, StoredBody, StoredEvent } from "./event.ts";
@@ -14,15 +17,17 @@ export type RunRecord = {
   agentId: string;
   parentId: string | null;
   rootId: string;
+  /** The journal that its events are in: that of its root, or of the placed run that it is, or is below. */
+  journalId: string;
   path: string;
   agent: string;
   label: string;
   depth: number;
   /**
-   * `running` until its `run-end`. When no process works on its tree any more, `waiting` if a question of the tree has no answer,
+   * `running` until its `run-end`. `queued` while it was placed and no worker has taken it. When no process works on its journal any more, `waiting` if a question of the tree has no answer,
    * else `interrupted`. Questions of external agents do not count for `waiting`: they ask again by themselves.
    */
-  status: RunStatus | "running" | "interrupted" | "waiting";
+  status: RunStatus | "queued" | "running" | "interrupted" | "waiting";
   stopReason: string | undefined;
   /** True when it ended because it was out of turns. */
   maxTurnsReached: boolean;
@@ -39,7 +44,7 @@ export type RunRecord = {
   task: string;
   summaryPrompt: string | undefined;
   allowedTools: readonly string[];
-  /** Only of a root: the folder its tree was made in. Undefined when it is not known. */
+  /** Only of the first run of a journal: the folder its tree was made in. Undefined when it is not known. */
   cwd: string | undefined;
   /** Only of a root: why not everything that happened in its tree was kept. */
   lost?: string | undefined;
@@ -81,7 +86,7 @@ export function checkRunQuery({ limit, offset, status, since }: RunQuery): void 
   if (since !== undefined) checkTime("since", since);
 }
 
-/** The events of a tree to read; all of them when unset. */
+/** The events of a journal to read; all of them when unset. */
 export type ReadOptions = {
   /** Only events with a greater number. */
   after?: number | undefined;
@@ -95,12 +100,12 @@ export type ReadOptions = {
   onDamage?: ((error: StoreError) => void) | undefined;
 };
 
-/** The right to write a tree. Only the holder of the highest number may: a process that was thought dead and wakes up is refused. */
+/** The right to write a journal. Only the holder of the highest number may: a process that was thought dead and wakes up is refused. */
 export type Claim = { readonly fence: number };
 
-/** The fence of the process that began a tree. */
+/** The fence of the process that began a journal. */
 export const FIRST_FENCE = 1;
-/** The fence of a tree that was imported, and that no process has claimed. */
+/** The fence of a journal that was imported or placed, and that no process has claimed. */
 export const NO_OWNER = 0;
 
 /** The place where events are stored and read back. `storeContract` of `sous/testing` checks one of your own. */
@@ -108,26 +113,30 @@ export type Store = AsyncDisposable & {
   /** True when `append` keeps the events before it returns: the journal then does not batch. */
   readonly isImmediate: boolean;
   /**
-   * Keeps the events of one tree, in order, all or none. Returning (or resolving) is the promise that they are kept;
-   * a throw says that none of them is. `fence` is the writer's claim: the first events of a tree claim it for
+   * Keeps the events of one journal, in order, all or none. Returning (or resolving) is the promise that they are kept;
+   * a throw says that none of them is. `fence` is the writer's claim: the first events of a journal claim it for
    * `FIRST_FENCE` (the default), or with `NO_OWNER` leave it without an owner. Any other number than that of the latest
-   * claim throws `StaleOwner`. The claim lasts until the `run-end` of the root, and while its holder shows that it is alive.
+   * claim throws `StaleOwner`. The claim lasts until the `run-end` of its first run, or of a later run of the root, and while
+   * its holder shows that it is alive.
    */
-  append(rootId: string, events: readonly StoredEvent[], fence?: number): void | Promise<void>;
-  /** Takes over a tree whose owner is gone. Throws a `UserError` when there is no such tree, or a process works on it. */
-  claim(rootId: string): Promise<Claim>;
-  /** Gives a claim back before the `run-end` of the root. A number that is no longer the latest changes nothing. */
-  release(rootId: string, fence: number): Promise<void>;
-  /** Notes on the root that not everything in its tree was kept: it can be looked at and not be resumed. */
-  markLost(rootId: string, reason: string): Promise<void>;
-  /** The events of a tree in the order of their numbers. Throws a `StoreError` that names the first one that cannot be read. */
-  read(rootId: string, options?: ReadOptions): Promise<readonly StoredEvent[]>;
+  append(journalId: string, events: readonly StoredEvent[], fence?: number): void | Promise<void>;
+  /** Takes over a journal whose owner is gone. Throws a `UserError` when there is none, or a process works on it. */
+  claim(journalId: string): Promise<Claim>;
+  /** Gives a claim back before the journal has ended. A number that is no longer the latest changes nothing. */
+  release(journalId: string, fence: number): Promise<void>;
+  /** Notes on its first run that not everything in a journal was kept: it can be looked at and not be resumed. */
+  markLost(journalId: string, reason: string): Promise<void>;
+  /**
+   * The events of a journal in the order of their numbers. Throws a `StoreError` that names the first one that cannot be read.
+   * `readTree` joins the journals of a tree.
+   */
+  read(journalId: string, options?: ReadOptions): Promise<readonly StoredEvent[]>;
   /** This and the other questions about runs answer for damaged ones too: their records say so (`damage`). */
   run(runId: string): Promise<RunRecord | undefined>;
   /** Newest first. */
   list(query?: RunQuery): Promise<RunRecord[]>;
   children(runId: string): Promise<RunRecord[]>;
-  /** A root and everything below it, parents before children. */
+  /** A root and everything below it, in all journals of the tree, parents before children. */
   tree(rootId: string): Promise<RunRecord[]>;
   /**
    * Spending and endings of runs: a line for every `run-end` and every `spawn-refused`, added together with the event and
@@ -135,7 +144,7 @@ export type Store = AsyncDisposable & {
    */
   totals(query?: TotalsQuery): Promise<Totals>;
   /**
-   * Deletes a tree. Its lines in the totals stay, and a run that had not ended gets one as `interrupted`. False when there is no
+   * Deletes a tree with all its journals. Its lines in the totals stay, and a run that had not ended gets one as `interrupted`. False when there is no
    * such tree. Throws a `UserError` when a process works on it.
    */
   delete(rootId: string): Promise<boolean>;
@@ -171,22 +180,32 @@ export function missingEvent(
 }
 
 /** Folds the events of one run, in order. Undefined when they do not begin with its `run-start`. */
-export function foldRunRecord(rootId: string, events: Iterable<StoredEvent>): RunRecord | undefined {
+export function foldRunRecord(
+  journalId: string,
+  events: Iterable<StoredEvent>,
+  rootId?: string,
+): RunRecord | undefined {
   let record: RunRecord | undefined;
   for (const event of events) {
     if (record !== undefined) addToRunRecord(record, event);
-    else if (event.type === "run-start") record = beginRunRecord(rootId, event);
+    else if (event.type === "run-start") record = beginRunRecord(journalId, event, rootId);
     else return undefined;
   }
   return record;
 }
 
-export function beginRunRecord(rootId: string, start: EventOf<"run-start">): RunRecord {
+/** `rootId` is that of the tree, where it is not known from the start itself: of a run below one that was placed. */
+export function beginRunRecord(
+  journalId: string,
+  start: EventOf<"run-start">,
+  rootId: string = start.placed?.rootId ?? journalId,
+): RunRecord {
   return {
     id: start.runId,
     agentId: start.agentId,
     parentId: start.parentId,
     rootId,
+    journalId,
     path: start.path,
     agent: start.agent,
     label: start.label,
@@ -261,7 +280,15 @@ export function sumOfRuns(runs: Iterable<RunSums>): RunSums {
 
 type RunSums = Pick<RunRecord, "turns" | "toolCount" | "usage" | "costUsd">;
 
-/** The journal of one tree: every fact goes through it, is numbered, kept, and only then shown. */
+/** True for the runs that a journal begins and ends with: the one that was placed, or those of the root. */
+export function isFirstRun(
+  journalId: string,
+  { runId, parentId }: { runId: string; parentId: string | null },
+): boolean {
+  return runId === journalId || parentId === null;
+}
+
+/** A journal while it is written: every fact goes through it, is numbered, kept, and only then shown. */
 export type Journal = {
   /** Never waits. */
   append(who: RunIdentity, body: StoredBody): void;

@@ -8,7 +8,7 @@ import type { RunRecord } from "./store.ts";
 /** One run that is over. `interrupted` when its tree was deleted before the run had ended. */
 export type RunTally = Pick<RunRecord, "agent" | "model" | "depth" | "startedAt" | "turns" | "usage" | "costUsd"> & {
   kind: "run";
-  status: Exclude<RunRecord["status"], "running" | "waiting">;
+  status: Exclude<RunRecord["status"], "queued" | "running" | "waiting">;
   /** The kind of its failure; undefined when it did not fail. */
   errorType: ErrorType | undefined;
   /** 0 for a run that is `interrupted`: when it stopped is unknown. */

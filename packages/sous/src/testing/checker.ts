@@ -192,6 +192,7 @@ class History {
       case "prune":
       case "truncation":
       case "spawn-refused":
+      case "placed":
       case "stalled":
       case "cancel":
       case "steer":

@@ -1,7 +1,8 @@
 /** Writes small journals by hand: the events of runs that never happened, for tests of stores and folds. */
 
-import type { EventOf, RunIdentity, RunStart, StoredBody, StoredEvent } from "../core/event.ts";
+import type { EventOf, RunIdentity, StoredBody, StoredEvent } from "../core/event.ts";
 import type { RunOutcome } from "../core/outcome.ts";
+import type { RunStart } from "../core/run-start.ts";
 import type { RunRecord } from "../core/store.ts";
 import { noUsage, type Usage } from "../core/usage.ts";
 

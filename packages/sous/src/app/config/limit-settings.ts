@@ -90,6 +90,10 @@ export const LIMIT_SETTINGS = {
     key: "agent.subagent.summary",
     about: "When a child is asked for a summary at its end.",
   },
+  "limits.place": {
+    key: "agent.subagent.place",
+    about: "With workers: which children they get, those whose agent says `place: worker`, or all that can be placed.",
+  },
   "budget.tokens": {
     key: "agent.max_tokens_total",
     about: "How many tokens one run or chat may spend, in and out, its children included.",

@@ -1,11 +1,12 @@
 /** Traces: one span per run, turn and tool call, made from the events of trees. */
 
 import { type Context, diag, type Link, type SpanContext, SpanKind, type TracerProvider } from "@opentelemetry/api";
-import type { EventListener, EventOf, ResumedRun, RunIdentity, RunOrigin } from "../../core/event.ts";
+import type { EventListener, EventOf, ResumedRun, RunIdentity } from "../../core/event.ts";
 import { isExternalModel } from "../../core/model.ts";
 import { FLAG, functionOf, type OptionKinds, TEXT, TEXTS, withFunctions } from "../../core/option-kinds.ts";
 import { checkOptions } from "../../core/options.ts";
 import { completionStatus, errorTypeOf } from "../../core/outcome.ts";
+import type { RunOrigin } from "../../core/run-start.ts";
 import { spanIdOf, traceIdOf } from "../../core/trace-context.ts";
 import { noUsage, usageWithout } from "../../core/usage.ts";
 import { stopReasonOf } from "../../core/words/outcomes.ts";

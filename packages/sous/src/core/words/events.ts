@@ -42,7 +42,7 @@ type Row<Type extends Body["type"]> = {
 
 export const EVENTS = {
   "run-start": {
-    since: 2,
+    since: 3,
     fields: {
       agent: "id",
       nickname: "text?",
@@ -66,9 +66,10 @@ export const EVENTS = {
       terms: "terms?",
       cwd: "text?",
       traceparent: "id?",
+      placed: "placed?",
     },
-    // A rerun may be in any folder, and a price that was not known may be known now.
-    varies: ["cwd", "traceparent", "price", "contextWindow"],
+    // A rerun may be in any folder, and a price that was not known may be known now. It places nothing.
+    varies: ["cwd", "traceparent", "price", "contextWindow", "placed"],
     noun: "the start",
   },
   "turn-start": {
@@ -179,6 +180,21 @@ export const EVENTS = {
     line: ({ childPath, label, message }, plain) =>
       `refused${childPath === undefined ? "" : ` ${plain(label, 80)}`}: ${plain(message)}`,
   },
+  placed: {
+    since: 3,
+    fields: {
+      childRunId: "id",
+      childAgentId: "id",
+      childPath: "id",
+      label: "text",
+      agent: "id",
+      call: "call?",
+      budget: "budget?",
+    },
+    varies: "event",
+    noun: ({ label }) => `the placing of ${label}`,
+    line: ({ label }, plain) => `placed ${plain(label, 80)}`,
+  },
   stalled: {
     fields: { seconds: "amount", waitingFor: "text" },
     varies: "event",
@@ -186,11 +202,15 @@ export const EVENTS = {
     line: ({ seconds, waitingFor }, plain) => `silent for ${seconds}s, waits for ${plain(waitingFor, 80)}`,
   },
   cancel: {
-    fields: { mode: "cancelMode", callId: "id?" },
+    since: 3,
+    fields: { mode: "cancelMode", callId: "id?", mail: "count?" },
+    varies: ["mail"],
     noun: ({ mode }) => `the cancel (${mode})`,
   },
   steer: {
-    fields: { text: "text", callId: "id?" },
+    since: 3,
+    fields: { text: "text", callId: "id?", mail: "count?" },
+    varies: ["mail"],
     noun: "what was said to it",
     line: ({ text }, plain) => `is told: ${plain(text)}`,
   },
@@ -203,10 +223,12 @@ export const EVENTS = {
     noun: "the report of a child",
   },
   resume: {
-    fields: { usedMs: "amount", run: "resumedRun?" },
+    since: 3,
+    fields: { usedMs: "amount", run: "resumedRun?", worker: "text?" },
     varies: "event",
     noun: "the restart",
-    line: () => "continues where it was interrupted",
+    line: ({ worker }, plain) =>
+      worker === undefined ? "continues where it was interrupted" : `is taken by ${plain(worker, 80)}`,
   },
   "run-end": {
     since: 2,

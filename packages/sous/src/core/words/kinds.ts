@@ -2,12 +2,13 @@
 
 import type { CallTarget } from "../approval.ts";
 import type { ErrorType } from "../errors.ts";
-import type { NoticeReason, ResumedRun, RunCall, RunOrigin, TreeTerms } from "../event.ts";
+import type { NoticeReason, ResumedRun } from "../event.ts";
 import type { LimitState } from "../limits.ts";
 import type { AssistantMessage, FilePart, UserMessage } from "../message.ts";
 import type { FinishReason, ProviderCalls } from "../model.ts";
 import type { Fault, RunStatus, StopReason } from "../outcome.ts";
 import type { StoredRights } from "../rights.ts";
+import type { PlacedStart, RunCall, RunOrigin, TreeTerms } from "../run-start.ts";
 import type { CancelMode } from "../spawn.ts";
 import type { ToolOrigin } from "../tool.ts";
 import type { RunTools } from "../tool-set.ts";
@@ -54,6 +55,7 @@ export type Kinds = {
   call: RunCall;
   budget: StoredBudget;
   terms: TreeTerms;
+  placed: PlacedStart;
   toolOrigin: ToolOrigin;
   callTarget: CallTarget;
   resumedRun: ResumedRun;

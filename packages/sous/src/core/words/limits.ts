@@ -31,6 +31,8 @@ export type DelegationLimits = {
   maxConcurrent: number;
   onFull: "queue" | "refuse";
   summary: "auto" | "always" | "never";
+  /** With an engine: children whose agent asks for it are placed on workers, or all that can be. */
+  place: "asked" | "children";
   /** The budget of all children together; the root is not counted. */
   children: Budget;
 };
@@ -56,6 +58,7 @@ export const LIMITS: { readonly [Name in DelegationLimit]: LimitRow<DelegationLi
   maxConcurrent: { default: 5, min: 1, narrows: "lower" },
   onFull: { default: "queue", words: ["queue", "refuse"], narrows: "never" },
   summary: { default: "auto", words: ["auto", "always", "never"], narrows: "never" },
+  place: { default: "asked", words: ["asked", "children"], narrows: "never", since: 3 },
 };
 
 export const LIMIT_NAMES = Object.keys(LIMITS) as readonly DelegationLimit[];

@@ -149,6 +149,8 @@ export const STOP_REASONS: Readonly<Record<StopReason, StopReasonRow>> = {
 
 /** The states of a stored run without an end. Only `running` is stored; a store finds out the others when it reads. */
 export const UNENDED: Readonly<Record<UnendedStatus, { readonly words: string; readonly canResume: boolean }>> = {
+  /** It was placed, and no worker has taken it yet. */
+  queued: { words: "queued", canResume: false },
   /** A process works on its tree. */
   running: { words: "running", canResume: false },
   /** The process died, and no question of the tree is open. */
@@ -177,7 +179,7 @@ export function endingRow(facts: EndingFacts & { readonly status: RunStatus }): 
 }
 
 /** True for a stored run without an end that no process works on. */
-export function canResume(status: RunStatus | UnendedStatus): status is Exclude<UnendedStatus, "running"> {
+export function canResume(status: RunStatus | UnendedStatus): status is Exclude<UnendedStatus, "running" | "queued"> {
   return isUnended(status) && UNENDED[status].canResume;
 }
 

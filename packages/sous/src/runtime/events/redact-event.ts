@@ -60,6 +60,8 @@ const REDACT_KIND: { readonly [Each in TextKind]: Redact<Kinds[Each]> | undefine
   call: undefined,
   budget: undefined,
   terms: (terms, redactor) => (terms.fanOut === undefined ? terms : redactor.value(terms)),
+  // Names and limits that the runtime made, as those of the terms.
+  placed: undefined,
   toolOrigin: (origin, redactor) =>
     changed(origin, { server: redactor.text(origin.server), tool: redactor.text(origin.tool) }),
   callTarget: (target, redactor) => redactor.value(target),

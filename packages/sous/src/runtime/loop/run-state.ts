@@ -217,6 +217,7 @@ export class RunFold {
       case "run-start":
       case "truncation":
       case "spawn-refused":
+      case "placed":
       case "stalled":
       case "cancel":
         break;

@@ -3,10 +3,10 @@
 import { type AgentDefinition, agent } from "../../core/agent.ts";
 import type { OpenQuestion } from "../../core/approval.ts";
 import { messageOf, toRefusal } from "../../core/errors.ts";
-import type { FanOutTerms } from "../../core/event.ts";
 import { userMessage } from "../../core/message.ts";
 import type { RunOutcome } from "../../core/outcome.ts";
 import type { Run } from "../../core/run.ts";
+import type { FanOutTerms } from "../../core/run-start.ts";
 import type { RunResult } from "../../core/runtime.ts";
 import { Scope } from "../../core/scope.ts";
 import { FAN_OUT, type SpawnReply } from "../../core/spawn.ts";

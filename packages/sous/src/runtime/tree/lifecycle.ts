@@ -1,10 +1,10 @@
 /** Makes, starts and ends a run. Knows nothing of how a run is asked for or paid. */
 
 import type { Conversation } from "../../core/conversation.ts";
-import type { RunCall, RunOrigin } from "../../core/event.ts";
 import { textOf, type UserMessage } from "../../core/message.ts";
 import type { RunOutcome } from "../../core/outcome.ts";
 import { Run, type RunProfile, type SummaryPlan, type TreePorts } from "../../core/run.ts";
+import type { RunCall, RunOrigin } from "../../core/run-start.ts";
 import { Cancelled, type Scope } from "../../core/scope.ts";
 import { continuedTrace } from "../../core/trace-context.ts";
 import { toStored } from "../../core/units.ts";

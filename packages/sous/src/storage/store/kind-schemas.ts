@@ -192,6 +192,13 @@ export const kindSchemas = once(() => {
     withheld: list(z.string()).optional(),
   });
 
+  const placed = z.strictObject({
+    rootId: z.string(),
+    summary: z.strictObject({ mode: z.enum(LIMITS.summary.words), maxBytes: count }).optional(),
+    budgets: list(z.strictObject({ name: z.string(), limits: budget })),
+    asks: z.literal(true).optional(),
+  });
+
   const traceparent = z.string().optional();
   const origin = z.discriminatedUnion("kind", [
     z.strictObject({ kind: z.literal("follow-up"), runId: z.string(), traceparent }),
@@ -254,6 +261,7 @@ export const kindSchemas = once(() => {
     call,
     budget,
     terms: treeTerms,
+    placed,
     toolOrigin: z.object({ server: z.string(), tool: z.string(), definition: z.string().optional() }),
     callTarget: z.strictObject({ paths: list(z.string()), sha256: z.string().optional() }),
     resumedRun,

@@ -43,7 +43,7 @@ type Column<Kind extends ColumnKind> = {
 };
 
 /** Not the fields that each store keeps in its own way (by the number of a run, in the row of the tree), nor what follows from others. */
-type Field = Exclude<keyof RunRecord, "parentId" | "rootId" | "lost" | "damage" | "maxTurnsReached">;
+type Field = Exclude<keyof RunRecord, "parentId" | "rootId" | "journalId" | "lost" | "damage" | "maxTurnsReached">;
 
 /** The columns in the order of the fields of a record. A field without a column does not compile, nor does one of the wrong kind. */
 const COLUMNS = {
@@ -90,10 +90,9 @@ export function emptyFields(): Record<string, unknown> {
 }
 
 const EMPTY: Record<string, unknown> = Object.fromEntries(
-  ["id", "agentId", "parentId", "rootId", ...RUN_COLUMNS.map(({ field }) => field), "maxTurnsReached"].map((field) => [
-    field,
-    undefined,
-  ]),
+  ["id", "agentId", "parentId", "rootId", "journalId", ...RUN_COLUMNS.map(({ field }) => field), "maxTurnsReached"].map(
+    (field) => [field, undefined],
+  ),
 );
 
 /** The steps that make a schema, by version, with a step for each column that a later version adds. */

@@ -170,6 +170,7 @@ export const RUN_DOORS: readonly Door[] = [
     maxConcurrent: NUMBER,
     onFull: WORDS("queue", "refuse"),
     summary: WORDS("auto", "always", "never"),
+    place: WORDS("asked", "children"),
     children: OBJECT,
   }),
   door<RootBudget>("budget", (budget) => fanOut(scout, ["Go."], { budget }), BUDGET, { name: "budget of fanOut()" }),

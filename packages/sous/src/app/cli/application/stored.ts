@@ -2,10 +2,10 @@
 
 import type { AgentDefinition } from "../../../core/agent.ts";
 import type { Clock } from "../../../core/clock.ts";
-import type { RunStart } from "../../../core/event.ts";
 import { readMcpName } from "../../../core/mcp-names.ts";
 import { EXTERNAL_PROVIDER, providerOf, whyNotNamed } from "../../../core/model.ts";
 import { mayUse } from "../../../core/rights.ts";
+import type { RunStart } from "../../../core/run-start.ts";
 import type { Store } from "../../../core/store.ts";
 import type { Tool } from "../../../core/tool.ts";
 import type { EarlierTree } from "../../../runtime/tree/restore/earlier-tree.ts";

@@ -14,6 +14,7 @@ const LISTED: Readonly<Record<RunRecord["status"], true>> = {
   refused: true,
   interrupted: true,
   waiting: true,
+  queued: true,
   running: true,
 };
 

@@ -3,7 +3,7 @@
 import { isRedacted } from "../../../core/clean-text.ts";
 import { Conversation } from "../../../core/conversation.ts";
 import { BudgetExceeded, type ErrorType, toRefusal } from "../../../core/errors.ts";
-import type { EventOf, RunIdentity, RunStart } from "../../../core/event.ts";
+import type { EventOf, RunIdentity } from "../../../core/event.ts";
 import type { Account, Budget } from "../../../core/limits.ts";
 import { type Message, toolCallsOf } from "../../../core/message.ts";
 import { externalNameIn } from "../../../core/model.ts";
@@ -11,6 +11,7 @@ import { type RunOutcome, statusOfRefusal } from "../../../core/outcome.ts";
 import { readHistory } from "../../../core/read-history.ts";
 import type { StoredRights } from "../../../core/rights.ts";
 import type { Run, RunProfile } from "../../../core/run.ts";
+import type { RunStart } from "../../../core/run-start.ts";
 import { type ChildReport, FAN_OUT } from "../../../core/spawn.ts";
 import { fromStored } from "../../../core/units.ts";
 import { addCost, addUsage, type Price } from "../../../core/usage.ts";

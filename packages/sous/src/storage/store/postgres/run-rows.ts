@@ -125,7 +125,8 @@ export function updateValues(rows: readonly PostgresRunRow[]): unknown[] {
 export function recordOf(row: Row, isAlive: (row: Row) => boolean): RunRecord {
   const record = readColumns(emptyFields(), ({ name, kind }) => KINDS[kind].read(row, name));
   record.parentId = textAt(row.parent_id) ?? null;
-  record.rootId = textAt(row.root_id) ?? "";
+  record.journalId = textAt(row.root_id) ?? "";
+  record.rootId = record.journalId;
   if (row.lost !== null && row.lost !== undefined) record.lost = textAt(row.lost);
   if (record.status === "running" && !isAlive(row)) record.status = row.is_asked === true ? "waiting" : "interrupted";
   return record;

@@ -103,9 +103,11 @@ export function parseRunRow(row: SqliteRow, blob: ReadBlob): SqliteRunRow {
   const parsed = { tree: number, number, firstSeq: 0, record, isAsked: row.is_asked === 1 };
   record.parentId = null;
   record.rootId = record.id;
+  record.journalId = record.id;
   try {
     record.parentId = parentOf(row);
     record.rootId = words(row, "root_id");
+    record.journalId = record.rootId;
     if (row.lost !== null) record.lost = words(row, "lost");
     parsed.tree = whole(row, "root");
     parsed.firstSeq = whole(row, "first_seq");

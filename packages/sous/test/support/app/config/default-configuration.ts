@@ -24,6 +24,7 @@ export const DEFAULT_CONFIGURATION: Configuration = {
       maxConcurrent: 5,
       onFull: "queue",
       summary: "auto",
+      place: "asked",
       children: { executions: undefined, tokens: undefined, durationMs: undefined, costUsd: undefined },
     },
     conversation: { maxTokens: 100_000, minRetainTurns: 5, pruneThreshold: 0.8 },

@@ -7,7 +7,7 @@ import { after, before, suite, test } from "node:test";
 import { resume } from "../../../../src/app/cli/commands/resume.ts";
 import { exitCodeFor } from "../../../../src/app/cli/report-error.ts";
 import { messageOf } from "../../../../src/core/errors.ts";
-import type { RunStart } from "../../../../src/core/event.ts";
+import type { RunStart } from "../../../../src/core/run-start.ts";
 import { NO_OWNER } from "../../../../src/core/store.ts";
 import { openSqliteStore } from "../../../../src/storage/store/sqlite/store.ts";
 import { type SampleTree, sampleTree } from "../../../../src/testing/sample-tree.ts";

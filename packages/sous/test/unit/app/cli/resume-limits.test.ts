@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { type Continuation, chooseRun, continueRun } from "../../../../src/app/cli/commands/resume.ts";
 import { watchRun } from "../../../../src/app/cli/run/watch.ts";
 import { agent } from "../../../../src/core/agent.ts";
-import type { RunStart } from "../../../../src/core/event.ts";
+import type { RunStart } from "../../../../src/core/run-start.ts";
 import type { RunResult } from "../../../../src/core/runtime.ts";
 import { NO_OWNER } from "../../../../src/core/store.ts";
 import { systemHost } from "../../../../src/machine/host.ts";

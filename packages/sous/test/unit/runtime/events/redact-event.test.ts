@@ -110,6 +110,12 @@ function bodiesWith(text: string): Bodies {
       budget,
       cwd: `/srv/${text}`,
       traceparent: TRACE,
+      placed: {
+        rootId: "run-1",
+        summary: { mode: "auto", maxBytes: 4096 },
+        budgets: [{ name: "run-1", limits: budget }],
+        asks: true,
+      },
       terms: {
         limits: { ...toStoredLimits(DEFAULT_LIMITS), children: budget },
         conversation: DEFAULT_CONVERSATION,
@@ -181,14 +187,19 @@ function bodiesWith(text: string): Bodies {
       ...{ type: "spawn-refused", label: text, childPath: "lead/scout", waited: true },
       ...{ errorType: "invalid_input", message: text },
     },
+    placed: {
+      ...{ type: "placed", childRunId: "run-2", childAgentId: "run-2", childPath: "lead/scout", label: text },
+      ...{ agent: "scout", call: { callId: "call-0", index: 0, background: true }, budget },
+    },
     stalled: { type: "stalled", seconds: 30, waitingFor: `the tool ${text}` },
-    cancel: { type: "cancel", mode: "stop", callId: "call-1" },
-    steer: { type: "steer", text, callId: "call-1" },
+    cancel: { type: "cancel", mode: "stop", callId: "call-1", mail: 1 },
+    steer: { type: "steer", text, callId: "call-1", mail: 2 },
     notice: { type: "notice", reason: "summary", text },
     report: { type: "report", childRunId: "run-2", childAgentId: "run-2", text },
     resume: {
       type: "resume",
       usedMs: 5,
+      worker: text,
       // The start that it repeats was redacted before it was recorded.
       run: {
         agent: "lead",
