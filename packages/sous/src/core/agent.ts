@@ -29,6 +29,7 @@ import {
   textLike,
   wholeNumber,
   withFunctions,
+  wordOf,
 } from "./option-kinds.ts";
 import { checkOptions } from "./options.ts";
 import { type AnySchema, isPlainRecord, type OutputOf } from "./schema.ts";
@@ -101,6 +102,8 @@ export type AgentOptions<Given extends AnySchema | undefined = AnySchema | undef
    * another model or begin it with the conversation of its caller. A schema that it has not itself stands behind its task. Agents of files are fixed, and those with `rules` unless they say `false`.
    */
   fixed?: boolean | undefined;
+  /** `worker`: with an engine, a child of this definition gets a journal of its own and is continued by a worker that knows it. */
+  place?: "worker" | undefined;
   hooks?: Hooks | undefined;
 };
 
@@ -166,6 +169,7 @@ const AGENT_OPTIONS: OptionKinds<AgentOptions & Pick<AgentDefinition, "with" | "
   hooks: objectOf(),
   rules: withFunctions("decide"),
   fixed: FLAG,
+  place: wordOf("worker"),
   with: functionOf(),
   "~output": ANY,
 };

@@ -18,11 +18,18 @@ export type Engine = {
 /** What is said to a run in another process. Each is acted on once, in the order of the numbers. */
 export type MailBody =
   /** Stops the run at `path`, or the run that the journal begins with. */
-  | { kind: "stop"; mode: CancelMode; path?: string | undefined }
+  | { kind: "stop"; mode: CancelMode; path?: string | undefined; callId?: string | undefined }
   /** A person says something to the run at `path`; it reads it before its next turn. */
   | { kind: "steer"; path: string; text: string }
   /** The answer of a person to an open question; `digest` is that of the question as it was shown. */
-  | { kind: "answer"; runId: string; callId: string; digest: string; allowed: boolean; reason?: string | undefined };
+  | {
+      kind: "answer";
+      runId: string;
+      callId: string;
+      digest: string;
+      answer: "yes" | "no" | "later";
+      reason?: string | undefined;
+    };
 
 /** `to` is a journal. With `isForTree` it is a root, and every journal of its tree that has not ended gets a copy. */
 export type NewMail = { readonly to: string; readonly isForTree?: boolean | undefined; readonly body: MailBody };
@@ -89,6 +96,13 @@ export type Placing = {
   mail(journalIds: readonly string[], after: number): Promise<Mail[]>;
   /** Calls on news, and at least twice a second. */
   listen(onNews: (news: News) => void): Disposable;
+};
+
+/** What can be said to a run that works elsewhere. */
+export type PlacedRun = {
+  /** `path` names a run below it; the run itself when unset. */
+  stop(mode: CancelMode, callId?: string, path?: string): void;
+  steer(path: string, text: string): void;
 };
 
 /** A store that can place runs. */

@@ -159,7 +159,12 @@ export type StoredBody =
    */
   | { type: "resume"; usedMs: number; run?: ResumedRun | undefined; worker?: string | undefined }
   /** A run is over: exactly one per run, whatever happened to it. */
-  | ({ type: "run-end" } & RunOutcome);
+  | ({
+      type: "run-end";
+      /** Only of the first run of a placed journal: what everything below it used. */
+      usageBelow?: Usage | undefined;
+      costBelowUsd?: number | null | undefined;
+    } & RunOutcome);
 
 /** A run that continues: enough to show and to count it. */
 export type ResumedRun = Pick<RunStart, "agent" | "label" | "model" | "call" | "traceparent"> & {
@@ -215,10 +220,12 @@ export type DeltaBody =
   /** Most of this limit is spent. Once for each limit. */
   | { type: "budget-near"; limit: LimitState };
 
-/** An event that is stored: numbered by `seq` within its tree. */
+/** An event that is stored: numbered by `seq` within its journal. */
 export type StoredEvent = {
   [Body in StoredBody as Body["type"]]: Readonly<Body> & RunIdentity & { readonly time: number; readonly seq: number };
 }[StoredBody["type"]];
+/** A stored event as the root of its tree shows it, when it is in another journal than the root's. */
+export type ForeignEvent = StoredEvent & { readonly journalId: string };
 /** An event that is shown and not stored. */
 export type DeltaEvent = {
   [Body in DeltaBody as Body["type"]]: Readonly<Body> &

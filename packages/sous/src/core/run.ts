@@ -1,23 +1,24 @@
 /** One execution of an agent: what it was started with, what it has done so far, and the tree it belongs to. */
 
 import type { AgentDefinition } from "./agent.ts";
-import type { ApprovalAnswer, ApprovalPolicy, ApprovalRequest, Hooks, LateAnswer, QuestionPorts } from "./approval.ts";
-import type { Redactor } from "./clean-text.ts";
-import type { Clock, Deadline } from "./clock.ts";
-import type { Conversation, ConversationLimits } from "./conversation.ts";
-import type { NoticeReason, PieceBody, RunIdentity, StoredBody, ToolProgress } from "./event.ts";
-import type { Account, Budget, Holding, Lease, LimitState, OnExhausted, RunSlot } from "./limits.ts";
-import type { Model, ModelAnswer, ModelSettings } from "./model.ts";
-import type { Fault, RunOutcome } from "./outcome.ts";
+import type { Hooks } from "./approval.ts";
+import type { Deadline } from "./clock.ts";
+import type { Conversation } from "./conversation.ts";
+import type { PlacedRun } from "./engine.ts";
+import type { NoticeReason, RunIdentity, StoredBody } from "./event.ts";
+import type { Account, Budget, Holding, Lease, RunSlot } from "./limits.ts";
+import type { Model, ModelSettings } from "./model.ts";
+import type { RunOutcome } from "./outcome.ts";
 import type { Rights, StoredRights } from "./rights.ts";
 import type { RunCall } from "./run-start.ts";
 import type { Schema } from "./schema.ts";
 import { Cancelled, Scope } from "./scope.ts";
-import type { ChildControl, ChildReport, SpawnReply, SpawnRequest, SummaryMode } from "./spawn.ts";
+import type { ChildReport, SummaryMode } from "./spawn.ts";
 import type { CleanUp, Tool } from "./tool.ts";
 import type { ToolLogEntry } from "./tool-log.ts";
 import type { ToolSet } from "./tool-set.ts";
 import type { TraceContext } from "./trace-context.ts";
+import type { TreePorts } from "./tree-ports.ts";
 import { addCost, addUsage, noUsage, type Price, type Usage } from "./usage.ts";
 
 /** Everything about a run but its task: shared by all runs of one definition under the same rights. */
@@ -55,6 +56,8 @@ export type RunProfile = {
   readonly rules?: TreePorts["rules"];
   /** The share of what is left, when the definition gives it one. */
   readonly budget: Budget | undefined;
+  /** The definition asks for a worker. */
+  readonly place?: "worker" | undefined;
 };
 
 /** The request for a summary that a child gets when its task is done; a root has none. */
@@ -66,74 +69,9 @@ export type SummaryPlan = {
 
 /** Something that waits to be read by the model before its next turn. */
 export type Incoming =
-  | { kind: "steer"; text: string; callId?: string | undefined }
+  | { kind: "steer"; text: string; callId?: string | undefined; mail?: number | undefined }
   | { kind: "report"; report: ChildReport; text: string }
   | { kind: "notice"; reason: NoticeReason; text: string };
-
-/** An answer with its bill. */
-export type BilledAnswer = ModelAnswer & { usage: Usage; costUsd: number | null };
-
-/**
- * The options of one turn. A closing turn may not call tools and may spend the reserve for last words; `jsonOutput` asks for the
- * output in the shape that the agent has, if it has one.
- */
-export type AskOptions = { closing: boolean; jsonOutput: boolean };
-
-/** The services of the tree for its runs. One object for the whole tree, so a run carries no closures of its own. */
-export type TreePorts = {
-  readonly clock: Clock;
-  readonly cwd: string;
-  /** Removes secrets from the text of a tool or a child before it is cut, stored or read by a model. */
-  readonly redactor: Redactor;
-  readonly questions: QuestionPorts;
-  /** Every call is put to them, also one whose tool runs freely. */
-  readonly rules: Omit<ApprovalPolicy, "ask"> | undefined;
-  readonly maxDepth: number;
-  readonly conversation: ConversationLimits;
-  readonly onExhausted: OnExhausted;
-  readonly onLiveChildren: "wait" | "cancel";
-  /** The fault of a root for which a child that had to succeed has failed; undefined for every other run. */
-  missingChild(run: Run): Fault | undefined;
-  emit(run: Run, body: StoredBody): void;
-  /** Shows a piece of what an agent says, or how far one of its calls is; not stored. */
-  show(run: Run, piece: PieceBody | ToolProgress): void;
-  /** True when someone would see what is shown and not stored. */
-  readonly isWatched: boolean;
-  /** The run waits for this limit. */
-  waitForBudget(run: Run, limit: LimitState): void;
-  /** Undefined when everything recorded so far is stored. Awaited before every outside effect. */
-  settled(): Promise<void> | undefined;
-  /** One question with budget, slot and retries; records its `turn-start`. */
-  ask(run: Run, options: AskOptions): Promise<BilledAnswer>;
-  /** Asks the person at the root; undefined when there is none. Clocks stop meanwhile. */
-  approve(run: Run, request: ApprovalRequest): Promise<ApprovalAnswer> | undefined;
-  /** The answer that `resume` was given to this question; each is found once. */
-  givenAnswer(run: Run, request: ApprovalRequest): LateAnswer | undefined;
-  /**
-   * Waits until nothing below a run with parked calls is at work, then throws `Parked`. Returns when the run cannot wait
-   * for its answers any more, because it was stopped or its store failed.
-   */
-  park(run: Run): Promise<void>;
-  /** A run that threw `Parked` gives back whatever it holds, without an end. */
-  parked(run: Run, outcome: RunOutcome): void;
-  /** Ends the parked runs below a run that ends itself. */
-  closeParked(run: Run): void;
-  spawn(run: Run, callId: string, request: SpawnRequest): Promise<SpawnReply>;
-  /** `callId` is the call that uses it; undefined when a program outside of the tree does. */
-  childrenOf(run: Run, callId: string | undefined): ChildControl;
-  /** Calls of a resumed run whose background children have not reported yet. */
-  backgroundCalls(run: Run): { callId: string; toolName: string; input: unknown }[];
-  /** Ends the children from before a restart that no call has asked for again. */
-  closeOrphans(run: Run): void;
-  /** Gives back whatever the run holds; without an outcome the runtime itself has failed. */
-  ended(run: Run, outcome: RunOutcome | undefined): void;
-  /** The trace for a program that works for the run. */
-  traceOf(run: Run): TraceContext | undefined;
-  /** Stops the children that are still alive and waits for them; undefined when there are none. */
-  closeChildren(run: Run): Promise<void> | undefined;
-  /** Waits until a background child of the run has reported; false when none is alive. */
-  nextReport(run: Run): Promise<boolean>;
-};
 
 /** A child that runs in the background; its report is delivered once. */
 export type BackgroundChild = { run: Run; ended: Promise<ChildReport>; isDelivered: boolean };
@@ -221,6 +159,8 @@ export class Run {
   parkedCalls: Set<string> | undefined;
   /** It has stopped without an end, and is resumed from the store. */
   isParked = false;
+  /** It works in a journal of its own, on a worker: here it only waits for its end. */
+  placed: PlacedRun | undefined;
   /** The call of its parent that made it. */
   call: RunCall | undefined;
   /** Ids of tool calls seen so far, so that none is used twice. */
@@ -267,6 +207,10 @@ export class Run {
   }
 
   receive(incoming: Incoming): void {
+    if (this.placed !== undefined) {
+      if (incoming.kind === "steer") this.placed.steer(this.who.path, incoming.text);
+      return;
+    }
     this.inbox ??= [];
     this.inbox.push(incoming);
     this.onIncoming?.();

@@ -299,6 +299,13 @@ export type Journal = {
   /** Undefined when everything is kept; else resolves when it is. Awaited before every outside effect. */
   settled(): Promise<void> | undefined;
   subscribe(listener: EventListener): Disposable;
+  /** Shows an event of another journal of the tree, which is kept there. */
+  showForeign(event: StoredEvent, journalId: string): void;
+  /**
+   * Nothing is kept from now on, as if another process had taken the journal over. Resolves when what was being written is kept or
+   * has failed.
+   */
+  leave(reason: string): Promise<void>;
   /** The last event that has been shown or is being shown: a listener that subscribes now may miss those up to it. */
   readonly shownSeq: number;
   /** The reason why the events of this tree are no longer kept, if so. */

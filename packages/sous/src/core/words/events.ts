@@ -231,7 +231,7 @@ export const EVENTS = {
       worker === undefined ? "continues where it was interrupted" : `is taken by ${plain(worker, 80)}`,
   },
   "run-end": {
-    since: 2,
+    since: 3,
     fields: {
       status: "status",
       stopReason: "stopReason?",
@@ -243,8 +243,10 @@ export const EVENTS = {
       usage: "usage",
       costUsd: "cost",
       durationMs: "amount",
+      usageBelow: "usage?",
+      costBelowUsd: "cost?",
     },
-    varies: ["durationMs"],
+    varies: ["durationMs", "usageBelow", "costBelowUsd"],
     noun: "the end",
   },
   "text-delta": { stored: false, fields: { text: "text" } },

@@ -25,6 +25,13 @@ export function pay(fee: Fee): Started | Promise<Started> {
   return starting instanceof Promise ? starting.then(() => start(fee)) : start(fee);
 }
 
+/** The start alone, of a child that works elsewhere and pays for its calls there. */
+export async function payForStart(fee: Fee, isNew: boolean): Promise<void> {
+  fee.childTime.check();
+  if (isNew) await fee.counting.startExecution();
+  fee.onAsked();
+}
+
 function start(fee: Fee): Started | Promise<Started> {
   const giveUp = (error: unknown): never => {
     if (!fee.isCounted) fee.counting.undoExecution();

@@ -1,7 +1,7 @@
 /** The events of a tree as an async iterator: one more subscriber, with a bounded memory. */
 
 import { StoreError } from "../../core/errors.ts";
-import type { SousEvent, StoredEvent } from "../../core/event.ts";
+import type { ForeignEvent, SousEvent, StoredEvent } from "../../core/event.ts";
 import { textOf } from "../../core/message.ts";
 import type { Journal, Store } from "../../core/store.ts";
 
@@ -150,6 +150,11 @@ class EventIterator implements AsyncIterableIterator<SousEvent, undefined>, Even
 
   #receive(event: SousEvent): void {
     if (this.#isLast(event)) this.#hasLast = true;
+    if (isForeign(event)) {
+      if (this.#missedSeq === undefined) this.#pass(event);
+      else this.#unkept.push(event);
+      return;
+    }
     // The store may have had it before it was shown, and so the reader.
     if (event.seq !== undefined && event.seq <= this.#lastSeq) return;
     if (this.#missedSeq !== undefined) {
@@ -165,7 +170,7 @@ class EventIterator implements AsyncIterableIterator<SousEvent, undefined>, Even
   /** Passes the event to the reader who waits, or into the buffer. */
   #pass(event: SousEvent): void {
     if (this.#isDone) return;
-    if (event.seq !== undefined) {
+    if (event.seq !== undefined && !isForeign(event)) {
       // A store that was given up may hold the event after all: then it arrives twice.
       if (event.seq <= this.#lastSeq) return;
       this.#lastSeq = event.seq;
@@ -232,6 +237,11 @@ class EventIterator implements AsyncIterableIterator<SousEvent, undefined>, Even
     this.#unkept = [];
     for (const reader of this.#readers.splice(0)) reader.resolve(DONE);
   }
+}
+
+/** Of another journal, where it has its number: it is not read again from this one. */
+function isForeign(event: SousEvent): event is ForeignEvent {
+  return "journalId" in event;
 }
 
 /** Roughly: what can be long is counted, the rest is small. */

@@ -6,6 +6,7 @@ import { messageOf, StaleOwner, StoreError } from "../../core/errors.ts";
 import type {
   DeltaBody,
   EventListener,
+  ForeignEvent,
   PieceBody,
   RunIdentity,
   SousEvent,
@@ -136,6 +137,19 @@ class TreeJournal implements Journal {
     } else {
       this.#bus.publish(event);
     }
+  }
+
+  showForeign(event: StoredEvent, journalId: string): void {
+    const shown: ForeignEvent = { ...event, journalId };
+    if (this.#bus.isWatched) this.#bus.publish(shown);
+  }
+
+  async leave(reason: string): Promise<void> {
+    const writing = this.#inFlight;
+    const last = writing === undefined || writing.stored.length === 0 ? undefined : (writing.settled ??= Promise.withResolvers());
+    this.degraded ??= reason;
+    this.#loss ??= new StaleOwner(reason);
+    await last?.promise.catch(() => undefined);
   }
 
   #redactDelta(who: RunIdentity, body: DeltaBody): DeltaBody {

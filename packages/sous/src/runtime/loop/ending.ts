@@ -9,7 +9,8 @@ import {
   type RunStatus,
   type StopReason,
 } from "../../core/outcome.ts";
-import type { BilledAnswer, Run } from "../../core/run.ts";
+import type { Run } from "../../core/run.ts";
+import type { BilledAnswer } from "../../core/tree-ports.ts";
 import { TimedOut } from "../../core/scope.ts";
 import { truncateUtf8 } from "../../core/truncate.ts";
 import { utf8Length } from "../../core/usage.ts";
@@ -78,7 +79,14 @@ export function toOutcome(ending: Ending, run: Run, durationMs: number): RunOutc
 export function recordEnd(run: Run, outcome: RunOutcome): void {
   recordTruncation(run, outcome);
   // A schema may turn the answer into a value that JSON cannot hold, such as a date.
-  run.emit({ type: "run-end", ...outcome, output: asKept(outcome.output) });
+  const output = asKept(outcome.output);
+  run.emit({ type: "run-end", ...outcome, output, ...below(run) });
+}
+
+/** The parent of a placed run is in another process: it learns from the end alone what was used below. */
+function below({ parent, who, usageBelow, costBelowUsd }: Run) {
+  const isPlaced = parent === undefined && who.parentId !== null;
+  return isPlaced && usageBelow !== undefined ? { usageBelow, costBelowUsd } : {};
 }
 
 /** The parent reads a report that is cut; the event belongs to the child. */

@@ -31,9 +31,11 @@ export function readInbox(run: Run): void {
   run.inbox = undefined;
   for (const each of incoming) {
     switch (each.kind) {
-      case "steer":
-        run.emit({ type: "steer", text: each.text, ...(each.callId !== undefined && { callId: each.callId }) });
+      case "steer": {
+        const { kind: _, ...said } = each;
+        run.emit({ type: "steer", ...said });
         break;
+      }
       case "notice":
         run.emit({ type: "notice", reason: each.reason, text: each.text });
         break;

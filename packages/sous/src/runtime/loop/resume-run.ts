@@ -13,7 +13,8 @@ import { ToolCallContext } from "./tool-context.ts";
 
 /** The conversation of the run is restored, without the results of an answer that has still to be acted on. */
 export async function resumeRun(run: Run, state: RunState, work?: (run: Run) => Promise<Ending>): Promise<Ending> {
-  run.emit({ type: "resume", usedMs: run.usedMs, run: resumedRun(state) });
+  const { worker } = run.tree;
+  run.emit({ type: "resume", usedMs: run.usedMs, run: resumedRun(state), ...(worker !== undefined && { worker }) });
   settleQuestion(run, state); // guard: settle-question
   if (state.answer !== undefined) recordActivity(state.answer.message, run, state.activity);
   await callBackground(run);

@@ -2,7 +2,8 @@
 
 import { ModelError } from "../../core/errors.ts";
 import { textOf } from "../../core/message.ts";
-import type { AskOptions, BilledAnswer, Run } from "../../core/run.ts";
+import type { Run } from "../../core/run.ts";
+import type { AskOptions, BilledAnswer } from "../../core/tree-ports.ts";
 import { cleanAnswer } from "./clean-answer.ts";
 import { recordActivity } from "./provider-activity.ts";
 import { pruneHard, pruneIfFull } from "./prune.ts";

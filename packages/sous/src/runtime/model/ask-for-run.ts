@@ -15,7 +15,8 @@ import type {
   RateReport,
 } from "../../core/model.ts";
 import { isForced, type ToolChoice } from "../../core/model-options.ts";
-import type { AskOptions, BilledAnswer, Run } from "../../core/run.ts";
+import type { Run } from "../../core/run.ts";
+import type { AskOptions, BilledAnswer } from "../../core/tree-ports.ts";
 import type { JsonSchema } from "../../core/schema.ts";
 import { Scope } from "../../core/scope.ts";
 import type { Journal } from "../../core/store.ts";

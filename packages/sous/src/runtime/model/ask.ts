@@ -5,7 +5,7 @@ import type { Clock, Random } from "../../core/clock.ts";
 import { ModelError, StoreError } from "../../core/errors.ts";
 import type { CallNeed, Lease } from "../../core/limits.ts";
 import type { Model, ModelAnswer } from "../../core/model.ts";
-import type { BilledAnswer } from "../../core/run.ts";
+import type { BilledAnswer } from "../../core/tree-ports.ts";
 import { type Scope, untilAborted } from "../../core/scope.ts";
 import type { Usage } from "../../core/usage.ts";
 import { type Failure, settleAnswer, settleFailure } from "./charge.ts";

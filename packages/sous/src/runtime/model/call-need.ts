@@ -2,7 +2,8 @@
 
 import { type Amount, amountAt, NO_AMOUNT, toNeed } from "../../core/amount.ts";
 import { type CallNeed, type Lease, METERED_OUTPUT } from "../../core/limits.ts";
-import type { AskOptions, Run, RunProfile } from "../../core/run.ts";
+import type { Run, RunProfile } from "../../core/run.ts";
+import type { AskOptions } from "../../core/tree-ports.ts";
 
 /** A call with less output than this is not made. */
 const MIN_OUTPUT = 512;

@@ -4,7 +4,7 @@ import { ModelError, messageOf } from "../../core/errors.ts";
 import type { Lease } from "../../core/limits.ts";
 import { textOf } from "../../core/message.ts";
 import type { ModelAnswer } from "../../core/model.ts";
-import type { BilledAnswer } from "../../core/run.ts";
+import type { BilledAnswer } from "../../core/tree-ports.ts";
 import { addCost, costOf, noUsage, type Usage, utf8Length } from "../../core/usage.ts";
 import type { Question } from "./ask.ts";
 import { inputIn, type ReportedInput } from "./reported.ts";

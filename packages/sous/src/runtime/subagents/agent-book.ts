@@ -55,10 +55,10 @@ const MAX_COUNTED_RUNS = 12;
 /** The entry of an agent from before the restart of its tree. */
 type EarlierEntry = Pick<
   AgentEntry,
-  "agentId" | "parent" | "path" | "label" | "agentName" | "external" | "account" | "budget" | "isBackground"
+  "agentId" | "parent" | "path" | "label" | "depth" | "agentName" | "external" | "account" | "budget" | "isBackground"
 >;
 
-type NewEntry = Omit<EarlierEntry, "agentName" | "external"> & { profile: RunProfile };
+type NewEntry = Omit<EarlierEntry, "agentName" | "external" | "depth"> & { profile: RunProfile };
 
 export class AgentBook {
   readonly #byId = new Map<string, AgentEntry>();
@@ -72,7 +72,8 @@ export class AgentBook {
 
   add({ profile, ...made }: NewEntry): AgentEntry {
     const external = externalNameIn(profile.model.id);
-    return this.#enter({ ...made, agentName: profile.agentName, external }, profile);
+    const depth = made.parent === undefined ? 0 : made.parent.depth + 1;
+    return this.#enter({ ...made, depth, agentName: profile.agentName, external }, profile);
   }
 
   /** A child that was refused before the restart had this path. */
@@ -97,7 +98,6 @@ export class AgentBook {
     const entry: AgentEntry = {
       ...made,
       profile,
-      depth: parent === undefined ? 0 : parent.depth + 1,
       lastRunId: made.agentId,
       sessionId: undefined,
       run: undefined,
@@ -270,5 +270,5 @@ export function childStatus(entry: AgentEntry): ChildStatus {
 
 function statusOf({ run, status }: AgentEntry): ChildStatus["status"] {
   if (run?.isParked) return "waiting";
-  return run !== undefined && run.holding === undefined ? "queued" : status;
+  return run !== undefined && run.holding === undefined && run.placed === undefined ? "queued" : status;
 }

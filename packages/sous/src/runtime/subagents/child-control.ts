@@ -52,7 +52,7 @@ export function childControl(parent: Run, ports: ControlPorts, callId: string | 
       if (entry === undefined) return undefined;
       const child = parent.background?.get(agentId);
       if (entry.run?.isParked === true) ports.closeParked(entry.run, mode, callId);
-      else if (entry.run !== undefined) stopRun(entry.run, mode, book, callId);
+      else if (entry.run !== undefined) stopRun(entry.run, mode, book, callId === undefined ? {} : { callId });
       if (child !== undefined) await ports.whileResting(parent, () => untilEnded(parent, child, callId));
       return childStatus(entry);
     },
@@ -66,10 +66,16 @@ export function childControl(parent: Run, ports: ControlPorts, callId: string | 
 }
 
 /** Stops a run and what is below it: at once, or after it has said what it has. `callId` is the call that asks for it. */
-export function stopRun(run: Run, mode: CancelMode, book: AgentBook, callId?: string): void {
+export function stopRun(run: Run, mode: CancelMode, book: AgentBook, by: { callId?: string; mail?: number } = {}): void {
   const isLive = book.isLive(run);
+  if (run.placed !== undefined) {
+    // It records that it was told itself.
+    run.placed.stop(mode, by.callId);
+    if (mode === "stop") run.scope.abort(new Cancelled("Subagent cancelled"));
+    return;
+  }
   if (isLive && !run.isCleanedUp && !run.scope.aborted)
-    run.emit(callId === undefined ? { type: "cancel", mode } : { type: "cancel", mode, callId });
+    run.emit({ type: "cancel", mode, ...by });
   // A run that has not started has nothing to wrap up.
   if (mode === "stop" || !isLive) {
     run.scope.abort(new Cancelled(run.parent === undefined ? "The run was cancelled" : "Subagent cancelled"));
@@ -80,7 +86,11 @@ export function stopRun(run: Run, mode: CancelMode, book: AgentBook, callId?: st
     return;
   }
   run.wrapUp();
-  for (const live of book.live) if (isBelow(live, run)) live.wrapUp();
+  for (const live of book.live) {
+    if (!isBelow(live, run)) continue;
+    if (live.placed === undefined) live.wrapUp();
+    else live.placed.stop(mode);
+  }
 }
 
 function isBelow(run: Run, ancestor: Run): boolean {

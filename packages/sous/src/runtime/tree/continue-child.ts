@@ -2,6 +2,7 @@
 
 import { Conversation } from "../../core/conversation.ts";
 import { Refused } from "../../core/errors.ts";
+import type { EventOf } from "../../core/event.ts";
 import { userMessage } from "../../core/message.ts";
 import type { Run, RunProfile } from "../../core/run.ts";
 import { Scope } from "../../core/scope.ts";
@@ -48,6 +49,29 @@ export async function continueChild(
   if (options.background !== true) return { kind: "ended", report };
   deliverReport(parent, report);
   return { kind: "started", child: childInfo(entry) };
+}
+
+/** A child that was placed before the restart: its worker, or another one, continues it. Here it is waited for again. */
+export async function continuePlaced(
+  tree: TreeState,
+  parent: Run,
+  placed: EventOf<"placed">,
+  request: SpawnRequest,
+): Promise<SpawnReply> {
+  const { childRunId, childPath, label, call } = placed;
+  const entry = tree.book.get(placed.childAgentId);
+  if (entry === undefined) throw new Error(`${childPath} is not in the tree`);
+  try {
+    const profile = await tree.parts.profiles.child(parent.profile, request, childPath);
+    const task = userMessage(request.task);
+    const conversation = new Conversation([task], profile.tools.bytes);
+    const summary = summaryFor(tree, parent, request.options);
+    const scope = new Scope(parent.work);
+    const own = { entry, runId: childRunId, parent, profile, task, conversation, call, summary, scope };
+    return await runChild(tree, { ...own, origin: undefined, earlier: undefined, place: "again" }, request.options);
+  } catch (error) {
+    return refuse(tree, error, parent, { label, path: childPath });
+  }
 }
 
 /** Without a `callId` the message comes from a program outside of the tree, and the parent does not wait. */

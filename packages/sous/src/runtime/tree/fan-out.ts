@@ -56,6 +56,7 @@ export async function runFanOut<Output>(
       }),
     );
     outcome = ended.outcome;
+    await tree.addElsewhere(opened.store);
     if (tree.isParked) questions = await readQuestions(opened);
   } catch (error) {
     rest = toReply(error);

@@ -3,8 +3,9 @@
 import type { Conversation } from "../../core/conversation.ts";
 import { textOf, type UserMessage } from "../../core/message.ts";
 import type { RunOutcome } from "../../core/outcome.ts";
-import { Run, type RunProfile, type SummaryPlan, type TreePorts } from "../../core/run.ts";
-import type { RunCall, RunOrigin } from "../../core/run-start.ts";
+import { Run, type RunProfile, type SummaryPlan } from "../../core/run.ts";
+import type { TreePorts } from "../../core/tree-ports.ts";
+import type { RunCall, RunOrigin, RunStart } from "../../core/run-start.ts";
 import { Cancelled, type Scope } from "../../core/scope.ts";
 import { continuedTrace } from "../../core/trace-context.ts";
 import { toStored } from "../../core/units.ts";
@@ -40,7 +41,11 @@ export type RunPlan = {
   readonly earlier: EarlierRun | undefined;
 };
 
-export type ChildPlan = RunPlan & { readonly parent: Run };
+export type ChildPlan = RunPlan & {
+  readonly parent: Run;
+  /** It works in a journal of its own. `again`: it was placed before a restart. */
+  readonly place?: "now" | "again" | undefined;
+};
 
 /** The work of a run in place of the agent loop, such as holding a fan-out together. */
 export type Work = Parameters<typeof runAgent>[1];
@@ -49,7 +54,8 @@ export type Work = Parameters<typeof runAgent>[1];
 export function makeRun(tree: TreeState, plan: RunPlan, ports: TreePorts): Run {
   const { entry, runId, parent, profile, task, conversation, summary, scope, earlier } = plan;
   const { agentId, path, depth, account } = entry;
-  const who = { runId, agentId, parentId: parent?.who.runId ?? null, path, depth };
+  const parentId = parent === undefined ? (earlier?.state.start.parentId ?? null) : parent.who.runId;
+  const who = { runId, agentId, parentId, path, depth };
   const about = { who, parent, task: textOf(task), profile, conversation, summary };
   const run = new Run({ ...about, scope, tree: ports, account });
   run.call = plan.call;
@@ -99,11 +105,26 @@ function externalWork({ profile }: Run, { entry, earlier }: RunPlan): Work {
     });
 }
 
-function recordStart({ parts, shownTools }: TreeState, run: Run, plan: RunPlan): void {
-  const { entry, task, origin, call, summary, summarizes } = plan;
+function recordStart(tree: TreeState, run: Run, plan: RunPlan): void {
+  const { parts, shownTools } = tree;
   const { profile } = run;
   const isRoot = run.parent === undefined;
   run.emit({
+    ...startOf(run, plan),
+    tools: shownTools.describe(profile.tools),
+    terms: isRoot ? termsOf(parts, profile) : undefined,
+    cwd: isRoot ? parts.settings.folder : undefined,
+    ...(isRoot && run.trace !== undefined && { traceparent: run.trace.traceparent }),
+  });
+  // A root may be told to stop before it has begun.
+  if (isRoot && run.scope.reason instanceof Cancelled) run.emit({ type: "cancel", mode: "stop" });
+}
+
+/** The start of a run, without what the first run of a journal says for all of it. */
+export function startOf(run: Run, plan: RunPlan): Omit<RunStart, "tools" | "terms" | "cwd"> {
+  const { entry, task, origin, call, summary, summarizes } = plan;
+  const { profile } = run;
+  return {
     type: "run-start",
     agent: profile.agentName,
     nickname: profile.nickname,
@@ -112,7 +133,6 @@ function recordStart({ parts, shownTools }: TreeState, run: Run, plan: RunPlan):
     model: profile.model.id,
     price: profile.price,
     contextWindow: Number.isFinite(profile.contextWindow) ? profile.contextWindow : undefined,
-    tools: shownTools.describe(profile.tools),
     outputSchema: profile.output?.jsonSchema,
     instructions: profile.instructions,
     notes: profile.notes,
@@ -124,12 +144,7 @@ function recordStart({ parts, shownTools }: TreeState, run: Run, plan: RunPlan):
     ...(summarizes === true && { summarizes }),
     timeoutMs: profile.timeoutMs,
     budget: entry.budget && toStored(entry.budget),
-    terms: isRoot ? termsOf(parts, profile) : undefined,
-    cwd: isRoot ? parts.settings.folder : undefined,
-    ...(isRoot && run.trace !== undefined && { traceparent: run.trace.traceparent }),
-  });
-  // A root may be told to stop before it has begun.
-  if (isRoot && run.scope.reason instanceof Cancelled) run.emit({ type: "cancel", mode: "stop" });
+  };
 }
 
 /** Without an outcome the runtime itself has failed. */

@@ -1,6 +1,7 @@
 /** A tree that has no root run yet: everything its runs share, put together. */
 
 import type { ModelChoice } from "../../core/agent.ts";
+import type { Approve } from "../../core/approval.ts";
 import type { Host } from "../../core/clock.ts";
 import { checkConversation, DEFAULT_CONVERSATION } from "../../core/conversation.ts";
 import { ignore, UserError, withDefaults } from "../../core/errors.ts";
@@ -23,6 +24,7 @@ import { Slots } from "../budget/run-slots.ts";
 import { sharedBudgetClientOf } from "../budget/shared-budget-client.ts";
 import { createJournal } from "../events/journal.ts";
 import { ruledAgent, type TreeParts } from "./parts.ts";
+import type { PlacedRuns } from "./placing/placed-runs.ts";
 import { type ProfileSource, Profiles } from "./profiles.ts";
 import { redactorFor } from "./redaction.ts";
 import type { EarlierTree } from "./restore/earlier-tree.ts";
@@ -39,6 +41,8 @@ export type Shared = {
   models: (choice: ModelChoice) => Model | Promise<Model>;
   /** The children of one message, where no limit of executions is set. */
   perMessage?: MessageLimit | undefined;
+  /** Runs that work elsewhere; undefined without an engine. */
+  placed?: PlacedRuns | undefined;
   /** Keeps the books in another way than by the rules, as a rerun does. */
   openLedger?: ((budget: Budget) => Ledger) | undefined;
   /** Takes the place of the profiles that follow from the definitions, as in a rerun. */
@@ -50,6 +54,8 @@ export type TreeOptions = RunOptions & ReservedId & Pick<TreeTerms, "fanOut">;
 
 /** A stored tree that is resumed: its claim, what it had done, and the answers to its open questions. */
 export type Earlier = {
+  /** The worker that continues it, and what it asks instead of a person of its own. */
+  readonly worker?: { readonly name: string; readonly ask: Approve | undefined } | undefined;
   readonly fence: number;
   readonly tree: EarlierTree;
   readonly answers: GivenAnswers;
@@ -61,13 +67,15 @@ const NO_RULES: TreeParts["rules"] = { decide: () => undefined };
 export type OpenTree = ReturnType<typeof openTree>;
 
 export function openTree(shared: Shared, earlier?: Earlier) {
-  const { options, runOptions, host, store, newId, models, perMessage } = shared;
+  const { options, runOptions, host, store, newId, models, perMessage, placed } = shared;
   const { clock, random, cwd } = host;
   const redactor = redactorFor(host);
   const limits = checkLimits(withDefaults(DEFAULT_LIMITS, options.limits, runOptions.limits));
   const { onExhausted = "wrap-up", onLiveChildren = "wait", requireAll = false } = runOptions;
   const rootId = earlier?.tree.rootId ?? reservedId(runOptions.rootId) ?? newId();
-  const requireStore = options.requireStore === true;
+  const first = earlier?.tree.first;
+  // A child elsewhere is known by its place in the journal alone.
+  const requireStore = options.requireStore === true || placed !== undefined;
   const loss = lossOf(store, rootId, earlier?.fence);
   const journal = createJournal({
     store,
@@ -131,22 +139,31 @@ export function openTree(shared: Shared, earlier?: Earlier) {
       }),
       starts: perMessage && limits.children.executions === undefined ? new MessageStarts(perMessage) : undefined,
     },
-    approve: typeof options.approve === "object" ? options.approve.ask : options.approve,
+    approve: earlier?.worker === undefined ? askOf(options.approve) : earlier.worker.ask,
     rules: typeof options.approve === "object" ? options.approve : ruledAgent(options.agents ?? []) && NO_RULES,
     records: {
+      rootId: first?.placed?.rootId ?? rootId,
       newId,
+      journal: (journalId, which) => store.read(journalId, which),
       ...readHistory(earlier?.tree.reader(store) ?? store, rootId),
       endWithLoss: loss.end,
       release: () => store.release(rootId, earlier?.fence ?? FIRST_FENCE),
     },
     fanOut: runOptions.fanOut,
+    placed,
+    worker: earlier?.worker?.name,
     earlier: earlier?.tree,
     answers: earlier?.answers,
   });
   for (const listener of [options.onEvent ?? [], runOptions.onEvent ?? []].flat()) journal.subscribe(listener);
   // `last`: the end of the latest run of the root, which a follow-up waits for.
   const last: Promise<unknown> = Promise.resolve();
-  return { tree, journal, deadlines, rootId, store, runOptions, newId, earlier: earlier?.tree, last };
+  const rootAgentId = first?.agentId ?? rootId;
+  return { tree, journal, deadlines, rootId, rootAgentId, store, runOptions, newId, earlier: earlier?.tree, last };
+}
+
+function askOf(approve: RuntimeOptions["approve"]): Approve | undefined {
+  return typeof approve === "object" ? approve.ask : approve;
 }
 
 function reservedId(given: string | undefined): string | undefined {

@@ -4,17 +4,21 @@ import type { AgentDefinition } from "../../core/agent.ts";
 import type { Approve } from "../../core/approval.ts";
 import type { Deadlines } from "../../core/clock.ts";
 import { UserError } from "../../core/errors.ts";
+import type { StoredEvent } from "../../core/event.ts";
 import type { Account, Budget, Ledger } from "../../core/limits.ts";
 import type { Message } from "../../core/message.ts";
-import type { RunProfile, TreePorts } from "../../core/run.ts";
+import type { RunProfile } from "../../core/run.ts";
+import type { TreePorts } from "../../core/tree-ports.ts";
 import type { FanOutTerms, RunOrigin, TreeTerms } from "../../core/run-start.ts";
 import type { IsSampled, TraceContext } from "../../core/trace-context.ts";
+import type { ReadOptions } from "../../core/store.ts";
 import { toStoredLimits } from "../../core/units.ts";
 import type { DelegationLimits } from "../../core/words/limits.ts";
 import type { ChildTime, MessageStarts } from "../budget/admission.ts";
 import { repairHistory } from "../loop/repair-history.ts";
 import type { AskPorts } from "../model/ask-for-run.ts";
 import type { ProfileSource } from "./profiles.ts";
+import type { PlacedRuns } from "./placing/placed-runs.ts";
 import type { EarlierTree } from "./restore/earlier-tree.ts";
 import type { GivenAnswers } from "./restore/given-answers.ts";
 
@@ -39,6 +43,10 @@ export type TreeParts = {
   readonly records: Records;
   /** Set when the root is a fan-out from code. */
   readonly fanOut: FanOutTerms | undefined;
+  /** Children that work elsewhere; undefined without an engine. */
+  readonly placed: PlacedRuns | undefined;
+  /** The worker that continues the journal; undefined outside of one. */
+  readonly worker: string | undefined;
   /** The tree before a restart. */
   readonly earlier: EarlierTree | undefined;
   /** The answers to the questions that were open then. */
@@ -62,7 +70,11 @@ export type Spending = {
 
 /** Names, and what the journal remembers. */
 export type Records = {
+  /** The root of the tree, which may have another journal. */
+  readonly rootId: string;
   newId(): string;
+  /** The events of another journal of the tree. */
+  journal(journalId: string, options?: ReadOptions): Promise<readonly StoredEvent[]>;
   continuation(runId: string): Promise<Message[]>;
   endText(runId: string): Promise<string | undefined>;
   /** Called at the end of a root whose events were not all stored. */

@@ -4,7 +4,8 @@ import type { ApprovalAnswer, ApprovalRequest, AskedCall, LateAnswer } from "../
 import type { PieceBody, StoredBody, ToolProgress } from "../../core/event.ts";
 import type { LimitState } from "../../core/limits.ts";
 import type { Fault, RunOutcome } from "../../core/outcome.ts";
-import type { AskOptions, BilledAnswer, Run, TreePorts } from "../../core/run.ts";
+import type { Run } from "../../core/run.ts";
+import type { AskOptions, BilledAnswer, TreePorts } from "../../core/tree-ports.ts";
 import type { ChildControl, SpawnReply, SpawnRequest } from "../../core/spawn.ts";
 import type { Journal } from "../../core/store.ts";
 import { type TraceContext, traceWithin } from "../../core/trace-context.ts";
@@ -16,7 +17,7 @@ import { closeChildren, nextReport } from "../subagents/background-children.ts";
 import { type ControlPorts, childControl } from "../subagents/child-control.ts";
 import { missingChild } from "../subagents/missing-child.ts";
 import { askAtRoot, whileResting } from "./approval.ts";
-import { continueChild, followUp, followUpProfile } from "./continue-child.ts";
+import { continueChild, continuePlaced, followUp, followUpProfile } from "./continue-child.ts";
 import { endRun } from "./lifecycle.ts";
 import { closeParked, closeParkedRun, park, parked } from "./park.ts";
 import { spawn } from "./spawn.ts";
@@ -25,6 +26,7 @@ import type { TreeState } from "./state.ts";
 /** A class, because V8 keeps what the getter of a literal refers to until the next major collection: whole trees that have ended. */
 export class Ports implements TreePorts {
   readonly clock: TreePorts["clock"];
+  readonly worker: TreePorts["worker"];
   readonly cwd: string;
   readonly redactor: TreePorts["redactor"];
   readonly questions: TreePorts["questions"];
@@ -41,6 +43,7 @@ export class Ports implements TreePorts {
     this.#tree = tree;
     this.#journal = asking.journal;
     this.clock = asking.clock;
+    this.worker = tree.parts.worker;
     this.cwd = settings.cwd;
     this.redactor = settings.redactor;
     this.questions = new AskedTargets((asked) => redactBody(asked, settings.redactor) as AskedCall);
@@ -152,7 +155,10 @@ function controlOf(tree: TreeState): ControlPorts {
 /** After a restart a call finds the child that it had made. */
 function spawnOrContinue(tree: TreeState, parent: Run, callId: string, request: SpawnRequest): Promise<SpawnReply> {
   const { earlierRuns, parts } = tree;
-  const earlier = earlierRuns?.tree.take(parent.who.runId, callId, request.index ?? 0); // guard: earlier-child
+  const index = request.index ?? 0;
+  const placed = earlierRuns?.takePlaced(parent.who.runId, callId, index);
+  if (placed !== undefined) return continuePlaced(tree, parent, placed, request);
+  const earlier = earlierRuns?.tree.take(parent.who.runId, callId, index); // guard: earlier-child
   if (earlierRuns === undefined || earlier === undefined) return spawn(tree, parent, callId, request);
   const profileOf = () => parts.profiles.child(parent.profile, request, earlier.state.start.path);
   return continueChild({ ...tree, earlierRuns }, parent, earlier, profileOf, request.options);

@@ -51,9 +51,13 @@ type ProfileParts = {
 };
 
 type Narrowed = SpawnRequest & { readonly options?: NarrowedOptions | undefined };
+/** The depth and the model of a run that begins a journal. */
+export type RootPlace = { readonly depth: number; readonly model: ModelChoice | undefined };
+
 /** The source of the profiles of a tree's runs. */
 export type ProfileSource = {
-  root(definition: AgentDefinition): Promise<RunProfile>;
+  /** `at` is given for the first run of a placed journal. */
+  root(definition: AgentDefinition, at?: RootPlace): Promise<RunProfile>;
   /** Throws `Refused`. `path` is where the child would be. */
   child(parent: RunProfile, request: SpawnRequest, path: string): RunProfile | Promise<RunProfile>;
   /** The profile of an agent that runs once more. */
@@ -75,18 +79,18 @@ export class Profiles implements ProfileSource {
   }
 
   /** The profile of a root: its definition is all there is. */
-  async root(definition: AgentDefinition): Promise<RunProfile> {
+  async root(definition: AgentDefinition, at?: RootPlace): Promise<RunProfile> {
     const own = toTools(definition.tools);
     const catalog = catalogOf(own, definition.subagents);
     const declared = declare(definition, own, catalog);
-    const model = await this.#models.find(definition.model, undefined);
+    const model = await this.#models.find(at?.model ?? definition.model, undefined);
     const wrong = whyNotTaken(own, model);
     if (wrong !== undefined) throw new UserError(wrong);
     const made = {
       rights: rootRights({ ...declared, tools: declared.tools ?? [] }),
       own,
       catalog,
-      depth: 0,
+      depth: at?.depth ?? 0,
       model,
       asking: inheritAsking(definition, undefined),
       provider: this.#models.providerOf(model),
@@ -269,6 +273,7 @@ export class Profiles implements ProfileSource {
         hooks: source.hooks,
         rules: source.rules,
         budget: source.budget,
+        place: source.place,
       }));
     });
   }

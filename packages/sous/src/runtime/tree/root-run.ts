@@ -20,6 +20,7 @@ import type { AgentEntry } from "../subagents/agent-book.ts";
 import { stopRun } from "../subagents/child-control.ts";
 import type { OpenTree } from "./open.ts";
 import type { EarlierTree } from "./restore/earlier-tree.ts";
+import type { Work } from "./lifecycle.ts";
 import { type RootRequest, type Tree, tellBudgetNear } from "./tree.ts";
 
 /** The beginning of a run of the root. */
@@ -42,21 +43,22 @@ export class RootRun {
   #isOver = false;
 
   /** The run starts when `root` is there, at the earliest a microtask later. */
-  constructor(opened: OpenTree, root: Promise<AgentEntry>, beginning: RootBeginning) {
+  constructor(opened: OpenTree, root: Promise<AgentEntry>, beginning: RootBeginning, work?: Work) {
     this.id = beginning.runId;
     this.#opened = opened;
     this.#root = root;
     this.#after = opened.journal.shownSeq;
-    this.ended = this.#run(beginning);
+    this.ended = this.#run(beginning, work);
     opened.last = this.ended;
   }
 
-  async #run(beginning: RootBeginning): Promise<EndedRoot> {
+  async #run(beginning: RootBeginning, work: Work): Promise<EndedRoot> {
     try {
       const root = await this.#root;
       const { tree } = this.#opened;
       const scope = this.#scope;
-      const { run, outcome } = await runOnce(this.#opened, scope, () => tree.runRoot(root, { ...beginning, scope }));
+      const { run, outcome } = await runOnce(this.#opened, scope, () => tree.runRoot(root, { ...beginning, scope }, work));
+      await tree.addElsewhere(this.#opened.store);
       const questions = tree.isParked ? await readQuestions(this.#opened) : [];
       return { result: rootResult(run, outcome, tree, questions), cause: run.cause };
     } finally {
@@ -81,21 +83,31 @@ export class RootRun {
     return iterator;
   }
 
-  steer(path: string, text: string): boolean {
-    const live = this.#opened.tree.book.at(path)?.run;
+  steer(path: string, text: string, mail?: number): boolean {
+    const { book } = this.#opened.tree;
     const said = textFrom(text);
+    const live = book.at(path)?.run ?? placedAbove(book.live, path);
+    if (live?.placed !== undefined) {
+      live.placed.steer(path, said);
+      return true;
+    }
     // One that waits for an answer that comes later is resumed from the store, and would not have read it.
     if (live === undefined || live.isParked) return false;
-    live.receive({ kind: "steer", text: said });
+    live.receive({ kind: "steer", text: said, ...(mail !== undefined && { mail }) });
     return true;
   }
 
-  cancel(path: string | undefined, mode: CancelMode): boolean {
-    const { tree, rootId } = this.#opened;
-    const live = path === undefined ? tree.book.get(rootId)?.run : tree.book.at(path)?.run;
+  cancel(path: string | undefined, mode: CancelMode, by: { callId?: string; mail?: number } = {}): boolean {
+    const { tree, rootAgentId } = this.#opened;
+    const live = path === undefined ? tree.book.get(rootAgentId)?.run : tree.book.at(path)?.run;
+    const above = path === undefined || live !== undefined ? undefined : placedAbove(tree.book.live, path);
+    if (above?.placed !== undefined) {
+      above.placed.stop(mode, undefined, path);
+      return true;
+    }
     const isMeant = path !== undefined || live?.who.runId === this.id;
     if (live?.isParked === true) return tree.closeParked(live, mode);
-    if (live !== undefined && isMeant) stopRun(live, mode, tree.book);
+    if (live !== undefined && isMeant) stopRun(live, mode, tree.book, by);
     else if (path !== undefined || this.#isOver) return false;
     // It may be stopped before it has begun.
     else this.#scope.abort(new Cancelled("The run was cancelled"));
@@ -148,10 +160,10 @@ export async function readQuestions({
 
 /** Links the caller's signal and watches for silence while the root runs; nothing is left behind after it. */
 export async function runOnce<T>(opened: OpenTree, scope: Scope, work: () => Promise<T>): Promise<T> {
-  const { runOptions, tree, deadlines, rootId } = opened;
+  const { runOptions, tree, deadlines, rootAgentId } = opened;
   const { signal } = runOptions;
   const stop = () => {
-    const root = tree.book.get(rootId)?.run;
+    const root = tree.book.get(rootAgentId)?.run;
     if (root?.scope === scope) stopRun(root, "stop", tree.book);
     else scope.abort(new Cancelled("The run was cancelled"));
   };
@@ -179,6 +191,12 @@ function watchTreeTime({ tree, deadlines, journal }: OpenTree): Disposable | und
   });
 }
 
+/** The live run that works elsewhere and has the run with this path below it. */
+function placedAbove(live: Iterable<Run>, path: string): Run | undefined {
+  for (const run of live) if (run.placed !== undefined && path.startsWith(`${run.who.path}/`)) return run;
+  return undefined;
+}
+
 /** Text that is said to a run, checked: callers may pass anything. */
 function textFrom(input: string): string {
   if (typeof input !== "string") throw new UserError("What is said to a run must be text");
@@ -194,6 +212,8 @@ function watchSilence(liveRuns: () => Iterable<Run>, deadlines: Deadlines): Disp
   const look = (): void => {
     const beats = new Map<Run, { beats: number; seconds: number }>();
     for (const run of liveRuns()) {
+      // The worker that has it watches it.
+      if (run.placed !== undefined) continue;
       const before = beatsBefore.get(run);
       const isSilent = before?.beats === run.beats;
       const seconds = isSilent ? before.seconds + SILENCE_MS / 1000 : 0;

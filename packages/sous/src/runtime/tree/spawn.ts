@@ -8,7 +8,7 @@ import type { Run, RunProfile, SummaryPlan } from "../../core/run.ts";
 import { Cancelled, onDispose, Parked, Scope } from "../../core/scope.ts";
 import { type ChildReport, FAN_OUT, type SpawnOptions, type SpawnReply, type SpawnRequest } from "../../core/spawn.ts";
 import { smallerBudget } from "../../core/words/limits.ts";
-import { type Counting, checkPrice, type Fee, pay } from "../budget/admission.ts";
+import { type Counting, checkPrice, type Fee, pay, payForStart } from "../budget/admission.ts";
 import { checkDuration } from "../budget/deadlines.ts";
 import { wakeUp } from "../budget/run-slots.ts";
 import { externalNeed } from "../loop/external-funds.ts";
@@ -21,6 +21,8 @@ import { stopRun } from "../subagents/child-control.ts";
 import { approveExternal } from "./approval.ts";
 import { closedPrefix, taskText } from "./fork-start.ts";
 import { type ChildPlan, discardRun, entryOf, makeRun, startRun } from "./lifecycle.ts";
+import { runPlaced } from "./placing/place-child.ts";
+import { isToBePlaced } from "./placing/travel.ts";
 import { withoutSecretNames } from "./redaction.ts";
 import { reportOf } from "./report.ts";
 import type { TreeState } from "./state.ts";
@@ -45,7 +47,11 @@ export async function spawn(tree: TreeState, parent: Run, callId: string, asked:
       const input = { serverName: external.serverName, description: label, task: request.task };
       await approveExternal(parent, { callId, index: request.index }, input);
     }
-    plan = newChild(tree, parent, callId, request, { label, path, profile });
+    const { placed } = tree.parts;
+    const isPlaced =
+      placed !== undefined && isToBePlaced(profile, request, limits, placed.engine.sharesWorkspace === true);
+    const made = newChild(tree, parent, callId, request, { label, path, profile });
+    plan = isPlaced ? { ...made, place: "now" } : made;
   } catch (error) {
     if (!(error instanceof Parked)) return refuse(tree, error, parent, { label, path });
     // The question whether to hand the task to an external agent is answered later.
@@ -175,6 +181,7 @@ async function payAndRun(tree: TreeState, run: Run, plan: ChildPlan, queueing: Q
     checkWrapUp(parent);
     await checkPrice(plan.profile, entry.account);
     const fee = feeOf(tree, run, plan, queueing);
+    if (plan.place !== undefined) return await payAndPlace(tree, run, plan, fee);
     const started = pay(fee);
     run.waitedToStart = started instanceof Promise;
     const { holding, slot, first } = await started;
@@ -193,6 +200,21 @@ async function payAndRun(tree: TreeState, run: Run, plan: ChildPlan, queueing: Q
   if (earlier === undefined) accountBelow(tree, parent).useExecution();
   tree.parts.spending.childTime.start();
   return startRun(tree, run, plan).then((outcome) => reportOf(run, entry, outcome, tree.parts));
+}
+
+/** A child that works elsewhere takes no slot here, and pays for its calls itself. */
+async function payAndPlace(tree: TreeState, run: Run, plan: ChildPlan, fee: Fee): Promise<ChildReport> {
+  const { parts } = tree;
+  const { entry, parent, place } = plan;
+  if (parts.placed === undefined) throw new Refused("store", `${entry.path} works on a worker, and there is no engine`);
+  const isNew = place === "now";
+  await payForStart(fee, isNew);
+  checkStillWanted(tree, run, plan, fee);
+  if (isNew) accountBelow(tree, parent).useExecution();
+  parts.spending.childTime.start();
+  using _wait = fee.callId === undefined ? undefined : parent.holding?.wait(fee.callId);
+  const outcome = await runPlaced(tree, run, plan, parts.placed);
+  return reportOf(run, entry, outcome, parts);
 }
 
 /** An execution, a slot and the first call, in one step. Nothing is spent when paying it fails. */
@@ -290,7 +312,7 @@ async function wakeParent(parent: Run, slot: RunSlot | undefined, callId: string
 
 /** Stops the child when the signal of its call aborts. */
 function stopWith({ book }: TreeState, run: Run, { call }: ChildPlan, signal: AbortSignal): Disposable {
-  const stop = () => stopRun(run, "stop", book, call?.callId);
+  const stop = () => stopRun(run, "stop", book, call === undefined ? {} : { callId: call.callId });
   if (signal.aborted) stop();
   signal.addEventListener("abort", stop, { once: true });
   return onDispose(() => signal.removeEventListener("abort", stop));

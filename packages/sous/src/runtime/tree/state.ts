@@ -24,13 +24,15 @@ export type TreeState = {
   readonly earlierRuns: EarlierRuns | undefined;
   readonly listeners: RunListeners;
   readonly shownTools: ShownTools;
+  /** Set from the first child that is placed. */
+  elsewhere: { readonly view: { start(): void; stop(): void } | undefined } | undefined;
 };
 
 export function newState(parts: TreeParts): TreeState {
   const book = new AgentBook();
   const earlierRuns = parts.earlier && new EarlierRuns(parts.earlier, book, parts);
   const listeners = new RunListeners(parts.asking.journal);
-  return { parts, book, denied: [], parked: new Map(), earlierRuns, listeners, shownTools: new ShownTools() };
+  return { parts, book, denied: [], parked: new Map(), earlierRuns, listeners, shownTools: new ShownTools(), elsewhere: undefined };
 }
 
 /** The tools of runs as their `run-start` describes them: each set in full once in a tree, later by its hash. */
@@ -39,11 +41,21 @@ export class ShownTools {
   /** The hashes by definitions: a fork shares those of its parent, which started before it. */
   readonly #sets = new WeakMap<readonly ToolDefinition[], { hash: string; shown: readonly ShownTool[] }>();
 
+  /** The set in full: of the first run of another journal. */
+  whole(set: ToolSet): RunTools {
+    return this.#describe(set, true);
+  }
+
   describe(set: ToolSet): RunTools {
-    const { bytes, isDeepest, definitions, byName } = set;
-    const { hash, shown } = this.#setOf(set);
+    const { hash } = this.#setOf(set);
     const isNew = !this.#described.has(hash);
     this.#described.add(hash);
+    return this.#describe(set, isNew);
+  }
+
+  #describe(set: ToolSet, isNew: boolean): RunTools {
+    const { bytes, isDeepest, definitions, byName } = set;
+    const { hash, shown } = this.#setOf(set);
     const tools = isNew ? { hash, shown, bytes, isDeepest } : { hash, bytes, isDeepest };
     const withheld = definitions.map(({ name }) => name).filter((name) => !byName.has(name));
     return withheld.length === 0 ? tools : { ...tools, withheld };

@@ -6,14 +6,17 @@ import { Conversation } from "../../core/conversation.ts";
 import { messageOf } from "../../core/errors.ts";
 import type { LimitState, SpendingState } from "../../core/limits.ts";
 import type { RunOutcome } from "../../core/outcome.ts";
-import type { Run, TreePorts } from "../../core/run.ts";
+import type { Run } from "../../core/run.ts";
+import type { TreePorts } from "../../core/tree-ports.ts";
 import type { CancelMode } from "../../core/spawn.ts";
-import type { Journal } from "../../core/store.ts";
+import type { Journal, Store } from "../../core/store.ts";
 import { checkPrice } from "../budget/admission.ts";
 import type { AgentBook, AgentEntry } from "../subagents/agent-book.ts";
 import { makeRun, type RunPlan, startRun, type Work } from "./lifecycle.ts";
 import { closeParkedRun, parkedRuns } from "./park.ts";
 import { followUpOf, historyOf, type Spending, type TreeParts } from "./parts.ts";
+import { addElsewhere } from "./placing/elsewhere.ts";
+import { placedProfile } from "./placing/placed-profile.ts";
 import { Ports } from "./ports.ts";
 import { newState, type TreeState } from "./state.ts";
 
@@ -31,6 +34,11 @@ export class Tree {
   constructor(parts: TreeParts) {
     this.#state = newState(parts);
     this.ports = new Ports(this.#state);
+  }
+
+  /** For those that place its root instead of running it. */
+  get state(): TreeState {
+    return this.#state;
   }
 
   get book(): AgentBook {
@@ -67,7 +75,11 @@ export class Tree {
   async openRoot(agentId: string, definition: AgentDefinition): Promise<AgentEntry> {
     const { parts, book, earlierRuns } = this.#state;
     const { root: account, budget } = parts.spending;
-    const profile = await parts.profiles.root(definition);
+    const first = parts.earlier?.first;
+    const profile =
+      first?.placed === undefined
+        ? await parts.profiles.root(definition)
+        : await placedProfile(parts.profiles, definition, first);
     await checkPrice(profile, account);
     const known = earlierRuns?.rootEntry(profile);
     if (known !== undefined) return known;
@@ -97,8 +109,16 @@ export class Tree {
       run.cause = error;
       return { run, outcome: { ...outcome, status: "failed", fault: { type: "store", message: messageOf(error) } } };
     } finally {
+      this.#state.elsewhere?.view?.stop();
       if (this.lost !== undefined) parts.records.endWithLoss(); // guard: end-with-loss
     }
+  }
+
+  /** Adds what was done elsewhere to the agents of its result. */
+  async addElsewhere(store: Pick<Store, "tree">): Promise<void> {
+    const { elsewhere, parts } = this.#state;
+    if (elsewhere !== undefined && parts.worker === undefined)
+      addElsewhere(this.#state, await store.tree(parts.records.rootId));
   }
 
   /** Nothing of the tree is at work: shows which runs wait, and lets any process resume it. */
@@ -118,7 +138,9 @@ export class Tree {
     if (earlier !== undefined && earlierRuns !== undefined) {
       const { start } = earlier.state;
       const conversation = await earlierRuns.conversationOf(earlier, profile);
-      return { ...own, task: start.task, conversation, origin: start.origin };
+      const { summaryPrompt: prompt, placed } = start;
+      const summary = placed?.summary && { ...placed.summary, prompt };
+      return { ...own, task: start.task, conversation, origin: start.origin, summary };
     }
     const isFirst = runId === entry.agentId;
     const from = origin ?? (isFirst ? undefined : followUpOf(parts, entry.lastRunId));

@@ -271,6 +271,8 @@ export const EVERY_EVENT: Whole = {
     usage,
     costUsd: 0.03,
     durationMs: 1234.5,
+    usageBelow: usage,
+    costBelowUsd: 0.01,
   },
 };
 

@@ -121,6 +121,7 @@ export const RUN_DOORS: readonly Door[] = [
     budget: OBJECT,
     deny: TEXTS,
     rules: [[], { decide: () => undefined }],
+    place: WORDS("worker"),
     fixed: FLAG,
     hooks: OBJECT,
     with: FUNCTION,

@@ -5,7 +5,8 @@ import { Conversation, DEFAULT_CONVERSATION } from "../../../src/core/conversati
 import type { StoredBody } from "../../../src/core/event.ts";
 import type { Account, Budget, Holding, Lease } from "../../../src/core/limits.ts";
 import { userMessage } from "../../../src/core/message.ts";
-import { Run, type RunProfile, type TreePorts } from "../../../src/core/run.ts";
+import { Run, type RunProfile } from "../../../src/core/run.ts";
+import type { TreePorts } from "../../../src/core/tree-ports.ts";
 import { Scope } from "../../../src/core/scope.ts";
 import { AskedTargets } from "../../../src/runtime/rights/asked-targets.ts";
 import { VirtualClock } from "../../../src/testing/world.ts";

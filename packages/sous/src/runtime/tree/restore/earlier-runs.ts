@@ -3,7 +3,7 @@
 import { isRedacted } from "../../../core/clean-text.ts";
 import { Conversation } from "../../../core/conversation.ts";
 import { BudgetExceeded, type ErrorType, toRefusal } from "../../../core/errors.ts";
-import type { EventOf, RunIdentity } from "../../../core/event.ts";
+import type { EventOf, RunIdentity, StoredBody } from "../../../core/event.ts";
 import type { Account, Budget } from "../../../core/limits.ts";
 import { type Message, toolCallsOf } from "../../../core/message.ts";
 import { externalNameIn } from "../../../core/model.ts";
@@ -14,12 +14,14 @@ import type { Run, RunProfile } from "../../../core/run.ts";
 import type { RunStart } from "../../../core/run-start.ts";
 import { type ChildReport, FAN_OUT } from "../../../core/spawn.ts";
 import { fromStored } from "../../../core/units.ts";
+import { isFirstRun } from "../../../core/store.ts";
 import { addCost, addUsage, type Price } from "../../../core/usage.ts";
 import { smallerBudget } from "../../../core/words/limits.ts";
 import { lacksApproval } from "../../../core/words/outcomes.ts";
 import { priceOf } from "../../budget/prices.ts";
 import { repairHistory } from "../../loop/repair-history.ts";
 import { notYetCharged, restoreCounts, resumedRun, unheardAnswer } from "../../loop/resume-run.ts";
+import type { RunState } from "../../loop/run-state.ts";
 import { withinStored } from "../../rights/narrow.ts";
 import type { AgentBook, AgentEntry } from "../../subagents/agent-book.ts";
 import { deliverReport } from "../../subagents/background-children.ts";
@@ -57,18 +59,22 @@ export class EarlierRuns {
     const { root, children, starts } = this.#parts.spending;
     if (event.type === "run-start") {
       if (event.call !== undefined && event.call.callId !== FAN_OUT) starts?.restore(this.#messageOf(event));
-      const above = event.depth <= 1 ? children : this.#account(event.parentId);
-      if (event.depth > 0) above.countExecution();
-      if (event.agentId !== event.runId) return;
+      const isFirst = isFirstRun(this.tree.rootId, event);
+      const above = this.#above(event.parentId);
+      if (!isFirst) above.countExecution();
+      if (isFirst ? this.#book.get(event.agentId) !== undefined : event.agentId !== event.runId) return;
       const parent = event.parentId === null ? undefined : this.#entry(event.parentId);
       const own = event.budget && fromStored(event.budget);
-      const account = event.depth === 0 ? root : openWithin(above, own, event.path);
-      const { agentId, path, label, agent: agentName, call } = event;
+      // A placed run draws on what its journal says; its parent has counted its start.
+      const account = isFirst ? root : openWithin(above, own, event.path);
+      const { agentId, path, label, depth, agent: agentName, call } = event;
       // A budget that was added since counts for the next restart too.
       const budget = event.depth === 0 ? this.#parts.spending.budget : own;
       const isBackground = call?.background === true;
       const external = externalNameIn(event.model);
-      this.#book.restore({ agentId, parent, path, label, agentName, external, account, budget, isBackground });
+      this.#book.restore({ agentId, parent, path, label, depth, agentName, external, account, budget, isBackground });
+    } else if (event.type === "placed") {
+      this.#countPlaced(event);
     } else if (event.type === "message-end" || event.type === "retry") {
       const { totalTokens } = event.type === "retry" ? event.spent : event.usage;
       this.#account(event.runId).charge({ tokens: totalTokens, costUsd: event.costUsd });
@@ -84,6 +90,35 @@ export class EarlierRuns {
       this.#book.count(entry, event);
       entry.lastRunId = event.runId;
     }
+  }
+
+  /** The account that counts the children of a run. */
+  #above(parentId: string | null): Account {
+    const parent = parentId === null ? undefined : this.tree.run(parentId)?.state.start;
+    const isFirst = parent === undefined || isFirstRun(this.tree.rootId, parent);
+    return isFirst ? this.#parts.spending.children : this.#account(parentId);
+  }
+
+  /** A child in a journal of its own keeps its path, and what it used when its call has its result. */
+  #countPlaced(placed: EventOf<"placed">): void {
+    if (this.tree.run(placed.childRunId) !== undefined) return;
+    const { runId, depth, childRunId, childAgentId: agentId, childPath: path, label, agent: agentName, call } = placed;
+    const above = this.#above(runId);
+    above.countExecution();
+    const known = this.#book.get(agentId);
+    const budget = placed.budget && fromStored(placed.budget);
+    const isBackground = call?.background === true;
+    const own = { agentId, path, label, depth: depth + 1, agentName, external: undefined, budget, isBackground };
+    const account = openWithin(above, budget, path);
+    const entry = known ?? this.#book.restore({ ...own, parent: this.#entry(runId), account });
+    const end = this.tree.placed.endOf(placed);
+    entry.lastRunId = childRunId;
+    if (end !== undefined && !this.tree.isAskedAgain(placed)) this.#book.count(entry, end);
+  }
+
+  /** The placed child that this call made before the restart; each is found once. */
+  takePlaced(parentRunId: string, callId: string, index: number): EventOf<"placed"> | undefined {
+    return this.tree.takePlaced(parentRunId, callId, index);
   }
 
   /** The run of the root that it was started in. */
@@ -162,6 +197,7 @@ export class EarlierRuns {
       if (run.profile.tools.byName.get(call.toolName)?.tool.category === "subagent") calls.set(call.callId, call);
       else this.#report(run, child);
     }
+    for (const call of this.tree.inBackgroundElsewhere(run.who.runId)) calls.set(call.callId, call);
     return [...calls.values()];
   }
 
@@ -219,16 +255,7 @@ export class EarlierRuns {
       this.#account(runId).charge(notYetCharged(state.unsettled, unheard));
       journal.append(who, unheard);
     }
-    const calls = state.answer === undefined ? [] : toolCallsOf(state.answer.message);
-    for (const [callId, call] of state.calls) {
-      if (call.state === "ended") continue;
-      const reason = "the run was interrupted";
-      if (call.state === "asked")
-        journal.append(who, { type: "approval-end", callId, allowed: false, by: "cancelled", reason });
-      const toolName = calls.find((each) => each.callId === callId)?.toolName ?? "";
-      const result = { output: "The call was interrupted", isError: true, durationMs: 0 };
-      journal.append(who, { type: "tool-call-end", callId, toolName, ...result });
-    }
+    for (const body of interruptedCalls(state)) journal.append(who, body);
     const { status, fault } = ending;
     const { turns, toolCount, usage, costUsd, usedMs: durationMs } = state;
     const text = state.cutText + state.text || (state.closing?.earlier ?? "");
@@ -241,6 +268,20 @@ export class EarlierRuns {
     this.#book.count(entry, outcome);
     entry.lastRunId = runId;
   }
+}
+
+/** The results of the calls that a run which is not continued has left open. */
+export function interruptedCalls(state: RunState): StoredBody[] {
+  const asked = state.answer === undefined ? [] : toolCallsOf(state.answer.message);
+  return [...state.calls].flatMap(([callId, call]): StoredBody[] => {
+    if (call.state === "ended") return [];
+    const reason = "the run was interrupted";
+    const withdrawn = { type: "approval-end", callId, allowed: false, by: "cancelled", reason } as const;
+    const toolName = asked.find((each) => each.callId === callId)?.toolName ?? "";
+    const result = { output: "The call was interrupted", isError: true, durationMs: 0 };
+    const ended = { type: "tool-call-end", callId, toolName, ...result } as const;
+    return call.state === "asked" ? [withdrawn, ended] : [ended];
+  });
 }
 
 const NOT_CONTINUED = "Subagent cancelled: it was interrupted, and was not continued";

@@ -3,13 +3,15 @@
 import type { EventOf, StoredEvent } from "../../../core/event.ts";
 import { toolCallsOf } from "../../../core/message.ts";
 import type { RunProfile } from "../../../core/run.ts";
+import type { RunCall } from "../../../core/run-start.ts";
 import type { RunResult } from "../../../core/runtime.ts";
-import { DamageError, missingEvent, type Store } from "../../../core/store.ts";
+import { DamageError, isFirstRun, missingEvent, type Store } from "../../../core/store.ts";
 import { type ToolLogEntry, toolLogOf } from "../../../core/tool-log.ts";
 import { spanOfRun } from "../../../core/trace-context.ts";
-import { addCost, addUsage, noUsage, type Usage } from "../../../core/usage.ts";
+import { addCost, addUsage, type Usage } from "../../../core/usage.ts";
 import { RunFold, type RunState } from "../../loop/run-state.ts";
 import { AskedQuestions } from "../../rights/open-questions.ts";
+import { EarlierPlaced } from "./earlier-placed.ts";
 import { misplaced, misplacedStart } from "./event-order.ts";
 import { noBeginning } from "./refusals.ts";
 
@@ -48,7 +50,9 @@ export type ParentCall = { callId: string; index: number; toolName: string; inpu
 type MadeByCall = { readonly runs: EarlierRun[]; next: number };
 
 /** The events from which the ledger and the book of agents are restored. */
-type CountedEvent = EventOf<"run-start" | "message-end" | "retry" | "outside-session" | "spawn-refused" | "run-end">;
+type CountedEvent = EventOf<
+  "run-start" | "message-end" | "retry" | "outside-session" | "spawn-refused" | "placed" | "run-end"
+>;
 
 /** A stored tree, to be resumed from once: what continues is marked in it. */
 export class EarlierTree {
@@ -63,6 +67,10 @@ export class EarlierTree {
   #root: EarlierRun | undefined;
   readonly #runs = new Map<string, EarlierRun>();
   readonly #byCall = new Map<string, MadeByCall>();
+  /** Children that have journals of their own. */
+  readonly placed = new EarlierPlaced();
+  /** The numbers of the messages that were acted on. */
+  readonly mail = new Set<number>();
   readonly #calls = new Map<string, { toolName: string; input: unknown }>();
   readonly #asked = new Map<string, EventOf<"approval-request">>();
   /** Runs whose report their parent has read. */
@@ -94,6 +102,11 @@ export class EarlierTree {
     return this.#root;
   }
 
+  /** The start of the run that the journal begins with. */
+  get first(): EventOf<"run-start"> {
+    return (this.#runs.get(this.rootId) ?? this.root).state.start;
+  }
+
   /** The runs in the order they began. */
   get runs(): Iterable<EarlierRun> {
     return this.#runs.values();
@@ -110,7 +123,7 @@ export class EarlierTree {
     const run = this.#runs.get(event.runId);
     const isStart = event.type === "run-start" && run === undefined;
     const problem = isStart
-      ? misplacedStart(event, (runId) => this.#runs.get(runId)?.state.start)
+      ? this.#misplacedStart(event)
       : misplaced(run?.state, event);
     if (problem !== undefined)
       throw new DamageError(`Event ${event.seq} of run ${event.runId} (${event.type}) ${problem}`);
@@ -130,6 +143,14 @@ export class EarlierTree {
       case "run-end":
         this.counted.push(event);
         break;
+      case "placed":
+        this.counted.push(event);
+        this.placed.add(event);
+        break;
+      case "cancel":
+      case "steer":
+        if (event.mail !== undefined) this.mail.add(event.mail);
+        break;
       case "report":
         this.#delivered.add(event.childRunId);
         break;
@@ -145,16 +166,23 @@ export class EarlierTree {
     }
   }
 
+  /** The run that was placed begins the journal. */
+  #misplacedStart(start: EventOf<"run-start">): string | undefined {
+    if (start.runId === this.rootId) return undefined;
+    return misplacedStart(start, (runId) => this.#runs.get(runId)?.state.start);
+  }
+
   #begin(start: EventOf<"run-start">): void {
     const run = new EarlierRun(start);
     const { runId, parentId, call } = start;
     this.#runs.set(runId, run);
-    if (parentId === null) {
+    if (isFirstRun(this.rootId, start)) {
       this.#root = run;
       this.denied = [];
       this.#asked.clear();
       return;
     }
+    if (parentId === null) return;
     this.#runs.get(parentId)?.children.push(run);
     if (call === undefined) return;
     const key = keyOf(parentId, call.callId, call.index);
@@ -170,6 +198,19 @@ export class EarlierTree {
     this.denied.push({ path, toolName, input, ...(toolReason !== undefined && { toolReason }) });
   }
 
+  /** The placed child that this call made before the restart; each is found once. One that was imported is in this journal. */
+  takePlaced(parentRunId: string, callId: string, index: number): EventOf<"placed"> | undefined {
+    const placed = this.placed.take(parentRunId, callId, index);
+    return placed === undefined || this.#runs.has(placed.childRunId) ? undefined : placed;
+  }
+
+  /** True for a placed child whose call has no result yet: it is waited for again. */
+  isAskedAgain({ runId, childRunId, call }: EventOf<"placed">): boolean {
+    const parent = this.#runs.get(runId);
+    if (parent === undefined || parent.state.end !== undefined) return false;
+    return call?.background === true ? !this.#delivered.has(childRunId) : !isDone(parent, call);
+  }
+
   /** The child that this call made before the restart; each is found once. */
   take(parentRunId: string, callId: string, index: number): EarlierRun | undefined {
     const run = this.#nextOf(parentRunId, callId, index);
@@ -178,7 +219,7 @@ export class EarlierTree {
   }
 
   has(parentRunId: string, callId: string): boolean {
-    return this.#nextOf(parentRunId, callId, 0) !== undefined;
+    return this.#nextOf(parentRunId, callId, 0) !== undefined || this.placed.has(parentRunId, callId);
   }
 
   /** A call may have made many: none is looked at twice. */
@@ -193,9 +234,22 @@ export class EarlierTree {
   callOf(agentId: string): ParentCall | undefined {
     const start = this.#runs.get(agentId)?.state.start;
     if (start?.call === undefined || start.parentId === null) return undefined;
-    const { callId, index } = start.call;
-    const call = this.#calls.get(keyOf(start.parentId, callId));
+    return this.#parentCall(start.parentId, start.call);
+  }
+
+  #parentCall(parentId: string, { callId, index }: RunCall): ParentCall | undefined {
+    const call = this.#calls.get(keyOf(parentId, callId));
     return call && { callId, index, ...call };
+  }
+
+  /** Calls of this run whose children in the background work elsewhere, and have not reported yet. */
+  inBackgroundElsewhere(runId: string): ParentCall[] {
+    const parent = this.#runs.get(runId);
+    return this.placed.of(runId).flatMap(({ call, childRunId }) => {
+      if (call?.background !== true || this.#delivered.has(childRunId) || this.#runs.has(childRunId)) return [];
+      if ((parent?.state.calls.get(call.callId)?.state ?? "ended") !== "ended") return [];
+      return this.#parentCall(runId, call) ?? [];
+    });
   }
 
   /** Children of this run in the background that have not reported yet, each with the call that made it. */
@@ -252,7 +306,7 @@ export class EarlierTree {
 
   /** The usage of the ended children of this run, with everything below them. */
   usageBelow(run: EarlierRun): { usage: Usage; costUsd: number | null } {
-    const sum: { usage: Usage; costUsd: number | null } = { usage: noUsage(), costUsd: 0 };
+    const sum = this.placed.usageBelow(run.runId, (placed) => !this.isAskedAgain(placed));
     for (const child of run.children) {
       if (child.state.end === undefined) continue;
       const below = this.usageBelow(child);
@@ -280,6 +334,11 @@ export class EarlierTree {
   toolLog(runId: string, profile: RunProfile | undefined): ToolLogEntry[] {
     return toolLogOf(this.eventsOf(runId), (name) => profile?.tools.byName.get(name)?.tool.displayName);
   }
+}
+
+/** The call that made a child has its result: it is not made again. */
+function isDone({ state }: EarlierRun, call: RunCall | undefined): boolean {
+  return call !== undefined && (state.calls.get(call.callId)?.state ?? "ended") === "ended" && call.background !== true;
 }
 
 function reportedRuns({ metadata }: EventOf<"tool-call-end">): string[] {

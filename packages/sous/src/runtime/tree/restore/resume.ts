@@ -184,7 +184,7 @@ async function rootRecord(runId: string, store: Store): Promise<RunRecord> {
 }
 
 /** The terms the tree was begun under. What it shared with others cannot be stored, and must not be forgotten. */
-function toRunOptions(
+export function toRunOptions(
   { terms, budget, runId }: EventOf<"run-start">,
   { addBudget, sharedBudget }: Pick<ResumeOptions, "addBudget" | "sharedBudget">,
   own: RuntimeOptions["limits"],

@@ -226,6 +226,8 @@ function bodiesWith(text: string): Bodies {
       usage: noUsage(),
       costUsd: 0,
       durationMs: 5,
+      usageBelow: noUsage(),
+      costBelowUsd: 0,
     },
     "tool-progress": { type: "tool-progress", callId: "call-1", toolName: text, text, done: 1, total: 2 },
     park: { type: "park" },

@@ -1,0 +1,145 @@
+/** A child in a journal of its own, as its parent sees it: a run that does nothing here but wait for its end. */
+
+import { BudgetExceeded, messageOf, Refused } from "../../../core/errors.ts";
+import type { EventOf, RunIdentity } from "../../../core/event.ts";
+import { LACKS_APPROVAL, type RunOutcome } from "../../../core/outcome.ts";
+import type { Run } from "../../../core/run.ts";
+import { toolLogOf } from "../../../core/tool-log.ts";
+import { noUsage } from "../../../core/usage.ts";
+import { toStored } from "../../../core/units.ts";
+import { lacksApproval } from "../../../core/words/outcomes.ts";
+import { buildEvent } from "../../events/build-event.ts";
+import { redactBody } from "../../events/redact-event.ts";
+import { type ChildPlan, type RunPlan, startOf } from "../lifecycle.ts";
+import { type TreeParts, termsOf } from "../parts.ts";
+import type { TreeState } from "../state.ts";
+import type { PlacedRuns } from "./placed-runs.ts";
+import { viewElsewhere } from "./root-view.ts";
+
+/** Begins the journal of the child and waits for its end. The outcome is that of its worker. */
+export async function runPlaced(tree: TreeState, run: Run, plan: ChildPlan, placed: PlacedRuns): Promise<RunOutcome> {
+  const { parts, book } = tree;
+  const { rootId } = parts.records;
+  const { runId, path } = run.who;
+  let outcome: RunOutcome | undefined;
+  run.placed = standIn(run, placed);
+  book.started(plan.entry, run);
+  run.waitingFor = "its worker";
+  try {
+    await beginPlaced(tree, run, plan, placed);
+    const waiting = placed.waitFor(runId, { rootId, agent: run.profile.agentName });
+    run.scope.listen(() => stopPlaced(run, tree, placed));
+    const end = await waiting;
+    if (end === "parked") {
+      outcome = PARKED;
+      run.tree.parked(run, outcome);
+      return outcome;
+    }
+    outcome = await endedElsewhere(run, end, parts);
+    return outcome;
+  } catch (error) {
+    if (error instanceof Refused) throw error;
+    const message = `${path} could not be waited for: ${messageOf(error)}`;
+    outcome = { ...PARKED, status: "failed", stopReason: undefined, fault: { type: "store", message } };
+    return outcome;
+  } finally {
+    if (!run.isParked) run.tree.ended(run, outcome);
+  }
+}
+
+/** The intent is kept before the journal begins, so that a restart finds the child. */
+async function beginPlaced(tree: TreeState, run: Run, plan: ChildPlan, placed: PlacedRuns): Promise<void> {
+  const { entry, parent, call, place } = plan;
+  const { runId, agentId } = run.who;
+  if (place !== "again") {
+    parent.emit({
+      type: "placed",
+      childRunId: runId,
+      childAgentId: agentId,
+      childPath: entry.path,
+      label: entry.label,
+      agent: run.profile.agentName,
+      call,
+      budget: entry.budget && toStored(entry.budget),
+    });
+    await parent.tree.settled();
+  }
+  tree.elsewhere ??= { view: viewElsewhere(tree, placed) };
+  tree.elsewhere.view?.start();
+  await placed.begin(placedStart(tree, run, plan));
+}
+
+/** The start of a run that is placed, with all that its worker has to know. */
+export function placedStart(tree: TreeState, run: Run, plan: RunPlan): EventOf<"run-start"> {
+  const { parts } = tree;
+  const { profile, who } = run;
+  const mode = run.summary?.mode;
+  const start = startOf(run, plan);
+  // Only the tools that it has say whether it may have children: its definition elsewhere may have more.
+  const hasChildren = [...profile.tools.byName.values()].some(({ tool }) => tool.category === "subagent");
+  const body = {
+    ...start,
+    // Each journal is read alone.
+    tools: tree.shownTools.whole(profile.tools),
+    rights: { ...start.rights, spawn: start.rights.spawn && hasChildren },
+    terms: termsOf(parts, profile),
+    cwd: parts.settings.folder,
+    traceparent: run.tree.traceOf(run)?.traceparent,
+    placed: {
+      rootId: parts.records.rootId,
+      ...(mode !== undefined && { summary: { mode, maxBytes: run.summary?.maxBytes ?? 0 } }),
+      budgets: [],
+      ...(parts.approve !== undefined && { asks: true as const }),
+    },
+  };
+  const identity: RunIdentity = who;
+  return buildEvent(1, run.tree.clock.now(), identity, redactBody(body, parts.settings.redactor)) as EventOf<"run-start">;
+}
+
+/** What is said to the run is put into the mail of its journal. */
+function standIn(run: Run, placed: PlacedRuns): NonNullable<Run["placed"]> {
+  const to = run.who.runId;
+  let isStopped = false;
+  return {
+    stop(mode, callId, path) {
+      if (isStopped) return;
+      isStopped = mode === "stop" && path === undefined;
+      placed.post({ to, body: { kind: "stop", mode, callId, path } });
+    },
+    steer: (path, text) => placed.post({ to, body: { kind: "steer", path, text } }),
+  };
+}
+
+/** The scope of the stand-in was aborted: by a cancel, a limit, or the end of its parent. */
+function stopPlaced(run: Run, { parts }: TreeState, placed: PlacedRuns): void {
+  // This process has lost the tree, or gives it back: another one continues the parent, and nothing is cancelled.
+  if (parts.asking.journal.degraded !== undefined) return;
+  let top = run;
+  while (top.parent !== undefined) top = top.parent;
+  const isWholeTree = top.scope.aborted && top.who.parentId === null;
+  if (isWholeTree) placed.stopTree(parts.records.rootId);
+  else run.placed?.stop("stop");
+  const type = run.scope.reason instanceof BudgetExceeded ? "quota" : "cancelled";
+  placed.mustEnd(run.who.runId, { type, message: "Subagent cancelled" });
+}
+
+/** Bills the stand-in for what the run and everything below it took, so that its parent is billed as for any other child. */
+async function endedElsewhere(run: Run, end: EventOf<"run-end">, parts: TreeParts): Promise<RunOutcome> {
+  const { status, stopReason, text, output, fault, turns, toolCount, usage, costUsd, durationMs } = end;
+  run.turns = turns;
+  run.toolCount = toolCount;
+  run.bill(usage, costUsd);
+  if (end.usageBelow !== undefined) run.billBelow(end.usageBelow, end.costBelowUsd ?? 0);
+  if (lacksApproval(end)) run.lacksApproval = true;
+  if (run.toolLog !== undefined) {
+    const events = await parts.records.journal(run.who.runId);
+    run.toolLog = toolLogOf(events, (name) => run.profile.tools.byName.get(name)?.tool.displayName);
+  }
+  return { status, stopReason, text, output, fault, turns, toolCount, usage, costUsd, durationMs };
+}
+
+/** What a run that waits elsewhere has used is counted at its end. */
+const PARKED: RunOutcome = {
+  ...{ ...LACKS_APPROVAL, text: "", output: undefined, fault: undefined },
+  ...{ turns: 0, toolCount: 0, usage: noUsage(), costUsd: 0, durationMs: 0 },
+};

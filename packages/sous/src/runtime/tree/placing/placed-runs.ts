@@ -1,0 +1,217 @@
+/** The runs of a runtime that work elsewhere: begun together, waited for together, and heard from through the store. */
+
+import type { Engine, Mail, NewMail, News, Placing } from "../../../core/engine.ts";
+import { ignore, messageOf } from "../../../core/errors.ts";
+import type { EventOf } from "../../../core/event.ts";
+import type { Fault } from "../../../core/outcome.ts";
+import { onDispose } from "../../../core/scope.ts";
+import { endWatchOf } from "./end-watch.ts";
+import type { Followed } from "./followed.ts";
+import { Gathered } from "./gathered.ts";
+
+/** The end of a wait for a placed run. `parked`: it waits for an answer, and no worker has it. */
+export type PlacedEnd = EventOf<"run-end"> | "parked";
+
+type Wait = {
+  readonly rootId: string;
+  readonly agent: string;
+  readonly since: number;
+  /** Set when it has to end, also if no worker ever takes it. */
+  stop: Fault | undefined;
+  /** It is being ended from here. */
+  isClosing: boolean;
+  readonly parked: PromiseWithResolvers<"parked">;
+};
+
+type Receiver = { readonly seen: Set<number>; readonly onMail: (mail: Mail) => void };
+
+export type PlacedRunsParts = {
+  readonly engine: Engine;
+  readonly placing: Placing;
+  /** Milliseconds that only grow. */
+  now(): number;
+  /** Ends a run that no worker has, or that none can continue. */
+  close(journalId: string, fault: Fault): Promise<void>;
+};
+
+/** A run whose agent no living worker knows is ended after this time: a worker may just be starting. */
+const UNKNOWN_AFTER_MS = 3_000;
+/** The time between two looks at the states of the journals that are waited for. */
+const STATES_EVERY_MS = 900;
+
+export class PlacedRuns {
+  readonly engine: Engine;
+  readonly #parts: PlacedRunsParts;
+  readonly #begin: Gathered<EventOf<"run-start">>;
+  readonly #post: Gathered<NewMail>;
+  readonly #waits = new Map<string, Wait>();
+  readonly #receivers = new Map<string, Receiver>();
+  readonly #followed = new Set<Followed>();
+  /** The trees whose stop is on its way. */
+  readonly #stopping = new Set<string>();
+  #listening: Disposable | undefined;
+  /** The journals to look into for mail; all of them when it is not known which have some. */
+  #due: Set<string> | "all" | undefined;
+  #isLooking = false;
+  #statesAt = 0;
+
+  constructor(parts: PlacedRunsParts) {
+    const { placing } = parts;
+    this.engine = parts.engine;
+    this.#parts = parts;
+    this.#begin = new Gathered((starts) => placing.place(starts));
+    this.#post = new Gathered((mail) => placing.post(mail));
+  }
+
+  get placing(): Placing {
+    return this.#parts.placing;
+  }
+
+  /** Begins the journal of a run. One that has begun already stays as it is. */
+  begin(start: EventOf<"run-start">): Promise<void> {
+    return this.#begin.add(start);
+  }
+
+  post(mail: NewMail): void {
+    // A message that is not kept is like one that was never sent: what it is about still has an end.
+    this.#post.add(mail).catch(ignore);
+  }
+
+  /** One message stops every run of the tree that works elsewhere. */
+  stopTree(rootId: string): void {
+    if (this.#stopping.has(rootId)) return;
+    this.#stopping.add(rootId);
+    const posted = this.#post.add({ to: rootId, isForTree: true, body: { kind: "stop", mode: "stop" } });
+    posted.catch(ignore).finally(() => this.#stopping.delete(rootId));
+  }
+
+  /** Waits for the end of a run that has begun, and has the engine see to it that it is continued. */
+  async waitFor(journalId: string, { rootId, agent }: Pick<Wait, "rootId" | "agent">): Promise<PlacedEnd> {
+    const parked = Promise.withResolvers<"parked">();
+    this.#waits.set(journalId, { rootId, agent, since: this.#parts.now(), stop: undefined, isClosing: false, parked });
+    this.#listen();
+    this.engine.continueRun(journalId).catch((error: unknown) => {
+      this.mustEnd(journalId, { type: "store", message: `No worker could be asked to continue it: ${messageOf(error)}` });
+    });
+    try {
+      const end = await Promise.race([endWatchOf(this.placing).ended(journalId), parked.promise]);
+      // What happened below is shown before the parent hears of the end.
+      for (const followed of this.#followed) if (followed.rootId === rootId) await followed.show();
+      return end;
+    } finally {
+      this.#waits.delete(journalId);
+      this.#rest();
+    }
+  }
+
+  /** From now on the run has to end: by its worker, or from here when it has none. */
+  mustEnd(journalId: string, fault: Fault): void {
+    const wait = this.#waits.get(journalId);
+    if (wait !== undefined) wait.stop ??= fault;
+    this.#statesAt = 0;
+  }
+
+  /** Passes each message to the journal on once, in the order of their numbers, from those that were kept before. */
+  receive(journalId: string, onMail: (mail: Mail) => void): Disposable {
+    this.#receivers.set(journalId, { seen: new Set(), onMail });
+    this.#listen();
+    this.#hear({ kind: "mail", journalId });
+    return onDispose(() => {
+      this.#receivers.delete(journalId);
+      this.#rest();
+    });
+  }
+
+  /** Shows what is new in the journals of a tree, until the result is disposed. */
+  follow(followed: Followed): Disposable {
+    this.#followed.add(followed);
+    this.#listen();
+    return onDispose(() => {
+      this.#followed.delete(followed);
+      this.#rest();
+    });
+  }
+
+  #listen(): void {
+    this.#listening ??= this.#parts.placing.listen((news) => this.#hear(news));
+  }
+
+  #rest(): void {
+    if (this.#waits.size + this.#receivers.size + this.#followed.size > 0) return;
+    this.#listening?.[Symbol.dispose]();
+    this.#listening = undefined;
+  }
+
+  #hear({ kind, journalId }: News): void {
+    if (kind === "all") this.#due = "all";
+    else if (kind !== "mail" || journalId === undefined || !this.#receivers.has(journalId)) return;
+    else if (this.#due === undefined) this.#due = new Set([journalId]);
+    else if (this.#due !== "all") this.#due.add(journalId);
+    if (!this.#isLooking) void this.#look();
+  }
+
+  /** One look at a time; what is heard meanwhile is for the next. A look that fails is made again with the next news. */
+  async #look(): Promise<void> {
+    this.#isLooking = true;
+    for (let due = this.#due; due !== undefined; due = this.#due) {
+      this.#due = undefined;
+      await this.#readMail(due === "all" ? [...this.#receivers.keys()] : [...due]).catch(ignore);
+      if (due === "all") await this.#lookAround().catch(ignore);
+    }
+    this.#isLooking = false;
+  }
+
+  async #readMail(journalIds: readonly string[]): Promise<void> {
+    if (journalIds.length === 0) return;
+    // All of it each time, for numbers are given before they are kept: a lower one may come later.
+    for (const mail of await this.#parts.placing.mail(journalIds, 0)) {
+      const receiver = this.#receivers.get(mail.journalId);
+      if (receiver === undefined || receiver.seen.has(mail.id)) continue;
+      receiver.seen.add(mail.id);
+      receiver.onMail(mail);
+    }
+  }
+
+  /** Looks at the states that no news tell. */
+  async #lookAround(): Promise<void> {
+    for (const followed of this.#followed) await followed.show();
+    const now = this.#parts.now();
+    if (now - this.#statesAt < STATES_EVERY_MS) return;
+    this.#statesAt = now;
+    for (const rootId of new Set([...this.#waits.values()].map((wait) => wait.rootId))) await this.#lookAt(rootId, now);
+  }
+
+  async #lookAt(rootId: string, now: number): Promise<void> {
+    let known: ReadonlySet<string> | undefined;
+    for (const { journalId, state } of await this.placing.journals(rootId)) {
+      const wait = this.#waits.get(journalId);
+      if (wait === undefined || wait.isClosing || state === "held" || state === "ended") continue;
+      if (wait.stop !== undefined) this.#close(journalId, wait, wait.stop);
+      else if (state === "parked") wait.parked.resolve("parked");
+      else if (now - wait.since > UNKNOWN_AFTER_MS) {
+        known ??= await this.#knownAgents();
+        // Without any worker it waits: one may be started yet.
+        if (known.size > 0 && !known.has(wait.agent))
+          this.#close(journalId, wait, { type: "crash", message: unknownAgent(wait.agent) });
+      }
+    }
+  }
+
+  async #knownAgents(): Promise<ReadonlySet<string>> {
+    const workers = await this.placing.workers();
+    return new Set(workers.flatMap(({ isAlive, agents }) => (isAlive ? agents : [])));
+  }
+
+  #close(journalId: string, wait: Wait, fault: Fault): void {
+    wait.isClosing = true;
+    const again = () => {
+      wait.isClosing = false;
+    };
+    // Another process may have taken it meanwhile: then its end comes from there.
+    this.#parts.close(journalId, fault).then(again, again);
+  }
+}
+
+function unknownAgent(agent: string): string {
+  return `No worker knows the agent ${agent}: give its definition to the workers, or run it without \`place\``;
+}

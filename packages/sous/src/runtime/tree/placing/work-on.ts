@@ -1,0 +1,147 @@
+/** The worker's half: continues a run that was placed, from its first event or from where its last worker left it. */
+
+import { type AgentDefinition, agent } from "../../../core/agent.ts";
+import type { ApprovalPolicy } from "../../../core/approval.ts";
+import type { Mail, TakenJournal } from "../../../core/engine.ts";
+import { StaleOwner, UserError } from "../../../core/errors.ts";
+import { type Fault, statusOfRefusal } from "../../../core/outcome.ts";
+import { onDispose } from "../../../core/scope.ts";
+import type { Work } from "../lifecycle.ts";
+import { openTree, type Shared } from "../open.ts";
+import { interruptedCalls } from "../restore/earlier-runs.ts";
+import { EarlierTree } from "../restore/earlier-tree.ts";
+import { GivenAnswers } from "../restore/given-answers.ts";
+import { toRunOptions } from "../restore/resume.ts";
+import { RootRun } from "../root-run.ts";
+import type { PlacedRuns } from "./placed-runs.ts";
+import { RemoteAnswers } from "./remote-answers.ts";
+
+type WorkParts = Omit<Shared, "runOptions"> & { readonly placed: PlacedRuns };
+
+/** Something that tells a worker to stop. */
+export type Leaving = { readonly aborted: boolean; listen(listener: () => void): void; unlisten(listener: () => void): void };
+
+export type WorkOptions = {
+  /** The name of the worker, as the journal has it. */
+  readonly worker: string;
+  /** When it aborts, the journal is given back as it is: nothing is cancelled. */
+  readonly leaving?: Leaving | undefined;
+  /** The run is ended with this fault, instead of being continued. */
+  readonly fault?: Fault | undefined;
+};
+
+/** `left`: it was given back, or another worker has taken it over. */
+export type WorkEnd = "ended" | "parked" | "left";
+
+/** A run that came no further in this many takings is ended: it may be what kills its workers. */
+const MAX_CLAIMS = 5;
+
+/** Continues the run of a journal that this process has claimed. */
+export async function workOn(parts: WorkParts, taken: TakenJournal, options: WorkOptions): Promise<WorkEnd> {
+  const { journalId, fence } = taken;
+  const { store } = parts;
+  let opened: Awaited<ReturnType<typeof openTaken>>;
+  try {
+    opened = await openTaken(parts, taken, options);
+  } catch (error) {
+    await store.release(journalId, fence);
+    throw error;
+  }
+  if (opened === undefined) {
+    await store.release(journalId, fence);
+    return "ended";
+  }
+  const { tree, run, journal, answers } = opened;
+  using _mail = parts.placed.receive(journalId, (mail) => deliver(mail, run, answers, tree.earlier.mail));
+  using _leaving = giveBack(opened, options.leaving);
+  const { cause } = await run.ended;
+  if (tree.tree.isParked) return "parked";
+  return cause instanceof StaleOwner || journal.degraded !== undefined ? "left" : "ended";
+}
+
+async function openTaken(parts: WorkParts, { journalId, fence, claims }: TakenJournal, options: WorkOptions) {
+  const { worker, fault } = options;
+  const earlier = await EarlierTree.read(parts.store, journalId);
+  const { start, end } = earlier.root.state;
+  if (end !== undefined) return undefined;
+  if (start.placed === undefined) throw new UserError(`Run ${journalId} was not placed: continue it with resume()`);
+  const reason = fault ?? (claims > MAX_CLAIMS ? poisoned(claims) : undefined);
+  const definition = definitionOf(start.agent, parts, reason !== undefined);
+  earlier.placed.setEnds(await endsOf(parts, earlier));
+  const answers = new RemoteAnswers();
+  // The budgets that it shares are named in its start.
+  const terms = start.terms && { ...start.terms, sharedBudget: undefined };
+  const runOptions = toRunOptions({ ...start, terms }, {}, parts.options.limits);
+  const ask = start.placed.asks === true ? answers.ask : undefined;
+  const opened = openTree(
+    { ...parts, runOptions, options: { ...parts.options, approve: askingRemotely(parts.options.approve) } },
+    { fence, tree: earlier, answers: new GivenAnswers(earlier.questions), worker: { name: worker, ask } },
+  );
+  const root = opened.tree.openRoot(opened.rootAgentId, definition);
+  const beginning = { runId: journalId, task: start.task, earlier: earlier.root };
+  const run = new RootRun(opened, root, beginning, reason && endingWith(reason, earlier));
+  return { tree: { tree: opened.tree, earlier }, run, journal: opened.journal, answers };
+}
+
+/** The rules are the worker's own. A person is asked at the root of the tree. */
+function askingRemotely(approve: WorkParts["options"]["approve"]): ApprovalPolicy | undefined {
+  return typeof approve === "object" ? { ...approve, decide: (each) => approve.decide(each), ask: undefined } : undefined;
+}
+
+async function endsOf({ placed }: WorkParts, earlier: EarlierTree) {
+  const ids = earlier.placed.all.map(({ childRunId }) => childRunId);
+  return ids.length === 0 ? [] : placed.placing.ends(ids);
+}
+
+/** A run that is only ended needs no tools. */
+function definitionOf(name: string, { options }: WorkParts, isEnding: boolean): AgentDefinition {
+  const known = options.agents?.find((each) => each.name === name);
+  if (known !== undefined) return known;
+  if (isEnding) return agent({ name });
+  throw new UserError(`This worker does not know the agent ${name}`);
+}
+
+function poisoned(claims: number): Fault {
+  const message = `${claims - 1} workers took this run one after the other, and it came no further in any of them`;
+  return { type: "crash", message };
+}
+
+/** Ends the run as it stands: the children that it had here, and the calls that were open. */
+function endingWith(fault: Fault, { root }: EarlierTree): Work {
+  return async (run) => {
+    for (const body of interruptedCalls(root.state)) run.emit(body);
+    run.tree.closeOrphans(run);
+    return { status: statusOfRefusal(fault.type), fault };
+  };
+}
+
+/** A message that is in the journal was acted on. A stop holds for as long as the run has no end. */
+function deliver({ id, body }: Mail, run: RootRun, answers: RemoteAnswers, known: ReadonlySet<number>): void {
+  switch (body.kind) {
+    case "stop":
+      run.cancel(body.path, body.mode, { mail: id, ...(body.callId !== undefined && { callId: body.callId }) });
+      return;
+    case "steer":
+      if (!known.has(id)) run.steer(body.path, body.text, id);
+      return;
+    case "answer":
+      answers.take(body);
+      return;
+    default:
+      body satisfies never;
+  }
+}
+
+/** The journal goes back as it stands: whoever takes it continues from there. */
+function giveBack(
+  { journal, run }: { journal: { leave(reason: string): Promise<void> }; run: RootRun },
+  leaving: Leaving | undefined,
+): Disposable | undefined {
+  if (leaving === undefined) return undefined;
+  const leave = () => {
+    void journal.leave("The worker was stopped and gave the run back").then(() => run.cancel(undefined, "stop"));
+  };
+  if (leaving.aborted) leave();
+  else leaving.listen(leave);
+  return onDispose(() => leaving.unlisten(leave));
+}
