@@ -3,7 +3,7 @@
  * run. Messages carry ids: task, rights, budget and terms come from the store, so a forged or repeated one widens nothing.
  */
 
-import type { EventOf } from "./event.ts";
+import type { EventOf, StoredEvent } from "./event.ts";
 import type { CancelMode } from "./spawn.ts";
 import type { Claim } from "./store.ts";
 
@@ -60,6 +60,11 @@ export type WorkerState = WorkerFacts & {
   /** The process, as `describeOwner` says it. */
   readonly where: string;
   readonly isAlive: boolean;
+  /**
+   * True when its death is seen at once. False when it is seen only once its lease is over: it reaches the database through a pool
+   * that changes connections, or has none to spare.
+   */
+  readonly isWatched: boolean;
   /** The journals that it holds. */
   readonly held: number;
 };
@@ -68,7 +73,10 @@ export type WorkerState = WorkerFacts & {
 export type JournalState = {
   readonly journalId: string;
   readonly lastSeq: number;
-  /** `queued`: it was placed, and no worker has taken it yet. `dead`: the process that had it is gone. */
+  /**
+   * `queued`: it was placed, and no worker has taken it yet. `dead`: the process that had it is gone, or has given it back.
+   * `parked`: no process has it, and one of its questions has no answer.
+   */
   readonly state: "queued" | "held" | "dead" | "parked" | "ended";
   /** The process that holds it, or held it last, in words. */
   readonly where: string | undefined;
@@ -82,7 +90,10 @@ export type Placing = {
    * that has begun already stays as it is.
    */
   place(starts: readonly EventOf<"run-start">[]): Promise<void>;
-  /** Takes journals that were placed, have not ended, and have no living owner; parked ones only when they have mail. */
+  /**
+   * Takes journals that were placed, have not ended, and have no living owner, those first that were placed first. A parked one is
+   * taken only for mail since it was taken last: a stop, or the answer to one of its open questions. One that is marked as lost is not.
+   */
   take(worker: WorkerFacts, limit: number): Promise<TakenJournal[]>;
   /** Says that this open store works as a worker from now on, until it is disposed. Its death is then seen at once. */
   enlist(worker: WorkerFacts): Promise<AsyncDisposable>;
@@ -91,6 +102,7 @@ export type Placing = {
   ends(journalIds: readonly string[]): Promise<EventOf<"run-end">[]>;
   /** The journals of a tree but that of its root, in the order in which they were placed. */
   journals(rootId: string): Promise<JournalState[]>;
+  /** Mail to anything but a placed journal that has not ended does nothing. It is deleted when its journal ends. */
   post(mail: readonly NewMail[]): Promise<void>;
   /** The mail to these journals behind this number, in order. */
   mail(journalIds: readonly string[], after: number): Promise<Mail[]>;
@@ -107,3 +119,12 @@ export type PlacedRun = {
 
 /** A store that can place runs. */
 export type PlacingStore = { readonly placing: Placing };
+
+/**
+ * False for what a run records without getting ahead: it was taken, asks its model, or was cut off while it did. A run that kills
+ * its workers records nothing else.
+ */
+export function isProgress(event: StoredEvent): boolean {
+  if (event.type === "retry") return event.kind !== "interrupted";
+  return event.type !== "resume" && event.type !== "turn-start";
+}

@@ -24,8 +24,9 @@ export type RunRecord = {
   label: string;
   depth: number;
   /**
-   * `running` until its `run-end`. `queued` while it was placed and no worker has taken it. When no process works on its journal any more, `waiting` if a question of the tree has no answer,
-   * else `interrupted`. Questions of external agents do not count for `waiting`: they ask again by themselves.
+   * `running` until its `run-end`. `queued` while it was placed and no worker has taken it. When no process works on its journal
+   * any more, `waiting` if a question in it has no answer, else `interrupted`. Questions of external agents do not count for
+   * `waiting`: they ask again by themselves.
    */
   status: RunStatus | "queued" | "running" | "interrupted" | "waiting";
   stopReason: string | undefined;
@@ -46,7 +47,7 @@ export type RunRecord = {
   allowedTools: readonly string[];
   /** Only of the first run of a journal: the folder its tree was made in. Undefined when it is not known. */
   cwd: string | undefined;
-  /** Only of a root: why not everything that happened in its tree was kept. */
+  /** Only of the first run of a journal: why not everything that happened in it was kept. */
   lost?: string | undefined;
   /**
    * The reason when it is damaged: its row, or an event that it is counted from, cannot be read. A value that cannot be read
@@ -140,7 +141,7 @@ export type Store = AsyncDisposable & {
   tree(rootId: string): Promise<RunRecord[]>;
   /**
    * Spending and endings of runs: a line for every `run-end` and every `spawn-refused`, added together with the event and
-   * never removed. Trees without an owner (`NO_OWNER`) are not counted.
+   * never removed. Journals that were imported (`NO_OWNER`) are not counted before a process claims them.
    */
   totals(query?: TotalsQuery): Promise<Totals>;
   /**

@@ -21,6 +21,8 @@ export type SampleTree = {
 
 type SampleRun = {
   parent?: string;
+  /** The parent, when its events are in another journal. */
+  above?: RunIdentity;
   label?: string;
   /** Milliseconds since 1970; one more than the event before when unset. */
   time?: number;
@@ -48,7 +50,7 @@ export function sampleTree(rootId: string, startTime: number = START_TIME): Samp
   }
 
   function start(runId: string, given: SampleRun = {}): EventOf<"run-start"> {
-    const parent = given.parent === undefined ? undefined : runs.get(given.parent);
+    const parent = given.parent === undefined ? given.above : runs.get(given.parent);
     const label = given.label ?? runId;
     const who: RunIdentity = {
       runId,
@@ -80,6 +82,13 @@ export function sampleTree(rootId: string, startTime: number = START_TIME): Samp
   }
 
   return { rootId, events, start, turn, end, add };
+}
+
+/** The journal of a run that was placed below another: its start, in the millisecond after that of the other. */
+export function samplePlaced(above: EventOf<"run-start">, rootId: string, runId: string, agent = runId): SampleTree {
+  const journal = sampleTree(runId, above.time);
+  journal.start(runId, { above, details: { agent, placed: { rootId, budgets: [] } } });
+  return journal;
 }
 
 const PLAIN_START: RunStart = {

@@ -5,13 +5,14 @@ import type { StoredEvent } from "../core/event.ts";
 import { foldRunRecord, type RunRecord, type Store } from "../core/store.ts";
 import { ids, plain, type SampleTree, sampleTree } from "./sample-tree.ts";
 import { claimPromises, deletePromises } from "./store-contract-claims.ts";
+import { journalPromises } from "./store-contract-journals.ts";
 import { totalsPromises } from "./store-contract-totals.ts";
 
 /** The `test` of `node:test`, vitest, jest or the like. */
 export type RegisterTest = (name: string, run: () => Promise<void>) => unknown;
 
 /** Registers one test per promise of the `Store` port. Each opens a store of its own, which must be empty. */
-export function storeContract(test: RegisterTest, open: () => Promise<Store>): void {
+export function storeContract(test: RegisterTest, open: () => Promise<Store>, hasJournals = false): void {
   const check = (name: string, run: (store: Store) => Promise<void>) =>
     test(`a store: ${name}`, async () => {
       await using store = await open();
@@ -211,6 +212,7 @@ export function storeContract(test: RegisterTest, open: () => Promise<Store>): v
   claimPromises(check);
   deletePromises(check);
   totalsPromises(check);
+  if (hasJournals) journalPromises(check);
 }
 
 const HOSTILE: readonly string[] = [

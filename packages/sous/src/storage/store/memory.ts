@@ -1,17 +1,17 @@
-/** The store of a process that keeps nothing: one array of events per tree, records folded when asked for. */
+/** The store of a process that keeps nothing: one array of events per journal, records folded when asked for. */
 
-import { addToQuestions, type OpenQuestions, toQuestion } from "../../core/approval.ts";
+import { addToQuestions, toQuestion } from "../../core/approval.ts";
+import type { PlacingStore } from "../../core/engine.ts";
 import { checkTime, StaleOwner, StoreError, UserError } from "../../core/errors.ts";
-import type { EventOf, StoredEvent } from "../../core/event.ts";
+import type { StoredEvent } from "../../core/event.ts";
 import type { SharedBudget, SharedBudgetOptions, SharedBudgets, SharedLimits } from "../../core/shared-budget.ts";
 import type { SharedBudgetBooks } from "../../core/shared-budget-books.ts";
 import {
-  addToRunRecord,
-  beginRunRecord,
   type Claim,
   checkRunQuery,
   FIRST_FENCE,
   indexAfter,
+  isFirstRun,
   NO_OWNER,
   type ReadOptions,
   type RunQuery,
@@ -20,119 +20,135 @@ import {
 } from "../../core/store.ts";
 import { interruptedTally, refusalTally, runTally, type Totals, type TotalsQuery } from "../../core/totals.ts";
 import { systemClock } from "../../machine/host.ts";
-import { type KeptEvent, runIdOf, toBrief, toStoredEvent } from "./brief-event.ts";
+import { runIdOf, toBrief, toStoredEvent } from "./brief-event.ts";
+import { foldRows, isQueued, type MemoryJournal, type MemoryRow, statusOf } from "./memory-journals.ts";
+import { MemoryPlacing } from "./memory-placing.ts";
 import { MemoryTallies } from "./memory-tallies.ts";
+import { checkAbove, rootElsewhere, runAbove } from "./placed-start.ts";
 import { openSharedBudget, type SharedBudgetTables } from "./shared-budget.ts";
 
 /** Stores everything as long as the store itself is referenced. Its shared budgets are those of this process. */
-export function openMemoryStore(): Store & SharedBudgets {
+export function openMemoryStore(): Store & SharedBudgets & PlacingStore {
   return new MemoryStore();
 }
 
-type Tree = {
-  readonly rootId: string;
-  readonly events: KeptEvent[];
-  /** The time of the first of them. */
-  readonly epoch: number;
-  fence: number;
-  /** True from the first event of its owner to the end of the root. Its owner lives as long as this store does. */
-  isOwned: boolean;
-  lost: string | undefined;
-  readonly questions: OpenQuestions;
-};
-
-/** The first and last index of a run in the array of its tree. */
-type Row = {
-  readonly tree: Tree;
-  readonly start: EventOf<"run-start">;
-  readonly startIndex: number;
-  endIndex: number | undefined;
-};
-
-class MemoryStore implements Store, SharedBudgets {
+class MemoryStore implements Store, SharedBudgets, PlacingStore {
   readonly isImmediate = true;
+  readonly placing: MemoryPlacing;
   readonly #sharedBudgets = memorySharedBudgets();
-  readonly #trees = new Map<string, Tree>();
+  readonly #journals = new Map<string, MemoryJournal>();
   /** The rows by run id, in the order they started. */
-  readonly #rows = new Map<string, Row>();
+  readonly #rows = new Map<string, MemoryRow>();
   readonly #tallies = new MemoryTallies();
 
-  append(rootId: string, events: readonly StoredEvent[], fence = FIRST_FENCE): void {
+  constructor() {
+    const append = (journalId: string, start: StoredEvent): void => this.append(journalId, [start], NO_OWNER);
+    this.placing = new MemoryPlacing({ journals: this.#journals, rows: this.#rows, append });
+  }
+
+  append(journalId: string, events: readonly StoredEvent[], fence = FIRST_FENCE): void {
     const [first] = events;
     if (first === undefined) return;
-    const tree = this.#trees.get(rootId) ?? newTree(rootId, first.time, fence);
-    if (tree.fence !== fence)
-      throw new StaleOwner(`Tree ${rootId} was taken over: claim ${fence} is older than claim ${tree.fence}`);
-    checkNumbers(tree, events);
-    this.#trees.set(rootId, tree);
-    if (fence !== NO_OWNER) tree.isOwned = true;
+    const journal = this.#journals.get(journalId) ?? this.#begin(journalId, first, fence);
+    if (journal.fence !== fence)
+      throw new StaleOwner(`Tree ${journalId} was taken over: claim ${fence} is older than claim ${journal.fence}`);
+    checkNumbers(journal, events);
+    this.#journals.set(journalId, journal);
+    if (fence !== NO_OWNER) journal.isOwned = true;
     for (const event of events) {
       const row = this.#rows.get(event.runId);
       if (row !== undefined && fence !== NO_OWNER) this.#tally(row, event);
-      const index = tree.events.push(row === undefined ? event : toBrief(event, row.start, tree.epoch)) - 1;
-      addToQuestions(tree.questions, event, (asked) => toQuestion(asked, row?.start.model ?? ""));
+      const index = journal.events.push(row === undefined ? event : toBrief(event, row.start, journal.epoch)) - 1;
+      addToQuestions(journal.questions, event, (asked) => toQuestion(asked, row?.start.model ?? ""));
       if (event.type === "run-start") {
-        this.#rows.set(event.runId, { tree, start: event, startIndex: index, endIndex: undefined });
+        this.#rows.set(event.runId, { journal, start: event, startIndex: index, endIndex: undefined });
       } else if (event.type === "run-end") {
         if (row !== undefined) row.endIndex = index;
-        if (event.parentId === null) tree.isOwned = false;
+        if (isFirstRun(journalId, event)) journal.isOwned = false;
       }
+      if (journal.placed !== undefined) this.placing.note(journal, journal.placed, event);
     }
   }
 
-  #tally({ tree, start, endIndex }: Row, event: StoredEvent): void {
+  #begin(journalId: string, first: StoredEvent, fence: number): MemoryJournal {
+    if (fence !== FIRST_FENCE && fence !== NO_OWNER)
+      throw new StaleOwner(`Tree ${journalId} is no longer in the store`);
+    const above = first.type === "run-start" ? runAbove(first) : undefined;
+    if (first.type === "run-start" && above !== undefined) checkAbove(first, this.#rows.get(above)?.journal.rootId);
+    const rootId = rootElsewhere(journalId, first) ?? journalId;
+    const nothing = { isOwned: false, lost: undefined, placed: undefined };
+    return { journalId, rootId, events: [], epoch: first.time, fence, questions: new Map(), ...nothing };
+  }
+
+  #tally({ journal, start, endIndex }: MemoryRow, event: StoredEvent): void {
     if (event.type === "run-end" && endIndex === undefined)
-      this.#tallies.add(runTally({ ...start, startedAt: start.time }, event, this.#projectOf(tree)));
-    if (event.type === "spawn-refused") this.#tallies.add(refusalTally(event, this.#projectOf(tree)));
+      this.#tallies.add(runTally({ ...start, startedAt: start.time }, event, this.#projectOf(journal)));
+    if (event.type === "spawn-refused") this.#tallies.add(refusalTally(event, this.#projectOf(journal)));
   }
 
-  #projectOf({ rootId }: Tree): string | undefined {
-    return this.#rows.get(rootId)?.start.cwd;
+  #projectOf({ journalId, rootId }: MemoryJournal): string | undefined {
+    return this.#rows.get(journalId)?.start.cwd ?? this.#rows.get(rootId)?.start.cwd;
   }
 
-  async claim(rootId: string): Promise<Claim> {
-    const tree = this.#trees.get(rootId);
-    if (tree === undefined) throw new UserError(`No run with the id ${rootId}`);
-    checkFree(tree);
-    tree.fence += 1;
-    tree.isOwned = true;
-    return { fence: tree.fence };
+  async claim(journalId: string): Promise<Claim> {
+    const journal = this.#journals.get(journalId);
+    if (journal === undefined) throw new UserError(`No run with the id ${journalId}`);
+    checkFree(journal);
+    return this.placing.claim(journal);
   }
 
-  async release(rootId: string, fence: number): Promise<void> {
-    const tree = this.#trees.get(rootId);
-    if (tree?.fence === fence) tree.isOwned = false;
+  async release(journalId: string, fence: number): Promise<void> {
+    const journal = this.#journals.get(journalId);
+    if (journal?.fence !== fence) return;
+    journal.isOwned = false;
+    this.placing.noteFree(journal);
   }
 
-  async markLost(rootId: string, reason: string): Promise<void> {
-    const tree = this.#trees.get(rootId);
-    if (tree !== undefined) tree.lost ??= reason;
+  async markLost(journalId: string, reason: string): Promise<void> {
+    const journal = this.#journals.get(journalId);
+    if (journal !== undefined) journal.lost ??= reason;
   }
 
   async delete(rootId: string): Promise<boolean> {
-    const tree = this.#trees.get(rootId);
-    if (tree === undefined) return false;
-    checkFree(tree);
-    this.#delete(tree);
-    return true;
+    const journals = this.#journalsOf(rootId);
+    for (const journal of journals) checkFree(journal);
+    this.#delete(journals);
+    return journals.length > 0;
   }
 
   async prune(before: number): Promise<number> {
     checkTime("before", before);
-    const old = [...this.#trees.values()].filter(({ epoch, isOwned }) => !isOwned && epoch < before);
-    for (const tree of old) this.#delete(tree);
-    return old.length;
+    let pruned = 0;
+    for (const { journalId, rootId, epoch } of [...this.#journals.values()]) {
+      if (journalId !== rootId || epoch >= before) continue;
+      const journals = this.#journalsOf(rootId);
+      if (journals.some(({ isOwned }) => isOwned)) continue;
+      this.#delete(journals);
+      pruned += 1;
+    }
+    return pruned;
   }
 
-  #delete(tree: Tree): void {
-    for (const run of this.#unended((row) => row.tree === tree))
-      this.#tallies.add(interruptedTally(run, this.#projectOf(tree)));
-    this.#trees.delete(tree.rootId);
-    for (const [runId, row] of this.#rows) if (row.tree === tree) this.#rows.delete(runId);
+  /** The journal of the root, and those that were placed; none when there is no such tree. */
+  #journalsOf(rootId: string): MemoryJournal[] {
+    if (this.#journals.get(rootId)?.rootId !== rootId) return [];
+    return [...this.#journals.values().filter((journal) => journal.rootId === rootId)];
   }
 
-  async read(rootId: string, options: ReadOptions = {}): Promise<readonly StoredEvent[]> {
-    const { events, epoch } = this.#trees.get(rootId) ?? { events: [], epoch: 0 };
+  #delete(journals: readonly MemoryJournal[]): void {
+    const deleted = new Set(journals);
+    for (const [journal, rows] of Map.groupBy(this.#rows.values(), (row) => row.journal)) {
+      if (!deleted.has(journal)) continue;
+      const unended = foldRows(rows.filter(isCountedUnended));
+      for (const run of unended) this.#tallies.add(interruptedTally(run, this.#projectOf(journal)));
+    }
+    for (const [runId, { journal }] of this.#rows) if (deleted.has(journal)) this.#rows.delete(runId);
+    for (const { journalId } of journals) this.#journals.delete(journalId);
+    this.placing.noteGone(journals);
+  }
+
+  async read(journalId: string, options: ReadOptions = {}): Promise<readonly StoredEvent[]> {
+    const { events, epoch } = this.#journals.get(journalId) ?? { events: [], epoch: 0 };
     const first = options.after === undefined ? 0 : indexAfter(events, options.after);
     const limit = options.limit ?? events.length;
     if (options.runId === undefined)
@@ -156,25 +172,26 @@ class MemoryStore implements Store, SharedBudgets {
     checkRunQuery(query);
     const { since = 0, status, rootsOnly = false, idPrefix = "", rootId, cwd } = query;
     const { offset = 0, limit = this.#rows.size } = query;
-    const matching: Row[] = [];
+    const matching: MemoryRow[] = [];
     for (const row of this.#rows.values()) {
       const { start } = row;
       if (start.time < since || (rootsOnly && start.parentId !== null)) continue;
       if (!start.runId.startsWith(idPrefix) || (cwd !== undefined && start.cwd !== cwd)) continue;
-      if (rootId !== undefined && row.tree.rootId !== rootId) continue;
+      if (rootId !== undefined && row.journal.rootId !== rootId) continue;
       if (status === undefined || status === statusOf(row)) matching.push(row);
     }
     return foldRows(matching.sort(byNewest).slice(offset, offset + limit));
   }
 
   async children(runId: string): Promise<RunRecord[]> {
-    const tree = this.#rows.get(runId)?.tree;
-    return this.#fold((row) => row.tree === tree && row.start.parentId === runId);
+    const rootId = this.#rows.get(runId)?.journal.rootId;
+    return this.#fold(({ journal, start }) => start.parentId === runId && journal.rootId === rootId);
   }
 
   async tree(rootId: string): Promise<RunRecord[]> {
-    const tree = this.#trees.get(rootId);
-    return this.#fold((row) => row.tree === tree);
+    const rows = this.#rows.values().filter(({ journal }) => journal.rootId === rootId);
+    // Journal by journal: the one of the root comes first, and each comes behind the one of the run above it.
+    return foldRows([...Map.groupBy(rows, ({ journal }) => journal).values()].flat());
   }
 
   async totals(query: TotalsQuery = {}): Promise<Totals> {
@@ -183,12 +200,11 @@ class MemoryStore implements Store, SharedBudgets {
     return { ...read, unended: read.isComplete ? this.#unended(({ start }) => start.time >= since) : [] };
   }
 
-  /** Runs of imported trees are not counted before a process continues them. */
-  #unended(isWanted: (row: Row) => boolean): RunRecord[] {
-    return this.#fold((row) => row.endIndex === undefined && row.tree.fence !== NO_OWNER && isWanted(row));
+  #unended(isWanted: (row: MemoryRow) => boolean): RunRecord[] {
+    return this.#fold((row) => isCountedUnended(row) && isWanted(row));
   }
 
-  #fold(isWanted: (row: Row) => boolean): RunRecord[] {
+  #fold(isWanted: (row: MemoryRow) => boolean): RunRecord[] {
     return foldRows(this.#rows.values().filter(isWanted).toArray());
   }
 
@@ -196,62 +212,32 @@ class MemoryStore implements Store, SharedBudgets {
     return openSharedBudget(this.#sharedBudgets, name, limits, options);
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {}
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.placing[Symbol.dispose]();
+  }
 }
 
-function newTree(rootId: string, epoch: number, fence: number): Tree {
-  if (fence !== FIRST_FENCE && fence !== NO_OWNER) throw new StaleOwner(`Tree ${rootId} is no longer in the store`);
-  return { rootId, events: [], epoch, fence, isOwned: false, lost: undefined, questions: new Map() };
-}
-
-/** Two journals of one tree, or one that repeats itself, would corrupt the order of events. */
-function checkNumbers(tree: Tree, events: readonly StoredEvent[]): void {
-  let last = tree.events.at(-1)?.seq ?? 0;
+/** Two writers of one journal, or one that repeats itself, would corrupt the order of events. */
+function checkNumbers({ journalId, events: kept }: MemoryJournal, events: readonly StoredEvent[]): void {
+  let last = kept.at(-1)?.seq ?? 0;
   for (const event of events) {
     if (event.seq <= last)
-      throw new StoreError(`Tree ${tree.rootId} already has event ${event.seq}; its last is ${last}`);
+      throw new StoreError(`Tree ${journalId} already has event ${event.seq}; its last is ${last}`);
     last = event.seq;
   }
 }
 
-function checkFree({ rootId, isOwned }: Tree): void {
-  if (isOwned) throw new UserError(`Run ${rootId} is at work in this process`);
+function checkFree({ journalId, isOwned }: MemoryJournal): void {
+  if (isOwned) throw new UserError(`Run ${journalId} is at work in this process`);
 }
 
-function statusOf({ tree, endIndex }: Row): RunRecord["status"] {
-  const end = endIndex === undefined ? undefined : tree.events[endIndex];
-  if (end?.type === "run-end") return end.status;
-  if (tree.isOwned) return "running";
-  return tree.questions.size > 0 ? "waiting" : "interrupted";
+/** Runs of journals that were imported are not counted before a process continues them. */
+function isCountedUnended({ journal, endIndex }: MemoryRow): boolean {
+  return endIndex === undefined && (journal.fence !== NO_OWNER || isQueued(journal));
 }
 
-function byNewest({ start: first }: Row, { start: second }: Row): number {
+function byNewest({ start: first }: MemoryRow, { start: second }: MemoryRow): number {
   return second.time - first.time || (second.runId < first.runId ? -1 : 1);
-}
-
-/** The records of these runs in this order, with one walk through each of their trees. */
-function foldRows(rows: readonly Row[]): RunRecord[] {
-  const wanted = new Map<string, RunRecord>();
-  const reach = new Map<Tree, { from: number; to: number }>();
-  for (const row of rows) {
-    wanted.set(row.start.runId, beginRunRecord(row.tree.rootId, row.start));
-    const { from, to } = reach.get(row.tree) ?? { from: row.startIndex, to: 0 };
-    const end = row.endIndex ?? row.tree.events.length - 1;
-    reach.set(row.tree, { from: Math.min(from, row.startIndex), to: Math.max(to, end) });
-  }
-  for (const [tree, { from, to }] of reach) {
-    for (let index = from; index <= to; index++) {
-      const event = tree.events[index];
-      const record = event && wanted.get(runIdOf(event));
-      if (event !== undefined && record !== undefined) addToRunRecord(record, toStoredEvent(event, tree.epoch));
-    }
-  }
-  for (const row of rows) {
-    const record = wanted.get(row.start.runId);
-    if (record?.status === "running") record.status = statusOf(row);
-    if (record?.id === row.tree.rootId && row.tree.lost !== undefined) record.lost = row.tree.lost;
-  }
-  return [...wanted.values()];
 }
 
 /** Shared budgets of one process: what its trees draw on together. */

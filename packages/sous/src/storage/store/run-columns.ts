@@ -195,7 +195,13 @@ function isWithin(value: number, most: number = Number.MAX_SAFE_INTEGER): boolea
 
 /** The column `questions` of a tree: those without an answer as JSON. A count could not tell one that is asked again. */
 export function questionsColumn(open: OpenQuestions): string | null {
-  return open.size === 0 ? null : JSON.stringify([...open.values()]);
+  if (open.size === 0) return null;
+  return JSON.stringify([...open.values()].map(({ runId, callId, path }) => ({ runId, callId, path })));
+}
+
+/** A part of that column of a placed journal, which is there while this question is open. */
+export function partOfQuestions({ runId, callId }: Pick<UnansweredQuestion, "runId" | "callId">): string {
+  return `${JSON.stringify({ runId, callId }).slice(0, -1)},`;
 }
 
 /** Throws a `StoreError` when the column does not hold questions. */

@@ -5,12 +5,18 @@ import { test } from "node:test";
 import { StoreError } from "../../../../src/core/errors.ts";
 import type { StoredEvent } from "../../../../src/core/event.ts";
 import { openMemoryStore } from "../../../../src/storage/store/memory.ts";
+import { placingContract } from "../../../../src/testing/placing-contract.ts";
 import { sampleTree } from "../../../../src/testing/sample-tree.ts";
 import { storeContract } from "../../../../src/testing/store-contract.ts";
 import { EVERY_EVENT } from "../../../support/core/every-event.ts";
 import { checkBadQueries } from "../../../support/storage/store/bad-queries.ts";
 
-storeContract(test, async () => openMemoryStore());
+storeContract(test, async () => openMemoryStore(), true);
+
+placingContract(test, async () => {
+  const store = openMemoryStore();
+  return { store, other: store };
+});
 
 test("a query that cannot be answered is refused, and a time that is no time deletes nothing", () =>
   checkBadQueries(openMemoryStore()));
