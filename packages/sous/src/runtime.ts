@@ -4,7 +4,7 @@ import type { AgentDefinition } from "./core/agent.ts";
 import type { Approve, OpenQuestion } from "./core/approval.ts";
 import { messageFrom, type UserInput } from "./core/message.ts";
 import { checkAllowEntries } from "./core/model.ts";
-import { type AnyKind, NUMBER, type OptionKinds, TEXT } from "./core/option-kinds.ts";
+import { type AnyKind, functionOf, NUMBER, type OptionKinds, TEXT, wholeNumber } from "./core/option-kinds.ts";
 import { checkOptions } from "./core/options.ts";
 import {
   FORK_OPTIONS,
@@ -33,6 +33,10 @@ import {
 import { addSubagentTools, type SubagentToolsOptions } from "./runtime/subagents/register.ts";
 import { asksForReports, fanOutWidth, runFanOut } from "./runtime/tree/fan-out.ts";
 import { type OpenTree, openTree, type Shared, type TreeOptions } from "./runtime/tree/open.ts";
+import { placedRunsOf, placingHalf, type WorkOnOptions } from "./runtime/tree/placing/placing-half.ts";
+import type { SubmittedRun } from "./runtime/tree/placing/submit.ts";
+import type { WorkEnd } from "./runtime/tree/placing/work-on.ts";
+import type { Worker, WorkerOptions } from "./runtime/tree/placing/worker.ts";
 import type { EarlierTree } from "./runtime/tree/restore/earlier-tree.ts";
 import { recordOf } from "./runtime/tree/restore/refusals.ts";
 import { forkRoot, resumeFanOut, resumeRoot } from "./runtime/tree/restore/resume.ts";
@@ -58,6 +62,19 @@ export type Runtime = {
   questions(runId: string): Promise<OpenQuestion[]>;
   /** A new tree that begins with what a stored run had said and heard by the end of a turn. */
   fork<Output>(runId: string, options?: ForkOptions): RunHandle<Output>;
+  /** Leaves a run to the workers of the engine: it continues when this process ends. */
+  submit<Output>(
+    definition: AgentDefinition<Output>,
+    task: UserInput,
+    options?: RunOptions & ReservedId,
+  ): Promise<SubmittedRun<Output>>;
+  /**
+   * The worker's half of an engine: continues a placed run that no process has, until it has ended, waits for an answer, or is left
+   * to another worker. Throws a `UserError` for one that is at work.
+   */
+  workOn(runId: string, options?: WorkOnOptions): Promise<WorkEnd>;
+  /** Takes placed runs from the store until it is stopped. */
+  work(options?: WorkerOptions): Promise<Worker>;
 };
 
 /** A runtime that can be handed the tree that its caller has read, so that it is not read again. */
@@ -115,7 +132,8 @@ export function runtimeOn(
   const host = systemHost(options.host);
   const store = options.store ?? openMemoryStore();
   const newId = idSource(host);
-  const parts = { ...more, options, host, store, newId, models };
+  const own = { ...more, options, host, store, newId, models };
+  const parts = { ...own, placed: placedRunsOf(own) };
   const open = (runOptions: TreeOptions) => openTree({ ...parts, runOptions });
   return {
     run(definition, task, runOptions = {}) {
@@ -151,8 +169,32 @@ export function runtimeOn(
       if (runOptions.budget !== undefined) checkBudget(runOptions.budget);
       return forkRoot(runId, parts, runOptions, earlier);
     },
+    ...submitting(parts),
   };
 }
+
+function submitting(parts: Omit<Shared, "runOptions">): Pick<Runtime, "submit" | "workOn" | "work"> {
+  const half = placingHalf(parts, `worker ${process.pid}`);
+  return {
+    async submit(definition, task, runOptions = {}) {
+      checkOptions("submit()", runOptions, RUN_OPTIONS);
+      if (runOptions.budget !== undefined) checkBudget(runOptions.budget);
+      const budget = smallerBudget(runOptions.budget, definition.budget);
+      return half.submit(definition, task, { ...runOptions, budget: { ...budget, from: runOptions.budget?.from } });
+    },
+    workOn(runId, options = {}) {
+      checkOptions("workOn()", options, WORK_ON_OPTIONS);
+      return half.workOn(runId, options);
+    },
+    work(options = {}) {
+      checkOptions("work()", options, WORKER_OPTIONS);
+      return half.work(options);
+    },
+  };
+}
+
+const WORK_ON_OPTIONS: OptionKinds<WorkOnOptions> = { name: TEXT, signal: RUN_OPTIONS.signal };
+const WORKER_OPTIONS: OptionKinds<WorkerOptions> = { name: TEXT, places: wholeNumber(1), onRun: functionOf() };
 
 /**
  * Runs an agent on a task, with a runtime of its own. Awaiting the handle rejects for a run that ended as `failed`, with a

@@ -4,6 +4,7 @@ import { type AgentDefinition, DEFINITION, DEFINITIONS } from "./agent.ts";
 import type { ApprovalAnswer, ApprovalPolicy, Approve, OpenQuestion } from "./approval.ts";
 import type { Host } from "./clock.ts";
 import type { ConversationLimits } from "./conversation.ts";
+import type { Engine } from "./engine.ts";
 import type { ErrorType } from "./errors.ts";
 import type { EventListener, SousEvent } from "./event.ts";
 import type { ExternalAgents } from "./external-agent.ts";
@@ -63,6 +64,8 @@ export type RuntimeOptions = {
   maxConcurrentCalls?: number | undefined;
   /** Called with every event of every tree of the runtime, before the `onEvent` of the call: for logs, traces, metrics. */
   onEvent?: RunOptions["onEvent"];
+  /** Places children whose agent asks for it, and roots that are submitted, on workers: `storeEngine(store)` of `sous/engine`. */
+  engine?: Engine | undefined;
   /** Clock, randomness, working directory, variables: a test's own, or the machine's. */
   host?: Partial<Host> | undefined;
 };
@@ -134,6 +137,7 @@ export const RUNTIME_OPTIONS: OptionKinds<RuntimeOptions> = {
   models: objectOf(),
   maxConcurrentCalls: wholeNumber(1),
   onEvent: LISTENERS,
+  engine: withFunctions("continueRun"),
   host: objectOf(),
 };
 export const RUN_OPTIONS: OptionKinds<RunOptions & ReservedId> = {

@@ -16,7 +16,7 @@ export function mailPromises(check: CheckPlacing, tellsWhat: boolean): void {
       { to: "scout0", body: { kind: "steer", path: "lead/scout0", text: "a\0b \ud800 '; drop table mail; --" } },
       { to: "scout1", body: { kind: "stop", mode: "wrap-up", path: "lead/scout1" } },
       { to: "scout0", body: { kind: "stop", mode: "stop" } },
-      { to: "scout0", body: { kind: "answer", runId: "a", callId: "b", digest: "c", allowed: false, reason: "No." } },
+      { to: "scout0", body: { kind: "answer", runId: "a", callId: "b", digest: "c", answer: "no", reason: "No." } },
     ];
     await store.placing.post(sent.slice(0, 2));
     await store.placing.post(sent.slice(2));

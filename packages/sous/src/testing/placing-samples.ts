@@ -41,7 +41,7 @@ export async function parked({ store, other }: PlacingStores): Promise<SampleTre
 
 /** The answer of a person to a call of `scout`. */
 export function answerTo(callId: string, runId = "scout", to = "scout"): NewMail {
-  return { to, body: { kind: "answer", runId, callId, digest: "01234567", allowed: true } };
+  return { to, body: { kind: "answer", runId, callId, digest: "01234567", answer: "yes" } };
 }
 
 export function startOf({ events }: SampleTree): EventOf<"run-start"> {

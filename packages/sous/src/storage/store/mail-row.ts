@@ -31,14 +31,19 @@ export function toMailBody(json: unknown): MailBody | undefined {
 const mailSchema = once((): z.ZodType<MailBody> => {
   const text = z.string();
   return z.discriminatedUnion("kind", [
-    z.strictObject({ kind: z.literal("stop"), mode: kindSchemas().cancelMode, path: text.optional() }),
+    z.strictObject({
+      kind: z.literal("stop"),
+      mode: kindSchemas().cancelMode,
+      path: text.optional(),
+      callId: text.optional(),
+    }),
     z.strictObject({ kind: z.literal("steer"), path: text, text }),
     z.strictObject({
       kind: z.literal("answer"),
       runId: text,
       callId: text,
       digest: text,
-      allowed: z.boolean(),
+      answer: z.enum(["yes", "no", "later"]),
       reason: text.optional(),
     }),
   ]);

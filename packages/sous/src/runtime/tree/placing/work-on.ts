@@ -16,7 +16,7 @@ import { RootRun } from "../root-run.ts";
 import type { PlacedRuns } from "./placed-runs.ts";
 import { RemoteAnswers } from "./remote-answers.ts";
 
-type WorkParts = Omit<Shared, "runOptions"> & { readonly placed: PlacedRuns };
+export type WorkParts = Omit<Shared, "runOptions"> & { readonly placed: PlacedRuns };
 
 /** Something that tells a worker to stop. */
 export type Leaving = { readonly aborted: boolean; listen(listener: () => void): void; unlisten(listener: () => void): void };

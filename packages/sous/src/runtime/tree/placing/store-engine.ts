@@ -1,0 +1,27 @@
+/** The engine that needs nothing but the store: workers take what was placed and nobody has. */
+
+import type { Engine, Placing } from "../../../core/engine.ts";
+import { UserError } from "../../../core/errors.ts";
+import { hasFunctions } from "../../../core/option-kinds.ts";
+import type { Store } from "../../../core/store.ts";
+import { endWatchOf } from "./end-watch.ts";
+
+/** The options of the engine of a store. */
+export type StoreEngineOptions = Pick<Engine, "sharesWorkspace">;
+
+/** The engine of a store that workers share: `createRuntime({ store, engine: storeEngine(store) })`. */
+export function storeEngine(store: Store, { sharesWorkspace = false }: StoreEngineOptions = {}): Engine {
+  const placing = placingOf(store);
+  return {
+    sharesWorkspace,
+    // Beginning the run has told the workers, and they look twice a second.
+    continueRun: async (runId) => void (await endWatchOf(placing).ended(runId)),
+  };
+}
+
+/** Throws a `UserError` for a store that only keeps events. */
+export function placingOf(store: Store): Placing {
+  const { placing } = store as { placing?: unknown };
+  if (hasFunctions(placing, ["place", "take", "listen"])) return placing as Placing;
+  throw new UserError("An engine needs a store that several processes can share: openPostgresStore() or openSqliteStore()");
+}
