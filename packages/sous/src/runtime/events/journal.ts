@@ -146,7 +146,8 @@ class TreeJournal implements Journal {
 
   async leave(reason: string): Promise<void> {
     const writing = this.#inFlight;
-    const last = writing === undefined || writing.stored.length === 0 ? undefined : (writing.settled ??= Promise.withResolvers());
+    const last =
+      writing === undefined || writing.stored.length === 0 ? undefined : (writing.settled ??= Promise.withResolvers());
     this.degraded ??= reason;
     this.#loss ??= new StaleOwner(reason);
     await last?.promise.catch(() => undefined);

@@ -10,8 +10,8 @@ import {
   type StopReason,
 } from "../../core/outcome.ts";
 import type { Run } from "../../core/run.ts";
-import type { BilledAnswer } from "../../core/tree-ports.ts";
 import { TimedOut } from "../../core/scope.ts";
+import type { BilledAnswer } from "../../core/tree-ports.ts";
 import { truncateUtf8 } from "../../core/truncate.ts";
 import { utf8Length } from "../../core/usage.ts";
 import { notify, readInbox } from "./inbox.ts";

@@ -3,8 +3,8 @@
 import { toolCallsOf } from "../../core/message.ts";
 import { LACKS_APPROVAL, type RunOutcome } from "../../core/outcome.ts";
 import type { Run } from "../../core/run.ts";
-import type { BilledAnswer } from "../../core/tree-ports.ts";
 import { Parked } from "../../core/scope.ts";
+import type { BilledAnswer } from "../../core/tree-ports.ts";
 import { cleanUp, closeBelow } from "./clean-up.ts";
 import { completed, type Ending, endingOf, outOfTurns, recordEnd, toOutcome, wrappedUp } from "./ending.ts";
 import { notify, readInbox } from "./inbox.ts";

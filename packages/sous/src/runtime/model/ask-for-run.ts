@@ -16,10 +16,10 @@ import type {
 } from "../../core/model.ts";
 import { isForced, type ToolChoice } from "../../core/model-options.ts";
 import type { Run } from "../../core/run.ts";
-import type { AskOptions, BilledAnswer } from "../../core/tree-ports.ts";
 import type { JsonSchema } from "../../core/schema.ts";
 import { Scope } from "../../core/scope.ts";
 import type { Journal } from "../../core/store.ts";
+import type { AskOptions, BilledAnswer } from "../../core/tree-ports.ts";
 import { limitWords } from "../../core/units.ts";
 import { type Usage, utf8Length } from "../../core/usage.ts";
 import { askModel, type FailedAttempt, type Question } from "./ask.ts";

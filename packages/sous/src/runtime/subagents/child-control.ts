@@ -66,7 +66,12 @@ export function childControl(parent: Run, ports: ControlPorts, callId: string | 
 }
 
 /** Stops a run and what is below it: at once, or after it has said what it has. `callId` is the call that asks for it. */
-export function stopRun(run: Run, mode: CancelMode, book: AgentBook, by: { callId?: string; mail?: number } = {}): void {
+export function stopRun(
+  run: Run,
+  mode: CancelMode,
+  book: AgentBook,
+  by: { callId?: string; mail?: number } = {},
+): void {
   const isLive = book.isLive(run);
   if (run.placed !== undefined) {
     // It records that it was told itself.
@@ -74,8 +79,7 @@ export function stopRun(run: Run, mode: CancelMode, book: AgentBook, by: { callI
     if (mode === "stop") run.scope.abort(new Cancelled("Subagent cancelled"));
     return;
   }
-  if (isLive && !run.isCleanedUp && !run.scope.aborted)
-    run.emit({ type: "cancel", mode, ...by });
+  if (isLive && !run.isCleanedUp && !run.scope.aborted) run.emit({ type: "cancel", mode, ...by });
   // A run that has not started has nothing to wrap up.
   if (mode === "stop" || !isLive) {
     run.scope.abort(new Cancelled(run.parent === undefined ? "The run was cancelled" : "Subagent cancelled"));

@@ -18,9 +18,9 @@ import { type EventIteration, iterateEvents, iterateSince } from "../events/iter
 import { openQuestions, toOpenQuestion } from "../rights/open-questions.ts";
 import type { AgentEntry } from "../subagents/agent-book.ts";
 import { stopRun } from "../subagents/child-control.ts";
+import type { Work } from "./lifecycle.ts";
 import type { OpenTree } from "./open.ts";
 import type { EarlierTree } from "./restore/earlier-tree.ts";
-import type { Work } from "./lifecycle.ts";
 import { type RootRequest, type Tree, tellBudgetNear } from "./tree.ts";
 
 /** The beginning of a run of the root. */
@@ -57,7 +57,9 @@ export class RootRun {
       const root = await this.#root;
       const { tree } = this.#opened;
       const scope = this.#scope;
-      const { run, outcome } = await runOnce(this.#opened, scope, () => tree.runRoot(root, { ...beginning, scope }, work));
+      const { run, outcome } = await runOnce(this.#opened, scope, () =>
+        tree.runRoot(root, { ...beginning, scope }, work),
+      );
       await tree.addElsewhere(this.#opened.store);
       const questions = tree.isParked ? await readQuestions(this.#opened) : [];
       return { result: rootResult(run, outcome, tree, questions), cause: run.cause };

@@ -32,7 +32,16 @@ export function newState(parts: TreeParts): TreeState {
   const book = new AgentBook();
   const earlierRuns = parts.earlier && new EarlierRuns(parts.earlier, book, parts);
   const listeners = new RunListeners(parts.asking.journal);
-  return { parts, book, denied: [], parked: new Map(), earlierRuns, listeners, shownTools: new ShownTools(), elsewhere: undefined };
+  return {
+    parts,
+    book,
+    denied: [],
+    parked: new Map(),
+    earlierRuns,
+    listeners,
+    shownTools: new ShownTools(),
+    elsewhere: undefined,
+  };
 }
 
 /** The tools of runs as their `run-start` describes them: each set in full once in a tree, later by its hash. */

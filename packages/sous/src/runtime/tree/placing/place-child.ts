@@ -5,8 +5,8 @@ import type { EventOf, RunIdentity } from "../../../core/event.ts";
 import { LACKS_APPROVAL, type RunOutcome } from "../../../core/outcome.ts";
 import type { Run } from "../../../core/run.ts";
 import { toolLogOf } from "../../../core/tool-log.ts";
-import { noUsage } from "../../../core/usage.ts";
 import { toStored } from "../../../core/units.ts";
+import { noUsage } from "../../../core/usage.ts";
 import { lacksApproval } from "../../../core/words/outcomes.ts";
 import { buildEvent } from "../../events/build-event.ts";
 import { redactBody } from "../../events/redact-event.ts";
@@ -93,7 +93,12 @@ export function placedStart(tree: TreeState, run: Run, plan: RunPlan): EventOf<"
     },
   };
   const identity: RunIdentity = who;
-  return buildEvent(1, run.tree.clock.now(), identity, redactBody(body, parts.settings.redactor)) as EventOf<"run-start">;
+  return buildEvent(
+    1,
+    run.tree.clock.now(),
+    identity,
+    redactBody(body, parts.settings.redactor),
+  ) as EventOf<"run-start">;
 }
 
 /** What is said to the run is put into the mail of its journal. */

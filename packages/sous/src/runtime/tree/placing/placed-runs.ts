@@ -91,7 +91,10 @@ export class PlacedRuns {
     this.#waits.set(journalId, { rootId, agent, since: this.#parts.now(), stop: undefined, isClosing: false, parked });
     this.#listen();
     this.engine.continueRun(journalId).catch((error: unknown) => {
-      this.mustEnd(journalId, { type: "store", message: `No worker could be asked to continue it: ${messageOf(error)}` });
+      this.mustEnd(journalId, {
+        type: "store",
+        message: `No worker could be asked to continue it: ${messageOf(error)}`,
+      });
     });
     try {
       const end = await Promise.race([endWatchOf(this.placing).ended(journalId), parked.promise]);

@@ -13,7 +13,9 @@ export class RemoteAnswers {
 
   /** The question itself is in the journal. */
   readonly ask: Approve = ({ runId, callId, digest }: ApprovalRequest, signal) => {
-    const early = this.#early.findIndex((each) => each.runId === runId && each.callId === callId && isFor(digest, each));
+    const early = this.#early.findIndex(
+      (each) => each.runId === runId && each.callId === callId && isFor(digest, each),
+    );
     const [known] = early === -1 ? [] : this.#early.splice(early, 1);
     if (known !== undefined) return toAnswer(known);
     const { promise, resolve } = Promise.withResolvers<ApprovalAnswer>();

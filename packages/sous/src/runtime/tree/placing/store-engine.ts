@@ -23,5 +23,7 @@ export function storeEngine(store: Store, { sharesWorkspace = false }: StoreEngi
 export function placingOf(store: Store): Placing {
   const { placing } = store as { placing?: unknown };
   if (hasFunctions(placing, ["place", "take", "listen"])) return placing as Placing;
-  throw new UserError("An engine needs a store that several processes can share: openPostgresStore() or openSqliteStore()");
+  throw new UserError(
+    "An engine needs a store that several processes can share: openPostgresStore() or openSqliteStore()",
+  );
 }

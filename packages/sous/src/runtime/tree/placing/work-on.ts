@@ -19,7 +19,11 @@ import { RemoteAnswers } from "./remote-answers.ts";
 export type WorkParts = Omit<Shared, "runOptions"> & { readonly placed: PlacedRuns };
 
 /** Something that tells a worker to stop. */
-export type Leaving = { readonly aborted: boolean; listen(listener: () => void): void; unlisten(listener: () => void): void };
+export type Leaving = {
+  readonly aborted: boolean;
+  listen(listener: () => void): void;
+  unlisten(listener: () => void): void;
+};
 
 export type WorkOptions = {
   /** The name of the worker, as the journal has it. */
@@ -85,7 +89,9 @@ async function openTaken(parts: WorkParts, { journalId, fence, claims }: TakenJo
 
 /** The rules are the worker's own. A person is asked at the root of the tree. */
 function askingRemotely(approve: WorkParts["options"]["approve"]): ApprovalPolicy | undefined {
-  return typeof approve === "object" ? { ...approve, decide: (each) => approve.decide(each), ask: undefined } : undefined;
+  return typeof approve === "object"
+    ? { ...approve, decide: (each) => approve.decide(each), ask: undefined }
+    : undefined;
 }
 
 async function endsOf({ placed }: WorkParts, earlier: EarlierTree) {

@@ -122,9 +122,7 @@ export class EarlierTree {
   #add(event: StoredEvent): void {
     const run = this.#runs.get(event.runId);
     const isStart = event.type === "run-start" && run === undefined;
-    const problem = isStart
-      ? this.#misplacedStart(event)
-      : misplaced(run?.state, event);
+    const problem = isStart ? this.#misplacedStart(event) : misplaced(run?.state, event);
     if (problem !== undefined)
       throw new DamageError(`Event ${event.seq} of run ${event.runId} (${event.type}) ${problem}`);
     if (isStart) this.#begin(event);

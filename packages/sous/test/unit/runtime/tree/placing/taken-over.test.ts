@@ -1,0 +1,151 @@
+import assert from "node:assert/strict";
+import { suite, test } from "node:test";
+import { tool } from "../../../../../src/core/tool.ts";
+import { after, calls, hangs, says } from "../../../../../src/testing/steps.ts";
+import { endOf, eventsOf, lead, scout, setUp } from "./set-up.ts";
+
+suite("a worker that stops", () => {
+  test("gives its runs back without an end, and another worker continues them", async () => {
+    let isFirst = true;
+    const { root, another, store, asked } = setUp({
+      lead: [calls("subagent_scout", { task: "Look." }), says("Seen.")],
+      "lead/scout": () => {
+        if (!isFirst) return says("A wall.");
+        isFirst = false;
+        return hangs();
+      },
+    });
+    const first = await another().work({ name: "one" });
+    const began = Promise.withResolvers<void>();
+    const running = root.run(lead, "Go.", {
+      onEvent: (event) => void (event.type === "turn-start" && event.path === "lead/scout" && began.resolve()),
+    });
+    await began.promise;
+    await first.stop();
+    await using _second = await another().work({ name: "two" });
+    const { runId, status } = await running;
+    const child = await eventsOf(store, runId, "lead/scout");
+    assert.equal(status, "completed");
+    assert.deepEqual(
+      child.flatMap((event) => (event.type === "resume" ? [event.worker] : [])),
+      ["one", "two"],
+    );
+    assert.deepEqual([endOf(child)?.status, child.some(({ type }) => type === "cancel")], ["completed", false]);
+    assert.equal(asked.get("lead/scout"), 2);
+  });
+
+  test("a run that comes no further in five takings is ended, with the reason", async () => {
+    const { root, another, store } = setUp({ lead: [calls("subagent_scout", { task: "Look." }), says("Seen.")] });
+    const running = root.run(lead, "Go.");
+    running.then(undefined, () => undefined);
+    const facts = { name: "dying", agents: ["scout"], places: 1 };
+    for (let taking = 1; taking <= 5; taking++) {
+      let taken = await store.placing.take(facts, 1);
+      while (taken.length === 0) {
+        await new Promise((resolve) => setImmediate(resolve));
+        taken = await store.placing.take(facts, 1);
+      }
+      // As one that dies before it writes anything.
+      for (const { journalId, fence } of taken) await store.release(journalId, fence);
+    }
+    await using _worker = await another().work({ name: "one" });
+    const { runId } = await running;
+    const end = endOf(await eventsOf(store, runId, "lead/scout"));
+    assert.deepEqual(
+      [end?.status, end?.fault?.message],
+      ["failed", "5 workers took this run one after the other, and it came no further in any of them"],
+    );
+  });
+});
+
+suite("a root whose process ends", () => {
+  test("is resumed and finds its placed child at work, or ended, and makes no call of it again", async () => {
+    const { root, another, store, asked } = setUp({
+      lead: [calls("subagent_scout", { task: "Look." }), says("Seen.")],
+      "lead/scout": [[after(50), says("A wall.")]],
+    });
+    const running = root.run(lead, "Go.", {
+      onEvent: (event) => void (event.type === "placed" && placed.resolve(event.childRunId)),
+    });
+    const placed = Promise.withResolvers<string>();
+    running.then(undefined, () => undefined);
+    await placed.promise;
+    // Another process takes the journal over: the first one writes nothing more.
+    await store.release(running.id, 1);
+    await using _worker = await another().work({ name: "one" });
+    const resumed = await another().resume(running.id);
+    assert.deepEqual([resumed.status, resumed.text], ["completed", "Seen."]);
+    assert.deepEqual(
+      resumed.agents.map(({ path, status, turns }) => [path, status, turns]),
+      [
+        ["lead", "completed", 2],
+        ["lead/scout", "completed", 1],
+      ],
+    );
+    assert.equal(asked.get("lead/scout"), 1);
+    assert.equal(
+      (await eventsOf(store, running.id, "lead/scout")).filter(({ type }) => type === "run-start").length,
+      1,
+    );
+  });
+});
+
+suite("a submitted root", () => {
+  test("is taken by a worker, and its result comes to whoever waits for it", async () => {
+    const { root, another, store } = setUp({
+      lead: [calls("subagent_scout", { task: "Look." }), says("Seen.")],
+      "lead/scout": [says("A wall.")],
+    });
+    const events: string[] = [];
+    const submitted = await root.submit(lead, "Go.", { onEvent: (event) => void events.push(event.type) });
+    assert.equal((await store.run(submitted.id))?.status, "queued");
+    await using _worker = await another().work({ name: "one" });
+    const result = await submitted.result;
+    assert.deepEqual([result.status, result.text, result.agents.length], ["completed", "Seen.", 2]);
+    assert.equal(
+      result.usage.totalTokens,
+      result.agents.reduce((sum, { usage }) => sum + usage.totalTokens, 0),
+    );
+    assert.equal(events.filter((type) => type === "run-end").length, 2);
+  });
+
+  test("is cancelled by whoever submitted it", async () => {
+    const { root, another } = setUp({
+      lead: [calls("subagent_scout", { task: "Look." }), says("Seen.")],
+      "lead/scout": [hangs()],
+    });
+    await using _worker = await another().work({ name: "one" });
+    const submitted = await root.submit(lead, "Go.", {
+      onEvent: (event) => void (event.type === "turn-start" && event.path === "lead/scout" && submitted.cancel()),
+    });
+    assert.equal((await submitted.result).status, "cancelled");
+  });
+});
+
+suite("rights", () => {
+  test("a worker whose definition has more than the gate recorded gives the run no more", async () => {
+    const rans: string[] = [];
+    const make = (name: string) =>
+      tool({ name, description: "Does.", inputSchema: { type: "object" }, execute: () => `${rans.push(name)}` });
+    const narrow = scout.with({ tools: [make("look")], subagents: [] });
+    const wide = scout.with({ tools: [make("look"), make("boom")], delegate: true });
+    const asking = lead.with({ subagents: [narrow] });
+    const script = {
+      lead: [calls("subagent_scout", { task: "Look." }), says("Seen.")],
+      "lead/scout": [
+        calls("boom"),
+        calls("look"),
+        calls("subagent", { label: "x", task_prompt: "y" }),
+        says("A wall."),
+      ],
+    };
+    const { root, store, models } = setUp(script, { agents: [narrow, asking] });
+    const { runtimeOn } = await import("../../../../../src/runtime.ts");
+    const { storeEngine } = await import("../../../../../src/runtime/tree/placing/store-engine.ts");
+    const worker = runtimeOn(models, { store, engine: storeEngine(store), agents: [wide, asking] });
+    await using _worker = await worker.work({ name: "wide" });
+    const { runId } = await root.run(asking, "Go.");
+    assert.deepEqual(rans, ["look"]);
+    assert.equal((await store.tree(runId)).length, 2);
+  });
+});
