@@ -146,11 +146,10 @@ class TreeJournal implements Journal {
 
   async leave(reason: string): Promise<void> {
     const writing = this.#inFlight;
-    const last =
-      writing === undefined || writing.stored.length === 0 ? undefined : (writing.settled ??= Promise.withResolvers());
+    if (writing !== undefined && writing.stored.length > 0) writing.settled ??= Promise.withResolvers();
     this.degraded ??= reason;
     this.#loss ??= new StaleOwner(reason);
-    await last?.promise.catch(() => undefined);
+    await writing?.settled?.promise.catch(() => undefined);
   }
 
   #redactDelta(who: RunIdentity, body: DeltaBody): DeltaBody {

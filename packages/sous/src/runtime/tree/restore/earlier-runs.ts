@@ -56,7 +56,7 @@ export class EarlierRuns {
   }
 
   #count(event: EarlierTree["counted"][number]): void {
-    const { root, children, starts } = this.#parts.spending;
+    const { root, starts } = this.#parts.spending;
     if (event.type === "run-start") {
       if (event.call !== undefined && event.call.callId !== FAN_OUT) starts?.restore(this.#messageOf(event));
       const isFirst = isFirstRun(this.tree.rootId, event);
