@@ -2,8 +2,9 @@
 
 import { StoreError } from "../../core/errors.ts";
 import type { ForeignEvent, SousEvent, StoredEvent } from "../../core/event.ts";
+import type { Journal } from "../../core/journal.ts";
 import { textOf } from "../../core/message.ts";
-import type { Journal, Store } from "../../core/store.ts";
+import type { Store } from "../../core/store.ts";
 
 type IterateOptions = {
   journal: Pick<Journal, "subscribe" | "degraded" | "shownSeq">;

@@ -4,6 +4,7 @@ import { systemPrompt } from "../../core/agent.ts";
 import { type Amount, NO_AMOUNT } from "../../core/amount.ts";
 import type { Clock, Deadlines, Random } from "../../core/clock.ts";
 import { ModelError } from "../../core/errors.ts";
+import type { Journal } from "../../core/journal.ts";
 import type { CallAsk, CallNeed, Lease, LimitState } from "../../core/limits.ts";
 import type {
   Model,
@@ -18,7 +19,6 @@ import { isForced, type ToolChoice } from "../../core/model-options.ts";
 import type { Run } from "../../core/run.ts";
 import type { JsonSchema } from "../../core/schema.ts";
 import { Scope } from "../../core/scope.ts";
-import type { Journal } from "../../core/store.ts";
 import type { AskOptions, BilledAnswer } from "../../core/tree-ports.ts";
 import { limitWords } from "../../core/units.ts";
 import { type Usage, utf8Length } from "../../core/usage.ts";

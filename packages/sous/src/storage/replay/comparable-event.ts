@@ -3,7 +3,7 @@
 import type { EventOf, StoredEvent } from "../../core/event.ts";
 import { isExternalModel } from "../../core/model.ts";
 import type { StoredRights } from "../../core/rights.ts";
-import { ROWS } from "../../core/words/events.ts";
+import { ROWS } from "../../core/words/event-rows.ts";
 import { comparableOutput } from "./recorded-prompts.ts";
 
 export type Leniency = {

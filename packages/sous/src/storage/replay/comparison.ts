@@ -5,7 +5,7 @@ import type { EventOf, StoredEvent } from "../../core/event.ts";
 import { isExternalModel } from "../../core/model.ts";
 import { isSubagentToolName } from "../../core/spawn.ts";
 import type { ShownTool } from "../../core/tool-set.ts";
-import { nounOf } from "../../core/words/events.ts";
+import { nounOf } from "../../core/words/event-rows.ts";
 import { comparableEvent, compared, isOfTime, type Leniency } from "./comparable-event.ts";
 import { differenceInWords, firstDifference } from "./first-difference.ts";
 import { IdMap } from "./id-map.ts";

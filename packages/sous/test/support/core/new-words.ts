@@ -1,6 +1,6 @@
 /** Each kind of change that the architecture page counts, as all that it changes in the sources. */
 
-import { EVENT_VERSION } from "../../../src/core/words/events.ts";
+import { EVENT_VERSION } from "../../../src/core/words/event-rows.ts";
 import type { SourceChanges } from "../changed-sources.ts";
 
 /** The version that a change of what is stored makes. */

@@ -7,7 +7,7 @@ import { LACKS_APPROVAL, type RunStatus, type StopReason, type UnendedStatus } f
 import { isSubagentToolName } from "../../../core/spawn.ts";
 import { rateWaitWords } from "../../../core/units.ts";
 import { addCost } from "../../../core/usage.ts";
-import { lineOf } from "../../../core/words/events.ts";
+import { lineOf } from "../../../core/words/event-rows.ts";
 import { duration, inertLine } from "../terminal/text.ts";
 import { describeExternalCall, describeInput, describeOutput, describeProgress, describeTool } from "./plain-lines.ts";
 

@@ -1,8 +1,9 @@
 /** A run that was left to the workers, as the process sees it that submitted it. */
 
+import type { Journal } from "../../../core/journal.ts";
 import type { AgentSummary, RunResult } from "../../../core/runtime.ts";
 import type { CancelMode } from "../../../core/spawn.ts";
-import type { Journal, RunRecord, Store } from "../../../core/store.ts";
+import type { RunRecord, Store } from "../../../core/store.ts";
 import { addCost, addUsage } from "../../../core/usage.ts";
 import { isUnended } from "../../../core/words/outcomes.ts";
 import { openQuestions, toOpenQuestion } from "../../rights/open-questions.ts";

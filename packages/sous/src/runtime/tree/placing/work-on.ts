@@ -8,7 +8,7 @@ import { type Fault, statusOfRefusal } from "../../../core/outcome.ts";
 import { onDispose } from "../../../core/scope.ts";
 import type { Work } from "../lifecycle.ts";
 import { openTree, type Shared } from "../open.ts";
-import { interruptedCalls } from "../restore/earlier-runs.ts";
+import { interruptedCalls } from "../restore/as-started.ts";
 import { EarlierTree } from "../restore/earlier-tree.ts";
 import { GivenAnswers } from "../restore/given-answers.ts";
 import { toRunOptions } from "../restore/resume.ts";

@@ -25,7 +25,8 @@ import { fanOutTask, holderOf, runFanOut } from "../fan-out.ts";
 import { type OpenTree, openTree, type Shared, type TreeOptions } from "../open.ts";
 import { rootHandle } from "../root-handle.ts";
 import { RootRun } from "../root-run.ts";
-import { type EarlierRun, EarlierTree } from "./earlier-tree.ts";
+import type { EarlierRun } from "./earlier-run.ts";
+import { EarlierTree } from "./earlier-tree.ts";
 import { GivenAnswers } from "./given-answers.ts";
 import { noBeginning, recordOf, refuseChild, refuseCompleted, refuseDamaged, refuseLost } from "./refusals.ts";
 

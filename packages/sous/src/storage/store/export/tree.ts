@@ -3,7 +3,7 @@
 import { UserError } from "../../../core/errors.ts";
 import type { StoredEvent } from "../../../core/event.ts";
 import { missingEvent, type Store } from "../../../core/store.ts";
-import { EVENT_VERSION } from "../../../core/words/events.ts";
+import { EVENT_VERSION } from "../../../core/words/event-rows.ts";
 import { parseStoredEvent } from "../event-schema.ts";
 import { toHtmlFile } from "./html.ts";
 import { toMarkdownFile } from "./markdown.ts";

@@ -6,7 +6,7 @@ import { messageOf, StoreError, UserError } from "../../../core/errors.ts";
 import type { EventOf, StoredEvent } from "../../../core/event.ts";
 import { NO_OWNER, type Store } from "../../../core/store.ts";
 import { isUlid, replaceIds, timeOfUlid, ulidSource } from "../../../core/ulid.ts";
-import { EVENT_VERSION } from "../../../core/words/events.ts";
+import { EVENT_VERSION } from "../../../core/words/event-rows.ts";
 import { isSameRun } from "../brief-event.ts";
 import { isVersion, LAST_SEQ, parseStoredEvent } from "../event-schema.ts";
 import { TREE_FORMAT, type TreeFile } from "../export/tree.ts";

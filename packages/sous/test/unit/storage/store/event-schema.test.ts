@@ -7,7 +7,7 @@ import { suite, test } from "node:test";
 import fc from "fast-check";
 import * as z from "zod";
 import { StoreError } from "../../../../src/core/errors.ts";
-import { EVENT_VERSION, STORED_TYPES } from "../../../../src/core/words/events.ts";
+import { EVENT_VERSION, STORED_TYPES } from "../../../../src/core/words/event-rows.ts";
 import { parseStoredEvent, storedEventSchema } from "../../../../src/storage/store/event-schema.ts";
 import { assertGolden } from "../../../support/app/cli/golden.ts";
 import { changed, EVERY_EVENT, type Place, placesOf } from "../../../support/core/every-event.ts";
