@@ -2,7 +2,7 @@
 
 import { StoreError } from "../../core/errors.ts";
 import type { ForeignEvent, SousEvent, StoredEvent } from "../../core/event.ts";
-import type { Journal } from "../../core/journal.ts";
+import type { Journal } from "../../core/tree-ports.ts";
 import { textOf } from "../../core/message.ts";
 import type { Store } from "../../core/store.ts";
 
@@ -240,7 +240,7 @@ class EventIterator implements AsyncIterableIterator<SousEvent, undefined>, Even
   }
 }
 
-/** Of another journal, where it has its number: it is not read again from this one. */
+/** True for an event of another journal, where it has its number: it is not read again from this one. */
 function isForeign(event: SousEvent): event is ForeignEvent {
   return "journalId" in event;
 }

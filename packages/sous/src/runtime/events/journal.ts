@@ -13,7 +13,7 @@ import type {
   StoredBody,
   StoredEvent,
 } from "../../core/event.ts";
-import type { Journal } from "../../core/journal.ts";
+import type { Journal } from "../../core/tree-ports.ts";
 import type { Store } from "../../core/store.ts";
 import { buildDelta, buildEvent, isPiece } from "./build-event.ts";
 import { Bus } from "./bus.ts";

@@ -4,7 +4,7 @@ import { systemPrompt } from "../../core/agent.ts";
 import { type Amount, NO_AMOUNT } from "../../core/amount.ts";
 import type { Clock, Deadlines, Random } from "../../core/clock.ts";
 import { ModelError } from "../../core/errors.ts";
-import type { Journal } from "../../core/journal.ts";
+import type { Journal } from "../../core/tree-ports.ts";
 import type { CallAsk, CallNeed, Lease, LimitState } from "../../core/limits.ts";
 import type {
   Model,

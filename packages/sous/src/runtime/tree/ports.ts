@@ -2,7 +2,7 @@
 
 import type { ApprovalAnswer, ApprovalRequest, AskedCall, LateAnswer } from "../../core/approval.ts";
 import type { PieceBody, StoredBody, ToolProgress } from "../../core/event.ts";
-import type { Journal } from "../../core/journal.ts";
+import type { Journal } from "../../core/tree-ports.ts";
 import type { LimitState } from "../../core/limits.ts";
 import type { Fault, RunOutcome } from "../../core/outcome.ts";
 import type { Run } from "../../core/run.ts";

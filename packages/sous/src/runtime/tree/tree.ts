@@ -4,7 +4,7 @@ import type { AgentDefinition } from "../../core/agent.ts";
 import type { Redactor } from "../../core/clean-text.ts";
 import { Conversation } from "../../core/conversation.ts";
 import { messageOf } from "../../core/errors.ts";
-import type { Journal } from "../../core/journal.ts";
+import type { Journal } from "../../core/tree-ports.ts";
 import type { LimitState, SpendingState } from "../../core/limits.ts";
 import type { RunOutcome } from "../../core/outcome.ts";
 import type { Run } from "../../core/run.ts";

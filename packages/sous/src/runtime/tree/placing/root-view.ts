@@ -1,4 +1,4 @@
-/** What the root of a tree sees of runs that work elsewhere: their events, and their questions to its person. */
+/** The view of a root on runs that work elsewhere: their events, and their questions to its person. */
 
 import type { ApprovalAnswer, ApprovalRequest, AskedCall } from "../../../core/approval.ts";
 import { keyOfQuestion } from "../../../core/approval.ts";
@@ -14,7 +14,7 @@ import type { PlacedRuns } from "./placed-runs.ts";
 /** A question of a run elsewhere, as it was recorded. */
 type Asked = { readonly asked: EventOf<"approval-request">; readonly journalId: string; readonly scope: Scope };
 
-/** Undefined where nobody would see or answer anything: in a worker, and in a tree without listeners and without a person. */
+/** Undefined where no one would see or answer anything: in a worker, and in a tree without listeners and without a person. */
 export function viewElsewhere(tree: TreeState, placed: PlacedRuns): RootView | undefined {
   const { asking, approve, worker } = tree.parts;
   if (worker !== undefined || (approve === undefined && !asking.journal.isWatched)) return undefined;

@@ -1,4 +1,4 @@
-/** The engine that needs nothing but the store: workers take what was placed and nobody has. */
+/** The engine that needs nothing but the store: workers take the placed runs that none of them has. */
 
 import type { Engine, Placing } from "../../../core/engine.ts";
 import { UserError } from "../../../core/errors.ts";

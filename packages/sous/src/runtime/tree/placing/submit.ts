@@ -1,6 +1,6 @@
 /** A run that was left to the workers, as the process sees it that submitted it. */
 
-import type { Journal } from "../../../core/journal.ts";
+import type { Journal } from "../../../core/tree-ports.ts";
 import type { AgentSummary, RunResult } from "../../../core/runtime.ts";
 import type { CancelMode } from "../../../core/spawn.ts";
 import type { RunRecord, Store } from "../../../core/store.ts";

@@ -138,7 +138,7 @@ function deliver({ id, body }: Mail, run: RootRun, answers: RemoteAnswers, known
   }
 }
 
-/** The journal goes back as it stands: whoever takes it continues from there. */
+/** The journal goes back as it stands: the next worker continues from there. */
 function giveBack(
   { journal, run }: { journal: { leave(reason: string): Promise<void> }; run: RootRun },
   leaving: Leaving | undefined,

@@ -21,7 +21,7 @@ const bodyOf = (type: StoredEvent["type"]): StoredBody => {
 
 /** A root with a child that is a fork of it, and a follow-up of the root. It has every type of event. */
 export function wholeTree(): StoredEvent[] {
-  const { summarizes, ...start } = bodyOf("run-start") as StoredBody & { type: "run-start" };
+  const { summarizes, placed: _, ...start } = bodyOf("run-start") as StoredBody & { type: "run-start" };
   const middle = (Object.keys(EVERY_EVENT) as StoredEvent["type"][]).filter(
     (type) => type !== "run-start" && type !== "run-end" && type !== "report",
   );
