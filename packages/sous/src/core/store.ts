@@ -129,7 +129,7 @@ export type Store = AsyncDisposable & {
   markLost(journalId: string, reason: string): Promise<void>;
   /**
    * The events of a journal in the order of their numbers. Throws a `StoreError` that names the first one that cannot be read.
-   * `readTree` joins the journals of a tree.
+   * `readTree` of `sous/replay` joins the journals of a tree.
    */
   read(journalId: string, options?: ReadOptions): Promise<readonly StoredEvent[]>;
   /** This and the other questions about runs answer for damaged ones too: their records say so (`damage`). */
