@@ -6,7 +6,7 @@
 import type { EventOf, StoredEvent } from "../core/event.ts";
 import { toolCallsOf } from "../core/message.ts";
 import { addUsage, noUsage, type Usage } from "../core/usage.ts";
-import { beginsJournal, PlacedRuns } from "./placed-runs.ts";
+import { beginsJournal, PlacedBegins } from "./placed-runs.ts";
 
 /** Facts from elsewhere that must agree with the journal. */
 export type HistoryFacts = {
@@ -74,7 +74,7 @@ class History {
   readonly #runs = new Map<string, RunState>();
   /** The agent that owns each path: a path belongs to one agent for ever. */
   readonly #agentOfPath = new Map<string, string>();
-  readonly #placed = new PlacedRuns();
+  readonly #placed = new PlacedBegins();
   readonly #reported = new Set<string>();
   readonly #total = noUsage();
 

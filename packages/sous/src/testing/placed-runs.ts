@@ -8,7 +8,7 @@ export function beginsJournal({ placed, parentId }: EventOf<"run-start">): boole
 }
 
 /** The placed runs of a tree so far. Its methods say what is wrong with the event that they are given. */
-export class PlacedRuns {
+export class PlacedBegins {
   readonly #placed = new Map<string, EventOf<"placed">>();
 
   add(event: EventOf<"placed">, hasStarted: boolean): string[] {

@@ -1,20 +1,12 @@
 /** The rows of the events as code reads them that does the same for every event, and the versions that follow from them. */
 
 import type { DeltaBody, StoredBody } from "../event.ts";
-import { EVENTS, type Plain } from "./events.ts";
+import { EVENT_STEPS, EVENTS, type Plain } from "./events.ts";
 import type { AnyWord } from "./kinds.ts";
 import { LIMITS } from "./limits.ts";
 import { OUTCOMES, STOP_REASONS } from "./outcomes.ts";
 
 type Body = StoredBody | DeltaBody;
-
-type EventStep = (event: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>;
-
-/**
- * Each step by the version that it makes from the one before: `2: (event) => …`. A step that has nothing to change returns its
- * event. Steps run before an event is parsed, so a field may hold anything. They are never changed again.
- */
-export const EVENT_STEPS: Readonly<Record<number, EventStep>> = {};
 
 /** The rows of words inside stored events. A new one changes no event from before, so it needs no step. */
 const DATED_ROWS = [LIMITS, OUTCOMES, STOP_REASONS].flatMap((rows) => Object.values(rows));

@@ -258,3 +258,11 @@ export const EVENTS = {
   "rate-wait": { stored: false, fields: { delayMs: "amount" }, line: ({ delayMs }) => rateWaitWords(delayMs) },
   "budget-near": { stored: false, fields: { limit: "limit" } },
 } satisfies { [Type in Body["type"]]: Row<Type> };
+
+type EventStep = (event: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>;
+
+/**
+ * Each step by the version that it makes from the one before: `2: (event) => …`. A step that has nothing to change returns its
+ * event. Steps run before an event is parsed, so a field may hold anything. They are never changed again.
+ */
+export const EVENT_STEPS: Readonly<Record<number, EventStep>> = {};

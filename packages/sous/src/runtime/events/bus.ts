@@ -1,8 +1,8 @@
 /** The listeners of a tree: direct callbacks, in the order they subscribed. A listener cannot change the run. */
 
 import type { EventListener, SousEvent } from "../../core/event.ts";
-import type { Journal } from "../../core/tree-ports.ts";
 import { onDispose } from "../../core/scope.ts";
+import type { Journal } from "../../core/tree-ports.ts";
 
 type Subscription = { readonly listener: EventListener; isLive: boolean; hasFailed: boolean };
 

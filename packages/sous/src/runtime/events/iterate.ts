@@ -2,9 +2,9 @@
 
 import { StoreError } from "../../core/errors.ts";
 import type { ForeignEvent, SousEvent, StoredEvent } from "../../core/event.ts";
-import type { Journal } from "../../core/tree-ports.ts";
 import { textOf } from "../../core/message.ts";
 import type { Store } from "../../core/store.ts";
+import type { Journal } from "../../core/tree-ports.ts";
 
 type IterateOptions = {
   journal: Pick<Journal, "subscribe" | "degraded" | "shownSeq">;

@@ -4,7 +4,6 @@ import { systemPrompt } from "../../core/agent.ts";
 import { type Amount, NO_AMOUNT } from "../../core/amount.ts";
 import type { Clock, Deadlines, Random } from "../../core/clock.ts";
 import { ModelError } from "../../core/errors.ts";
-import type { Journal } from "../../core/tree-ports.ts";
 import type { CallAsk, CallNeed, Lease, LimitState } from "../../core/limits.ts";
 import type {
   Model,
@@ -19,7 +18,7 @@ import { isForced, type ToolChoice } from "../../core/model-options.ts";
 import type { Run } from "../../core/run.ts";
 import type { JsonSchema } from "../../core/schema.ts";
 import { Scope } from "../../core/scope.ts";
-import type { AskOptions, BilledAnswer } from "../../core/tree-ports.ts";
+import type { AskOptions, BilledAnswer, Journal } from "../../core/tree-ports.ts";
 import { limitWords } from "../../core/units.ts";
 import { type Usage, utf8Length } from "../../core/usage.ts";
 import { askModel, type FailedAttempt, type Question } from "./ask.ts";

@@ -2,13 +2,12 @@
 
 import type { ApprovalAnswer, ApprovalRequest, AskedCall, LateAnswer } from "../../core/approval.ts";
 import type { PieceBody, StoredBody, ToolProgress } from "../../core/event.ts";
-import type { Journal } from "../../core/tree-ports.ts";
 import type { LimitState } from "../../core/limits.ts";
 import type { Fault, RunOutcome } from "../../core/outcome.ts";
 import type { Run } from "../../core/run.ts";
 import type { ChildControl, SpawnReply, SpawnRequest } from "../../core/spawn.ts";
 import { type TraceContext, traceWithin } from "../../core/trace-context.ts";
-import type { AskOptions, BilledAnswer, TreePorts } from "../../core/tree-ports.ts";
+import type { AskOptions, BilledAnswer, Journal, TreePorts } from "../../core/tree-ports.ts";
 import { redactBody } from "../events/redact-event.ts";
 import { askForRun, tellBudgetWait } from "../model/ask-for-run.ts";
 import { AskedTargets } from "../rights/asked-targets.ts";

@@ -19,10 +19,16 @@ export function storeEngine(store: Store, { sharesWorkspace = false }: StoreEngi
   };
 }
 
+/** Undefined for a store that only keeps events. */
+export function placingIn(store: Store): Placing | undefined {
+  const { placing } = store as { placing?: unknown };
+  return hasFunctions(placing, ["place", "take", "listen"]) ? (placing as Placing) : undefined;
+}
+
 /** Throws a `UserError` for a store that only keeps events. */
 export function placingOf(store: Store): Placing {
-  const { placing } = store as { placing?: unknown };
-  if (hasFunctions(placing, ["place", "take", "listen"])) return placing as Placing;
+  const placing = placingIn(store);
+  if (placing !== undefined) return placing;
   throw new UserError(
     "An engine needs a store that several processes can share: openPostgresStore() or openSqliteStore()",
   );

@@ -14,6 +14,7 @@ import { GivenAnswers } from "../restore/given-answers.ts";
 import { toRunOptions } from "../restore/resume.ts";
 import { RootRun } from "../root-run.ts";
 import type { PlacedRuns } from "./placed-runs.ts";
+import { readEnds } from "./questions-elsewhere.ts";
 import { RemoteAnswers } from "./remote-answers.ts";
 
 export type WorkParts = Omit<Shared, "runOptions"> & { readonly placed: PlacedRuns };
@@ -71,7 +72,7 @@ async function openTaken(parts: WorkParts, { journalId, fence, claims }: TakenJo
   if (start.placed === undefined) throw new UserError(`Run ${journalId} was not placed: continue it with resume()`);
   const reason = fault ?? (claims > MAX_CLAIMS ? poisoned(claims) : undefined);
   const definition = definitionOf(start.agent, parts, reason !== undefined);
-  earlier.placed.setEnds(await endsOf(parts, earlier));
+  earlier.placed.setEnds(await readEnds(parts.placed.placing, earlier.placed.ids));
   const answers = new RemoteAnswers();
   // The budgets that it shares are named in its start.
   const terms = start.terms && { ...start.terms, sharedBudget: undefined };
@@ -92,11 +93,6 @@ function askingRemotely(approve: WorkParts["options"]["approve"]): ApprovalPolic
   return typeof approve === "object"
     ? { ...approve, decide: (each) => approve.decide(each), ask: undefined }
     : undefined;
-}
-
-async function endsOf({ placed }: WorkParts, earlier: EarlierTree) {
-  const ids = earlier.placed.all.map(({ childRunId }) => childRunId);
-  return ids.length === 0 ? [] : placed.placing.ends(ids);
 }
 
 /** A run that is only ended needs no tools. */

@@ -15,7 +15,11 @@ import { changed, EVERY_EVENT, type Place, placesOf } from "../../../support/cor
 const events = Object.values(EVERY_EVENT);
 
 /** The schema of each version by its hash. A new version gets a row; no row changes. */
-const SEALED: Readonly<Record<number, string>> = { 1: "ab83009e19731d79", 2: "0cb150b80cf86483", 3: "095700557b6f5069" };
+const SEALED: Readonly<Record<number, string>> = {
+  1: "ab83009e19731d79",
+  2: "0cb150b80cf86483",
+  3: "095700557b6f5069",
+};
 
 test("the schema of stored events is that of its version: a change needs the next version (EVENT_VERSION says how), and its hash in a row", () => {
   const schema = { version: EVENT_VERSION, ...z.toJSONSchema(storedEventSchema(), { io: "input" }) };
@@ -156,7 +160,8 @@ function isOfItsKind(event: object, place: Place, value: unknown): boolean {
   const found = place.reduce((at: unknown, step) => (at as Record<string | number, unknown>)[step], event);
   const field = String(place.at(-1));
   if (place.includes("value")) return true;
-  if (value === null) return ["parentId", "costUsd", "costBelowUsd", "tokens", "seconds", "executions", "maxTokens"].includes(field);
+  if (value === null)
+    return ["parentId", "costUsd", "costBelowUsd", "tokens", "seconds", "executions", "maxTokens"].includes(field);
   if (Array.isArray(found)) return Array.isArray(value);
   // A record of anything takes a record of anything; an empty budget is one without limits.
   if (field === "calls" || field === "providerCalls")

@@ -65,7 +65,7 @@ suite("a tree that is in the store already", () => {
     const store = openMemoryStore();
     const [start] = wholeTree().filter(({ runId }) => runId === FOLLOW_UP);
     if (start?.type !== "run-start") throw new Error("no start");
-    const { origin, ...bare } = start;
+    const { origin, placed, ...bare } = start;
     store.append(FOLLOW_UP, [{ ...bare, origin: undefined, seq: 1, agentId: FOLLOW_UP }]);
     await refuses(store, await exportedText(), /run 01KDVDP9G2F0110WF0110WF003 is in this store already/);
   });

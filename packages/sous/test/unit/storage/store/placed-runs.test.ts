@@ -80,6 +80,7 @@ suite("a tree over several journals", () => {
     const exported = await exportTree(storeOfJournals(journals) as unknown as Store, tree.rootId, "json");
     await using store = openMemoryStore();
     // The child has begun since, in the tree that was exported.
+    for (const [journalId, events] of journals) store.append(journalId, events);
     store.append(child, begun);
     const { rootId } = await importTree(store, exported, { newIds: true });
     const copied = await readWholeTree(store, rootId);
