@@ -28,6 +28,7 @@ import { checkBadQueries } from "../../../support/storage/store/bad-queries.ts";
 import { emptySchema } from "../../../support/storage/store/empty-schema.ts";
 import { type PostgresServer, startPostgresServer } from "../../../support/storage/store/postgres-server.ts";
 import { checkSameAnswers } from "../../../support/storage/store/same-answers.ts";
+import { postgresWithoutPlacing } from "../../../support/storage/store/without-placing.ts";
 import { postgresWorker } from "./postgres-worker.ts";
 
 let server: PostgresServer;
@@ -46,7 +47,7 @@ after(async () => {
 });
 
 suite("G2: Postgres keeps the contract of stores", () => {
-  storeContract(test, openEmpty, true);
+  storeContract(test, openEmpty);
 });
 
 test("a query that cannot be answered is refused, and a time that is no time deletes nothing", async () => {
@@ -321,7 +322,7 @@ suite("G2: the totals in Postgres", () => {
     await older.append("lead", tree.events);
     await older.append("brought", everyEnding("brought").events, 0);
     await pool.query(
-      `${withoutPlacing(schema)} drop table "${schema}".tallies; alter table "${schema}".trees drop column questions; update "${schema}".sous_version set version = 1`,
+      `${postgresWithoutPlacing(schema)}drop table "${schema}".tallies; alter table "${schema}".trees drop column questions; update "${schema}".sous_version set version = 1`,
     );
     await using store = await open({ schema });
     assert.deepEqual(plain((await store.totals()).tallies), plain(tallied(tree)));
@@ -335,7 +336,7 @@ suite("G2: the totals in Postgres", () => {
     for (const tree of askingTrees()) await older.append(tree.rootId, tree.events, NO_OWNER);
     const before = await columns();
     await pool.query(
-      `${withoutPlacing(schema)} alter table "${schema}".trees drop column questions; drop index "${schema}".tallies_by_start;
+      `${postgresWithoutPlacing(schema)}alter table "${schema}".trees drop column questions; drop index "${schema}".tallies_by_start;
        update "${schema}".sous_version set version = 2`,
     );
     await using store = await open({ schema });
@@ -473,12 +474,6 @@ async function restOf(store: Store, mark: string, limit: number): Promise<Totals
   if (totals.isComplete) return totals;
   const rest = await restOf(store, totals.mark, limit);
   return { ...rest, tallies: [...totals.tallies, ...rest.tallies] };
-}
-
-/** The statements that leave the tables as they were before runs were placed. */
-function withoutPlacing(schema: string): string {
-  const columns = ["of_root", "agent", "is_open", "claims", "mail_seen", "worker"].map((name) => `drop column ${name}`);
-  return `alter table "${schema}".trees ${columns.join(", ")}; drop table "${schema}".workers, "${schema}".mail;`;
 }
 
 /** As if the owners had not renewed for the length of a lease. */
