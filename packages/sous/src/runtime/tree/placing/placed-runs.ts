@@ -110,6 +110,7 @@ export class PlacedRuns {
     });
     try {
       const end = await Promise.race([endWatchOf(this.placing).ended(journalId), parked.promise]);
+      if (end === "parked") endWatchOf(this.placing).forget(journalId);
       // Everything below is shown before the parent hears of the end.
       for (const followed of this.#followed) if (followed.rootId === rootId) await followed.show();
       return end;
