@@ -20,7 +20,7 @@ import { createDeadlines } from "../budget/deadlines.ts";
 import { openLedger, withinBudget } from "../budget/ledger.ts";
 import { priceFor, priceOf, withFees } from "../budget/prices.ts";
 import { Slots } from "../budget/run-slots.ts";
-import { sharedBudgetClientOf } from "../budget/shared-budget-client.ts";
+import { sharedChainOf } from "../budget/shared-budget-client.ts";
 import { createJournal } from "../events/journal.ts";
 import { ruledAgent, type TreeParts } from "./parts.ts";
 import { type ProfileSource, Profiles } from "./profiles.ts";
@@ -90,7 +90,7 @@ export function openTree(shared: Shared, earlier?: Earlier) {
     shared.openLedger?.(budget) ??
     openLedger(budget, {
       slots: new Slots(limits.maxConcurrent, limits.onFull),
-      shared: from && sharedBudgetClientOf(from, clock),
+      shared: from && sharedChainOf(from, clock),
       onNear: (limit, path) => tellBudgetNear(path, limit, tree.book, journal),
     });
   const profiles = new Profiles({

@@ -4,7 +4,6 @@ import { addToQuestions, type OpenQuestions, toQuestion } from "../../core/appro
 import { checkTime, StaleOwner, StoreError, UserError } from "../../core/errors.ts";
 import type { EventOf, StoredEvent } from "../../core/event.ts";
 import type { SharedBudget, SharedBudgetOptions, SharedBudgets, SharedLimits } from "../../core/shared-budget.ts";
-import type { SharedBudgetBooks } from "../../core/shared-budget-books.ts";
 import {
   addToRunRecord,
   beginRunRecord,
@@ -19,10 +18,10 @@ import {
   type Store,
 } from "../../core/store.ts";
 import { interruptedTally, refusalTally, runTally, type Totals, type TotalsQuery } from "../../core/totals.ts";
-import { systemClock } from "../../machine/host.ts";
 import { type KeptEvent, runIdOf, toBrief, toStoredEvent } from "./brief-event.ts";
+import { MemoryBudgets } from "./memory-budgets.ts";
 import { MemoryTallies } from "./memory-tallies.ts";
-import { openSharedBudget, type SharedBudgetTables } from "./shared-budget.ts";
+import { openSharedBudget } from "./shared-budget.ts";
 
 /** Stores everything as long as the store itself is referenced. Its shared budgets are those of this process. */
 export function openMemoryStore(): Store & SharedBudgets {
@@ -51,7 +50,9 @@ type Row = {
 
 class MemoryStore implements Store, SharedBudgets {
   readonly isImmediate = true;
-  readonly #sharedBudgets = memorySharedBudgets();
+  readonly #budgets = new MemoryBudgets();
+  /** The process that draws here lives as long as the store does, so nothing ever lapses. */
+  readonly budgetRows = this.#budgets.rowsFor("this process");
   readonly #trees = new Map<string, Tree>();
   /** The rows by run id, in the order they started. */
   readonly #rows = new Map<string, Row>();
@@ -128,6 +129,7 @@ class MemoryStore implements Store, SharedBudgets {
     for (const run of this.#unended((row) => row.tree === tree))
       this.#tallies.add(interruptedTally(run, this.#projectOf(tree)));
     this.#trees.delete(tree.rootId);
+    this.#budgets.deleteTree(tree.rootId);
     for (const [runId, row] of this.#rows) if (row.tree === tree) this.#rows.delete(runId);
   }
 
@@ -193,7 +195,7 @@ class MemoryStore implements Store, SharedBudgets {
   }
 
   sharedBudget(name: string, limits?: SharedLimits, options?: SharedBudgetOptions): Promise<SharedBudget> {
-    return openSharedBudget(this.#sharedBudgets, name, limits, options);
+    return openSharedBudget(this.budgetRows, name, limits, options);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {}
@@ -252,41 +254,4 @@ function foldRows(rows: readonly Row[]): RunRecord[] {
     if (record?.id === row.tree.rootId && row.tree.lost !== undefined) record.lost = row.tree.lost;
   }
   return [...wanted.values()];
-}
-
-/** Shared budgets of one process: what its trees draw on together. */
-type Listener = { readonly name: string; readonly onNews: (from: string | undefined) => void };
-
-/** The process that draws here lives as long as the tables do, so nothing ever lapses. */
-export function memorySharedBudgets(now: () => number = systemClock.now): SharedBudgetTables {
-  const sharedBudgets = new Map<string, SharedBudgetBooks>();
-  const listeners = new Set<Listener>();
-  let ids = 0;
-
-  /** Notifies in a microtask: those who listen may want to change the books themselves. */
-  function tell(name: string, from: string): void {
-    for (const listener of listeners) {
-      if (listener.name !== name) continue;
-      queueMicrotask(() => {
-        if (listeners.has(listener)) listener.onNews(from);
-      });
-    }
-  }
-
-  return {
-    owner: "this process",
-    now,
-    newId: () => String(++ids),
-    update(name, change) {
-      const { books, result, newsFrom } = change(sharedBudgets.get(name));
-      if (books !== undefined) sharedBudgets.set(name, books);
-      if (newsFrom !== undefined) tell(name, newsFrom);
-      return result;
-    },
-    listen(name, onNews) {
-      const listener = { name, onNews };
-      listeners.add(listener);
-      return { [Symbol.dispose]: () => void listeners.delete(listener) };
-    },
-  };
 }

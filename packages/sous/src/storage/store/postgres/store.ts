@@ -4,14 +4,15 @@ import type { Clock } from "../../../core/clock.ts";
 import { checkTime, codeOf, StaleOwner, UserError } from "../../../core/errors.ts";
 import { AT_LEAST_0, type OptionKinds, TEXT, wholeNumber, withFunctions } from "../../../core/option-kinds.ts";
 import { checkOptions } from "../../../core/options.ts";
-import type { SharedBudgets } from "../../../core/shared-budget.ts";
+import type { BudgetRows, SharedBudgets } from "../../../core/shared-budget.ts";
 import { FIRST_FENCE, type Store } from "../../../core/store.ts";
 import { quietClock } from "../../../machine/host.ts";
 import type { Losses } from "../lost-marks.ts";
 import { newOwner } from "../owner.ts";
 import { openSharedBudget } from "../shared-budget.ts";
 import { createAppend } from "./append.ts";
-import { createSharedBudgets } from "./budget.ts";
+import { createBudgetRows } from "./budget.ts";
+import { BUDGET_OF_TREE } from "./budget-schema.ts";
 import { addressOf, type Connection, openConnection, type PostgresPool, type Query, statement } from "./connection.ts";
 import { createReader, lossesOf } from "./read.ts";
 import { releaseBlobs } from "./run-rows.ts";
@@ -73,12 +74,17 @@ export async function openPostgresStore(options: PostgresStoreOptions = {}): Pro
   }
 }
 
-function storeOn(connection: Connection, schema: string, losses: Losses, options: PostgresStoreOptions): PostgresStore {
+function storeOn(
+  connection: Connection,
+  schema: string,
+  losses: Losses,
+  options: PostgresStoreOptions,
+): PostgresStore & { readonly budgetRows: BudgetRows } {
   const { clock = quietClock, reconnectMs = 5_000 } = options;
   const owner = newOwner();
   const claims = createClaims(connection, schema, owner, clock.timer);
   const append = createAppend({ connection, schema, owner, patienceMs: reconnectMs, isHeld: claims.isHeld });
-  const sharedBudgets = createSharedBudgets({ connection, schema, owner, patienceMs: reconnectMs });
+  const budgetRows = createBudgetRows({ connection, schema, owner, patienceMs: reconnectMs });
   const deletion = createDeletion(connection, schema);
   return {
     isImmediate: false,
@@ -105,10 +111,11 @@ function storeOn(connection: Connection, schema: string, losses: Losses, options
     claim: claims.claim,
     release: claims.release,
     markLost: (rootId, reason) => losses.mark(rootId, reason),
-    sharedBudget: (name, limits, given) => openSharedBudget(sharedBudgets, name, limits, given),
+    sharedBudget: (name, limits, given) => openSharedBudget(budgetRows, name, limits, given),
+    budgetRows,
     async [Symbol.asyncDispose]() {
       await losses.catchUp();
-      await sharedBudgets[Symbol.asyncDispose]();
+      await budgetRows[Symbol.asyncDispose]();
       await claims[Symbol.asyncDispose]();
       await connection[Symbol.asyncDispose]();
     },
@@ -170,6 +177,7 @@ function createDeletion(connection: Connection, schema: string): Pick<Store, "de
     }
     if (jsons.length > 0) await releaseBlobs(query, schema, jsons);
     await query(sql.runs, [trees]);
+    for (const budgets of sql.budgets) await query(budgets, [trees]);
     await query(sql.trees, [trees]);
   }
 
@@ -207,6 +215,11 @@ function deletionStatements(schema: string) {
     events: statement(`delete from ${schema}.events where ${ofTree}`),
     runs: statement(`delete from ${schema}.runs where tree = any($1::bigint[])`),
     trees: statement(`delete from ${schema}.trees where tree = any($1::bigint[])`),
+    budgets: ["budgets", "budget_holds"].map((table) =>
+      statement(
+        `delete from ${schema}.${table} b using ${schema}.trees t where t.tree = any($1::bigint[]) and ${BUDGET_OF_TREE}`,
+      ),
+    ),
     old: statement(
       `select t.tree from ${schema}.trees t where t.started_at < $1 and not ${isAtWork(2)}
        order by t.started_at limit $3 for update skip locked`,

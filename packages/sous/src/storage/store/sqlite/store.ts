@@ -6,13 +6,13 @@ import type { Clock } from "../../../core/clock.ts";
 import { StoreError, UserError } from "../../../core/errors.ts";
 import { FLAG, type OptionKinds, TEXT, wholeNumber, withFunctions, wordOf } from "../../../core/option-kinds.ts";
 import { checkOptions } from "../../../core/options.ts";
-import type { SharedBudgets } from "../../../core/shared-budget.ts";
+import type { BudgetRows, SharedBudgets } from "../../../core/shared-budget.ts";
 import { FIRST_FENCE, type Store } from "../../../core/store.ts";
 import { quietClock } from "../../../machine/host.ts";
 import { toColumn } from "../event-row.ts";
 import { Losses, LostMarks, marksIn } from "../lost-marks.ts";
 import { openSharedBudget } from "../shared-budget.ts";
-import { SqliteSharedBudgets } from "./budget.ts";
+import { createBudgetRows } from "./budget.ts";
 import { SqliteClaims } from "./claims.ts";
 import { loadSqlite, SqliteConnection } from "./connection.ts";
 import { deleteTree, pruneTrees } from "./delete.ts";
@@ -83,9 +83,13 @@ export async function openSqliteStore(file: string, options: SqliteStoreOptions 
   return storeOn(connection, losses, clock);
 }
 
-function storeOn(connection: SqliteConnection, losses: Losses, clock: Pick<Clock, "now" | "timer">): SqliteStore {
+function storeOn(
+  connection: SqliteConnection,
+  losses: Losses,
+  clock: Pick<Clock, "now" | "timer">,
+): SqliteStore & { readonly budgetRows: BudgetRows } {
   const claims = new SqliteClaims(connection, clock);
-  const sharedBudgets = new SqliteSharedBudgets(connection, claims.owner, clock);
+  const budgetRows = createBudgetRows(connection, claims.owner, clock);
   const writer = new SqliteWriter(connection, claims);
   const reader = new SqliteReader(connection, claims);
   return {
@@ -117,7 +121,8 @@ function storeOn(connection: SqliteConnection, losses: Losses, clock: Pick<Clock
       return isDeleted;
     },
     prune: async (before) => pruneTrees({ connection, claims, reader }, before),
-    sharedBudget: (name, limits, options) => openSharedBudget(sharedBudgets, name, limits, options),
+    sharedBudget: (name, limits, options) => openSharedBudget(budgetRows, name, limits, options),
+    budgetRows,
     backup: (to) => copyDatabase(connection, to, losses.marks),
     async vacuum() {
       connection.alone("VACUUM");
@@ -126,7 +131,7 @@ function storeOn(connection: SqliteConnection, losses: Losses, clock: Pick<Clock
     async [Symbol.asyncDispose]() {
       try {
         await losses.catchUp();
-        await ifItCan(() => sharedBudgets.close());
+        await ifItCan(() => budgetRows.leave());
         await ifItCan(() => claims.releaseAll());
       } finally {
         connection[Symbol.dispose]();

@@ -26,6 +26,7 @@ import { VirtualClock } from "../../../../src/testing/world.ts";
 import { askingTrees, STILL_ASKING } from "../../../support/storage/store/asking-trees.ts";
 import { checkBadQueries } from "../../../support/storage/store/bad-queries.ts";
 import { emptySchema } from "../../../support/storage/store/empty-schema.ts";
+import { olderPostgresBudgets } from "../../../support/storage/store/older-budgets.ts";
 import { type PostgresServer, startPostgresServer } from "../../../support/storage/store/postgres-server.ts";
 import { checkSameAnswers } from "../../../support/storage/store/same-answers.ts";
 import { postgresWorker } from "./postgres-worker.ts";
@@ -191,7 +192,7 @@ suite("G2: the tables", () => {
   test("ten stores that open a new schema at once make it once", async () => {
     const schema = freshSchema();
     const stores = await Promise.all(Array.from({ length: 10 }, () => open({ schema, maxConnections: 1 })));
-    assert.deepEqual((await pool.query(`select version from "${schema}".sous_version`)).rows, [{ version: 4 }]);
+    assert.deepEqual((await pool.query(`select version from "${schema}".sous_version`)).rows, [{ version: 5 }]);
     await Promise.all(stores.map((store, index) => begin(store, `run${index}`)));
     assert.equal((await stores[0]?.list())?.length, 10);
     await Promise.all(stores.map(close));
@@ -204,7 +205,7 @@ suite("G2: the tables", () => {
     await assert.rejects(
       open({ schema }),
       new UserError(
-        `The schema "${schema}" of Postgres at ${server.host}:${server.port}/postgres was written by a newer version of sous (schema 99; this one knows 4): update sous, or choose another schema`,
+        `The schema "${schema}" of Postgres at ${server.host}:${server.port}/postgres was written by a newer version of sous (schema 99; this one knows 5): update sous, or choose another schema`,
       ),
     );
     assert.deepEqual((await pool.query(`select version from "${schema}".sous_version`)).rows, [{ version: 99 }]);
@@ -321,7 +322,7 @@ suite("G2: the totals in Postgres", () => {
     await older.append("lead", tree.events);
     await older.append("brought", everyEnding("brought").events, 0);
     await pool.query(
-      `drop table "${schema}".tallies; alter table "${schema}".trees drop column questions; update "${schema}".sous_version set version = 1`,
+      `${olderPostgresBudgets(`"${schema}"`)} drop table "${schema}".tallies; alter table "${schema}".trees drop column questions; update "${schema}".sous_version set version = 1`,
     );
     await using store = await open({ schema });
     assert.deepEqual(plain((await store.totals()).tallies), plain(tallied(tree)));
@@ -335,7 +336,7 @@ suite("G2: the totals in Postgres", () => {
     for (const tree of askingTrees()) await older.append(tree.rootId, tree.events, NO_OWNER);
     const before = await columns();
     await pool.query(
-      `alter table "${schema}".trees drop column questions; drop index "${schema}".tallies_by_start;
+      `${olderPostgresBudgets(`"${schema}"`)} alter table "${schema}".trees drop column questions; drop index "${schema}".tallies_by_start;
        update "${schema}".sous_version set version = 2`,
     );
     await using store = await open({ schema });

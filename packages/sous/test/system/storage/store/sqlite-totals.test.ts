@@ -9,6 +9,7 @@ import { FIND_FIRST, readTallies, SELECT_TALLIES } from "../../../../src/storage
 import { sampleTree } from "../../../../src/testing/sample-tree.ts";
 import { everyEnding, tallied } from "../../../../src/testing/store-contract-totals.ts";
 import { askingTrees, STILL_ASKING } from "../../../support/storage/store/asking-trees.ts";
+import { OLDER_SQLITE_BUDGETS } from "../../../support/storage/store/older-budgets.ts";
 import { type SqlitePlace, sqlitePlace } from "../../../support/storage/store/sqlite-place.ts";
 import { runScript } from "./run-node.ts";
 
@@ -242,7 +243,9 @@ function makeOlder(place: SqlitePlace, version: number, gone: readonly string[])
   const dropped = ["INDEX tallies_by_start", ...gone.map((table) => `TABLE ${table}`)]
     .map((part) => `DROP ${part};`)
     .join(" ");
-  place.tamper(`${dropped} ALTER TABLE runs DROP COLUMN questions; PRAGMA user_version = ${version}`);
+  place.tamper(
+    `${OLDER_SQLITE_BUDGETS} ${dropped} ALTER TABLE runs DROP COLUMN questions; PRAGMA user_version = ${version}`,
+  );
 }
 
 /** As JSON keeps it. */
