@@ -120,7 +120,7 @@ export class PlacedRuns {
     }
   }
 
-  /** An answer is on its way: the journal goes on behind this event before it counts as parked. */
+  /** An answer is on its way: the journal has more events than this before it counts as parked. */
   expectTaking(journalId: string, lastSeq: number): void {
     this.#answered.set(journalId, { lastSeq });
   }

@@ -24,7 +24,7 @@ export function deleteTree(deletion: SqliteDeletion, rootId: string): string[] {
   return connection.write(() => {
     const journals = claims.journalsOf(rootId);
     for (const journal of journals) claims.checkFree(journal);
-    // Those below first: their totals name the folder of the root.
+    // The journals below come first: their totals name the folder of the root.
     for (const { number } of journals.toReversed()) deleteRows(deletion, number);
     return journals.map(({ id }) => id);
   });

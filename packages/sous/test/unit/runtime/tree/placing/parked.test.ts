@@ -22,7 +22,7 @@ const SCRIPT = {
 };
 
 suite("a placed child whose question is answered later", () => {
-  test("parks with the whole tree, and goes on when resume brings the answer", async () => {
+  test("parks with the whole tree, and continues when resume brings the answer", async () => {
     const agents = [careful, asking];
     const { root, another, store, models } = setUp(SCRIPT, { agents, approve: () => "later" });
     await using _worker = await another().work({ name: "one" });
