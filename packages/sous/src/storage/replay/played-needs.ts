@@ -1,4 +1,4 @@
-/** What the events of a tree in several journals need to have come before them: what `placed` and the calls of parents tell. */
+/** The events that must come before others in a tree of several journals, as `placed` and the calls of parents tell. */
 
 import type { EventOf, StoredEvent } from "../../core/event.ts";
 import { toolCallsOf } from "../../core/message.ts";
@@ -9,7 +9,7 @@ import { isFromOutside } from "./from-outside.ts";
 import type { PlayedJournal, PlayedNeed, PlayedTree } from "./played-order.ts";
 import { comesOfStop, isPassedOn, wasStopped } from "./stops.ts";
 
-/** What follows at once is recorded within this time. */
+/** The end that follows from an event at once is recorded within this time. */
 const AT_ONCE_MS = 25;
 
 /** The needs of events of one journal for events of another. */
@@ -31,7 +31,7 @@ type Calls = {
   start?: EventOf<"tool-call-start">;
   end?: EventOf<"tool-call-end">;
   isDenied?: boolean;
-  /** What made one of its children fail, for which the others were stopped; unset before it was looked for. */
+  /** The reason why one of its children failed, for which the others were stopped; unset before it was looked for. */
   failure?: StoredEvent | undefined;
   readonly children: EventOf<"run-start">[];
 };
@@ -94,7 +94,7 @@ class Needs {
     if (start !== undefined) this.#needs(start, event);
   }
 
-  /** What it continues has ended, and it has ended before its parent reads of it or ends. */
+  /** The run that it continues has ended, and it has itself ended before its parent reads of it or ends. */
   addStart(start: EventOf<"run-start">): void {
     const { origin } = start;
     if (origin?.kind === "follow-up") this.#needsAll(start, this.#journalBegunBy(origin.runId));
@@ -132,7 +132,7 @@ class Needs {
     }
   }
 
-  /** What made the only child fail that did, in a call that stops the others then. */
+  /** The event that the only failed child ended with, in a call that stops the others then. */
   #failureIn(call: Calls): StoredEvent | undefined {
     if (!("failure" in call)) call.failure = this.#findFailure(call);
     return call.failure;
@@ -230,7 +230,7 @@ class Needs {
     return last !== undefined && end.time - last.time <= AT_ONCE_MS ? last : undefined;
   }
 
-  /** What the call of a parent said or did to a child comes behind the call, and the call behind the turn before it. */
+  /** The words or the stop that a call of the parent sent to a child come behind the call, and the call behind the turn before it. */
   addWord(event: EventOf<"steer" | "cancel">): void {
     const start = this.#starts.get(event.runId);
     const parent = start && this.#parentOf(start);
