@@ -76,7 +76,7 @@ class MemoryStore implements Store, SharedBudgets, PlacingStore {
     const above = first.type === "run-start" ? runAbove(first) : undefined;
     if (first.type === "run-start" && above !== undefined) checkAbove(first, this.#rows.get(above)?.journal.rootId);
     const rootId = rootElsewhere(journalId, first) ?? journalId;
-    const nothing = { isOwned: false, lost: undefined, placed: undefined };
+    const nothing = { isOwned: false, wasClaimed: false, lost: undefined, placed: undefined };
     return { journalId, rootId, events: [], epoch: first.time, fence, questions: new Map(), ...nothing };
   }
 
@@ -184,14 +184,23 @@ class MemoryStore implements Store, SharedBudgets, PlacingStore {
   }
 
   async children(runId: string): Promise<RunRecord[]> {
-    const rootId = this.#rows.get(runId)?.journal.rootId;
-    return this.#fold(({ journal, start }) => start.parentId === runId && journal.rootId === rootId);
+    const isInItsTree = this.#isIn(this.#rows.get(runId)?.journal.rootId ?? "");
+    return this.#fold((row) => isInItsTree(row) && row.start.parentId === runId);
   }
 
   async tree(rootId: string): Promise<RunRecord[]> {
-    const rows = this.#rows.values().filter(({ journal }) => journal.rootId === rootId);
+    const rows = this.#rows.values().filter(this.#isIn(rootId));
     // Journal by journal: the one of the root comes first, and each comes behind the one of the run above it.
     return foldRows([...Map.groupBy(rows, ({ journal }) => journal).values()].flat());
+  }
+
+  /** Asked for every row of the store: most are in other trees, and the journal of their root alone says so. */
+  #isIn(rootId: string): (row: MemoryRow) => boolean {
+    const root = this.#journals.get(rootId);
+    return ({ journal }) => {
+      if (journal === root) return journal.rootId === rootId;
+      return journal.journalId !== journal.rootId && journal.rootId === rootId;
+    };
   }
 
   async totals(query: TotalsQuery = {}): Promise<Totals> {

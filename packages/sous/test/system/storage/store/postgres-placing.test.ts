@@ -9,6 +9,7 @@ import { after, before, suite, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { Pool, type PoolClient } from "pg";
 import type { TakenJournal } from "../../../../src/core/engine.ts";
+import { openMemoryStore } from "../../../../src/storage/store/memory.ts";
 import { newOwner } from "../../../../src/storage/store/owner.ts";
 import type { PostgresClient, PostgresPool, PostgresQuery } from "../../../../src/storage/store/postgres/connection.ts";
 import {
@@ -20,6 +21,7 @@ import { placingContract } from "../../../../src/testing/placing-contract.ts";
 import { placeScouts, worker } from "../../../../src/testing/placing-samples.ts";
 import { emptySchema } from "../../../support/storage/store/empty-schema.ts";
 import { type PostgresServer, startPostgresServer } from "../../../support/storage/store/postgres-server.ts";
+import { checkSamePlacing } from "../../../support/storage/store/same-placing.ts";
 import { placingWorker } from "./placing-worker.ts";
 
 let server: PostgresServer;
@@ -43,6 +45,11 @@ suite("Postgres keeps the contract of placing", () => {
     ]);
     return { store, other };
   });
+});
+
+test("Postgres places runs as memory does, whatever is asked in whatever order", async () => {
+  await using store = await openPostgresStore({ pool, schema: await emptySchema(pool, "emptied") });
+  await checkSamePlacing(openMemoryStore(), store, 1, 60);
 });
 
 suite("workers that are gone", { concurrency: true }, () => {
