@@ -3,7 +3,7 @@
 import { addToQuestions, toQuestion } from "../../core/approval.ts";
 import type { PlacingStore } from "../../core/engine.ts";
 import { checkTime, StaleOwner, StoreError, UserError } from "../../core/errors.ts";
-import type { StoredEvent } from "../../core/event.ts";
+import type { EventOf, StoredEvent } from "../../core/event.ts";
 import type { SharedBudget, SharedBudgetOptions, SharedBudgets, SharedLimits } from "../../core/shared-budget.ts";
 import type { SharedBudgetBooks } from "../../core/shared-budget-books.ts";
 import {
@@ -176,7 +176,7 @@ class MemoryStore implements Store, SharedBudgets, PlacingStore {
     for (const row of this.#rows.values()) {
       const { start } = row;
       if (start.time < since || (rootsOnly && start.parentId !== null)) continue;
-      if (!start.runId.startsWith(idPrefix) || (cwd !== undefined && start.cwd !== cwd)) continue;
+      if (!start.runId.startsWith(idPrefix) || !isIn(cwd, start)) continue;
       if (rootId !== undefined && row.journal.rootId !== rootId) continue;
       if (status === undefined || status === statusOf(row)) matching.push(row);
     }
@@ -243,6 +243,11 @@ function checkFree({ journalId, isOwned }: MemoryJournal): void {
 /** Runs of journals that were imported are not counted before a process continues them. */
 function isCountedUnended({ journal, endIndex }: MemoryRow): boolean {
   return endIndex === undefined && (journal.fence !== NO_OWNER || isQueued(journal));
+}
+
+/** Only of a root: a placed run may say a folder, too. */
+function isIn(cwd: string | undefined, start: EventOf<"run-start">): boolean {
+  return cwd === undefined || (start.cwd === cwd && start.parentId === null);
 }
 
 function byNewest({ start: first }: MemoryRow, { start: second }: MemoryRow): number {

@@ -153,7 +153,8 @@ function listConditions(
   if (since !== undefined) conditions.push(`r.started_at >= $${parameter(since)}`);
   if (rootsOnly === true) conditions.push("r.parent_id is null");
   if (rootId !== undefined) conditions.push(isOfTree(schema, `$${parameter(toColumn(rootId))}`));
-  if (cwd !== undefined) conditions.push(`r.cwd = $${parameter(toColumn(cwd))}`);
+  // A placed run may say a folder, too.
+  if (cwd !== undefined) conditions.push(`r.cwd = $${parameter(toColumn(cwd))}`, "t.of_root is null");
   if (idPrefix !== undefined) conditions.push(`r.id like $${parameter(`${likeText(idPrefix)}%`)}`);
   if (status !== undefined && isUnended(status)) {
     conditions.push("r.status = 'running'", `${status === "running" ? "" : "not "}${isAtWork(parameter(goneOwners))}`);

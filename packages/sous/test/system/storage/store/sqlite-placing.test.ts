@@ -1,0 +1,51 @@
+/** Placed runs in a SQLite file: the workers are processes of one machine. */
+
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { test } from "node:test";
+import { placeScouts, worker } from "../../../../src/testing/placing-samples.ts";
+import { sqlitePlace } from "../../../support/storage/store/sqlite-place.ts";
+import { startScript } from "./run-node.ts";
+
+test("another process takes a placed run, which is free again the moment it is killed, and posts mail that is heard of", async () => {
+  await using place = sqlitePlace();
+  const store = await place.open();
+  await placeScouts(store, 2);
+  const heard = Promise.withResolvers<number>();
+  const child = startScript(
+    place.file,
+    `const store = await openSqliteStore(file);
+     const facts = { name: "one", agents: ["scout"], places: 1 };
+     await store.placing.enlist(facts);
+     console.log((await store.placing.take(facts, 1))[0].journalId);
+     process.stdin.on("data", () => store.placing.post([{ to: "scout1", body: { kind: "stop", mode: "stop" } }]));`,
+  );
+  const [taken] = await once(child.stdout, "data");
+  assert.equal(String(taken), "scout0\n");
+  assert.deepEqual(
+    (await store.placing.workers()).map(({ name, where, isAlive, isWatched, held }) => [
+      name,
+      where,
+      isAlive,
+      isWatched,
+      held,
+    ]),
+    [["one", (await store.placing.journals("lead"))[0]?.where, true, true, 1]],
+  );
+  assert.deepEqual(await store.placing.take(worker(), 8), [{ journalId: "scout1", fence: 1, claims: 1 }]);
+  using _listening = store.placing.listen(() => {
+    void store.placing.mail(["scout1"], 0).then((mail) => {
+      if (mail.length > 0) heard.resolve(performance.now());
+    });
+  });
+  const begin = performance.now();
+  child.stdin.write("post\n");
+  assert.ok((await heard.promise) - begin < 600, "within two looks at the file");
+  child.kill("SIGKILL");
+  await once(child, "exit");
+  assert.deepEqual(await store.placing.take(worker(), 8), [{ journalId: "scout0", fence: 2, claims: 2 }]);
+  assert.deepEqual(
+    (await store.placing.workers()).map(({ isAlive, held }) => [isAlive, held]),
+    [[false, 0]],
+  );
+});
