@@ -5,7 +5,7 @@ import type { MailBody, PlacingStore, TakenJournal } from "../../../../src/core/
 import { messageOf } from "../../../../src/core/errors.ts";
 import type { StoredBody } from "../../../../src/core/event.ts";
 import { FIRST_FENCE, type Store } from "../../../../src/core/store.ts";
-import { startOf } from "../../../../src/testing/placing-samples.ts";
+import { answerTo, startOf } from "../../../../src/testing/placing-samples.ts";
 import { type SampleTree, samplePlaced, sampleTree } from "../../../../src/testing/sample-tree.ts";
 import { between, chance, pick, seededRandom } from "../../../../src/testing/world.ts";
 
@@ -175,7 +175,7 @@ function bodyFor(to: string, random: () => number): MailBody {
   return pick<MailBody>(random, [
     { kind: "stop", mode: "stop" },
     { kind: "steer", path: to, text: "Well?" },
-    { kind: "answer", runId: to, callId, digest: "01234567", allowed: chance(random, 0.5) },
+    answerTo(callId, to, to).body,
   ]);
 }
 
