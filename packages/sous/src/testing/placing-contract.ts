@@ -140,7 +140,7 @@ function claimPromises(check: CheckPlacing): void {
     const takes = async (fence: number, claims: number) => {
       assert.deepEqual(await other.placing.take(worker(), 1), [taken("scout", fence, claims)]);
       assert.equal((await store.placing.journals("lead"))[0]?.claims, claims);
-      await other.append("scout", scout.events.slice(written), fence);
+      for (const event of scout.events.slice(written)) await other.append("scout", [event], fence);
       written = scout.events.length;
       await other.release("scout", fence);
     };
@@ -149,6 +149,7 @@ function claimPromises(check: CheckPlacing): void {
     await takes(1, 1);
     scout.add("scout", { ...RETRY, kind: "interrupted" });
     await takes(2, 2);
+    scout.add("scout", { type: "resume", usedMs: 0, worker: "one" });
     scout.add("scout", { ...RETRY, kind: "overloaded" });
     await takes(3, 3);
     scout.turn("scout", "I look.");
