@@ -1,6 +1,6 @@
 /** A tree that has no root run yet: everything its runs share, put together. */
 
-import type { ModelChoice } from "../../core/agent.ts";
+import type { AgentDefinition, ModelChoice } from "../../core/agent.ts";
 import type { Approve } from "../../core/approval.ts";
 import type { Host } from "../../core/clock.ts";
 import { checkConversation, DEFAULT_CONVERSATION } from "../../core/conversation.ts";
@@ -41,6 +41,8 @@ export type Shared = {
   models: (choice: ModelChoice) => Model | Promise<Model>;
   /** The children of one message, where no limit of executions is set. */
   perMessage?: MessageLimit | undefined;
+  /** Definitions that are roots and nothing else, for runs that were placed: no call finds them. They come before `agents`. */
+  roots?: readonly AgentDefinition[] | undefined;
   /** Runs that work elsewhere; undefined without an engine. */
   placed?: PlacedRuns | undefined;
   /** Keeps the books in another way than by the rules, as a rerun does. */

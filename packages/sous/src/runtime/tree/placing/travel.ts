@@ -12,7 +12,8 @@ const ON_FILES: ReadonlySet<Tool["category"]> = new Set(["read", "edit", "search
 
 /**
  * True when the child goes to a worker. A child that a call makes up has no definition that a worker could know, and stays with its
- * parent, as does an external agent. Throws `Refused` for one that asks for a worker and cannot be sent to one.
+ * parent. So does one that cannot travel, when it is the limits that would place it. Throws `Refused` for one that asks for a
+ * worker itself and cannot be sent to one.
  */
 export function isToBePlaced(
   profile: RunProfile,
@@ -24,6 +25,7 @@ export function isToBePlaced(
   const isAsked = profile.place === "worker";
   if (!isAsked && (place !== "children" || !isNamed)) return false;
   const definition = typeof request.agent === "object" ? request.agent : undefined;
+  if (!isAsked) return whyNotPlaced(profile, definition, request.options, sharesWorkspace) === undefined;
   checkTravels(profile, definition, request.options, sharesWorkspace);
   return true;
 }
