@@ -22,6 +22,7 @@ const DOORS: Record<string, { door: string; page: string | undefined }> = {
   "sous/acp": { door: "acp.ts", page: "agent-servers" },
   "sous/mcp": { door: "mcp.ts", page: "mcp-servers" },
   "sous/otel": { door: "otel.ts", page: "traces" },
+  "sous/engine": { door: "engine.ts", page: "workers" },
   "sous/tools": { door: "tools.ts", page: "tools-and-files" },
   "sous/testing": { door: "testing.ts", page: "testing" },
 };
@@ -132,6 +133,13 @@ const PAGES: readonly ApiPage[] = [
     title: "Trace and measure runs",
     intro:
       "Everything of `sous/otel`: runs as spans and metrics of OpenTelemetry. [See traces](../../how-to/see-traces.md), [metrics and alerts](../../how-to/metrics-and-alerts.md), [every span, attribute and metric](../telemetry.md).",
+    names: [],
+  },
+  {
+    file: "workers",
+    title: "Run trees over several workers",
+    intro:
+      "Everything of `sous/engine`: children and roots on other processes and machines. [Two workers on your machine](../../tutorials/06-two-workers.md), [what is promised](../../explanation/workers.md).",
     names: [],
   },
   {

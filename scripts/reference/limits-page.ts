@@ -1,6 +1,6 @@
 /** The page of what stays the same, where sous runs, and every limit on one page, with the values of the code. */
 
-import { EVENT_VERSION } from "../../packages/sous/src/core/words/events.ts";
+import { EVENT_VERSION } from "../../packages/sous/src/core/words/event-rows.ts";
 import { ENGINES } from "../packed-manifest.ts";
 import { LIMITS } from "./limits-table.ts";
 import { page, table, wrap } from "./markdown.ts";

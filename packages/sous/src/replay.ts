@@ -1,6 +1,7 @@
 /** `sous/replay`: stored runs read, run again, compared, exported and imported. */
 
 export { readMessages } from "./core/read-history.ts";
+export { type ReadTreeOptions, readTree } from "./core/read-tree.ts";
 export type { RerunOptions } from "./rerun/stage.ts";
 export { type Rerun, rerun } from "./rerun.ts";
 export type { StepDifference } from "./storage/replay/comparison.ts";

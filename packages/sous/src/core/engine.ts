@@ -1,5 +1,5 @@
 /**
- * The ports of a tree over several workers. A placed run has a journal of its own; whoever claims that journal continues the
+ * The ports of a tree over several workers. A placed run has a journal of its own; the process that claims it continues the
  * run. Messages carry ids: task, rights, budget and terms come from the store, so a forged or repeated one widens nothing.
  */
 
@@ -15,7 +15,7 @@ export type Engine = {
   readonly sharesWorkspace?: boolean | undefined;
 };
 
-/** What is said to a run in another process. Each is acted on once, in the order of the numbers. */
+/** The words to a run in another process. Each is acted on once, in the order of the numbers. */
 export type MailBody =
   /** Stops the run at `path`, or the run that the journal begins with. */
   | { kind: "stop"; mode: CancelMode; path?: string | undefined; callId?: string | undefined }
@@ -112,7 +112,7 @@ export type Placing = {
   listen(onNews: (news: News) => void): Disposable;
 };
 
-/** What can be said to a run that works elsewhere. */
+/** The way to a run that works elsewhere. */
 export type PlacedRun = {
   /** `path` names a run below it; the run itself when unset. */
   stop(mode: CancelMode, callId?: string, path?: string): void;

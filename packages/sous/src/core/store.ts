@@ -4,7 +4,7 @@
  */
 
 import { checkTime, checkWhole, checkWord, StoreError } from "./errors.ts";
-import type { DeltaBody, EventListener, EventOf, RunIdentity, StoredBody, StoredEvent } from "./event.ts";
+import type { EventOf, StoredEvent } from "./event.ts";
 import { textOf } from "./message.ts";
 import type { RunStatus } from "./outcome.ts";
 import type { Totals, TotalsQuery } from "./totals.ts";
@@ -129,7 +129,7 @@ export type Store = AsyncDisposable & {
   markLost(journalId: string, reason: string): Promise<void>;
   /**
    * The events of a journal in the order of their numbers. Throws a `StoreError` that names the first one that cannot be read.
-   * `readTree` joins the journals of a tree.
+   * `readTree` of `sous/replay` joins the journals of a tree.
    */
   read(journalId: string, options?: ReadOptions): Promise<readonly StoredEvent[]>;
   /** This and the other questions about runs answer for damaged ones too: their records say so (`damage`). */
@@ -288,27 +288,3 @@ export function isFirstRun(
 ): boolean {
   return runId === journalId || parentId === null;
 }
-
-/** A journal while it is written: every fact goes through it, is numbered, kept, and only then shown. */
-export type Journal = {
-  /** Never waits. */
-  append(who: RunIdentity, body: StoredBody): void;
-  /** Shows a delta behind everything that is not yet kept, and does not store it. Costs nothing without listeners. */
-  delta(who: RunIdentity, body: DeltaBody): void;
-  /** True when a listener would see a delta. */
-  readonly isWatched: boolean;
-  /** Undefined when everything is kept; else resolves when it is. Awaited before every outside effect. */
-  settled(): Promise<void> | undefined;
-  subscribe(listener: EventListener): Disposable;
-  /** Shows an event of another journal of the tree, which is kept there. */
-  showForeign(event: StoredEvent, journalId: string): void;
-  /**
-   * Nothing is kept from now on, as if another process had taken the journal over. Resolves when what was being written is kept or
-   * has failed.
-   */
-  leave(reason: string): Promise<void>;
-  /** The last event that has been shown or is being shown: a listener that subscribes now may miss those up to it. */
-  readonly shownSeq: number;
-  /** The reason why the events of this tree are no longer kept, if so. */
-  readonly degraded: string | undefined;
-};

@@ -6,6 +6,7 @@
 import type { EventOf, StoredEvent } from "../core/event.ts";
 import { toolCallsOf } from "../core/message.ts";
 import { addUsage, noUsage, type Usage } from "../core/usage.ts";
+import { beginsJournal, PlacedBegins } from "./placed-runs.ts";
 
 /** Facts from elsewhere that must agree with the journal. */
 export type HistoryFacts = {
@@ -19,7 +20,10 @@ export type HistoryFacts = {
   isUnfinished?: boolean;
 };
 
-/** One sentence for each thing that is not as it must be; none when all is well. */
+/**
+ * One sentence for each thing that is not as it must be; none when all is well. `events` are those of a tree as `readTree` joins
+ * its journals, or a part of them: where a number is missing in a journal, one is missing there.
+ */
 export function checkHistory(events: readonly StoredEvent[], facts: HistoryFacts = {}): string[] {
   const history = new History();
   let expected = facts.firstSeq ?? 1;
@@ -43,8 +47,8 @@ export function openRuns(events: readonly StoredEvent[]): string[] {
   return [...last.values()].map((event) => `${event.path} (${event.runId}) after ${describe(event)}`);
 }
 
-/** The facts of one run so far. */
-type RunState = ReturnType<typeof newRun>;
+/** The facts of one run so far. `journal` is the placed run that its journal begins with; undefined in that of the root. */
+type RunState = ReturnType<typeof newRun> & { journal?: RunState | undefined };
 
 function newRun(start: EventOf<"run-start">) {
   return {
@@ -70,6 +74,7 @@ class History {
   readonly #runs = new Map<string, RunState>();
   /** The agent that owns each path: a path belongs to one agent for ever. */
   readonly #agentOfPath = new Map<string, string>();
+  readonly #placed = new PlacedBegins();
   readonly #reported = new Set<string>();
   readonly #total = noUsage();
 
@@ -81,6 +86,7 @@ class History {
     const run = this.#runs.get(event.runId);
     if (run === undefined) this.problem(event, "comes before the run-start of its run");
     else if (run.isEnded) this.problem(event, "comes after the run-end of its run");
+    else if (run.journal?.isEnded) this.problem(event, "comes after the end of its journal");
     else this.#continue(run, event);
   }
 
@@ -114,7 +120,11 @@ class History {
     const owner = this.#agentOfPath.get(start.path);
     if (owner === undefined) this.#agentOfPath.set(start.path, start.agentId);
     else if (owner !== start.agentId) this.problem(start, "takes a path that belongs to another agent");
-    this.#runs.set(start.runId, newRun(start));
+    for (const what of this.#placed.problemsOf(start)) this.problem(start, what);
+    const run: RunState = newRun(start);
+    run.journal = beginsJournal(start) ? run : this.#runs.get(start.parentId ?? "")?.journal;
+    if (run.journal?.isEnded) this.problem(start, "comes after the end of its journal");
+    this.#runs.set(start.runId, run);
   }
 
   #checkPosition(start: EventOf<"run-start">): void {
@@ -182,6 +192,9 @@ class History {
         if (run.hasSession) run.openQuestions.clear();
         run.externalCalls.clear();
         break;
+      case "placed":
+        for (const what of this.#placed.add(event, this.#runs.has(event.childRunId))) this.problem(event, what);
+        break;
       case "report":
         this.#checkReport(event);
         break;
@@ -192,7 +205,6 @@ class History {
       case "prune":
       case "truncation":
       case "spawn-refused":
-      case "placed":
       case "stalled":
       case "cancel":
       case "steer":

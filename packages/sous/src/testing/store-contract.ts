@@ -12,7 +12,7 @@ import { totalsPromises } from "./store-contract-totals.ts";
 export type RegisterTest = (name: string, run: () => Promise<void>) => unknown;
 
 /** Registers one test per promise of the `Store` port. Each opens a store of its own, which must be empty. */
-export function storeContract(test: RegisterTest, open: () => Promise<Store>, hasJournals = false): void {
+export function storeContract(test: RegisterTest, open: () => Promise<Store>): void {
   const check = (name: string, run: (store: Store) => Promise<void>) =>
     test(`a store: ${name}`, async () => {
       await using store = await open();
@@ -212,7 +212,7 @@ export function storeContract(test: RegisterTest, open: () => Promise<Store>, ha
   claimPromises(check);
   deletePromises(check);
   totalsPromises(check);
-  if (hasJournals) journalPromises(check);
+  journalPromises(check);
 }
 
 const HOSTILE: readonly string[] = [

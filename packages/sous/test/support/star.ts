@@ -11,7 +11,7 @@ export type SourceFile = {
 
 /**
  * The rooms of `src/` and their folders. `core` and `machine` have no folders: each is one. `rerun` stands with the doors, because a
- * rerun needs the runtime and the recordings; so will `engine`, the workers. The server of the viewer will be `bridges/server`.
+ * rerun needs the runtime and the recordings; the workers are in `runtime/tree/placing/`. The server of the viewer will be `bridges/server`.
  */
 export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   runtime: ["loop", "tree", "subagents", "budget", "rights", "model", "events", "schema", "secrets"],
@@ -65,6 +65,7 @@ const DOORS = new Set([
   "acp.ts",
   "mcp.ts",
   "otel.ts",
+  "engine.ts",
   "tools.ts",
 ]);
 const MANIFEST = "../package.json";

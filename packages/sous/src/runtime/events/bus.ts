@@ -2,7 +2,7 @@
 
 import type { EventListener, SousEvent } from "../../core/event.ts";
 import { onDispose } from "../../core/scope.ts";
-import type { Journal } from "../../core/store.ts";
+import type { Journal } from "../../core/tree-ports.ts";
 
 type Subscription = { readonly listener: EventListener; isLive: boolean; hasFailed: boolean };
 

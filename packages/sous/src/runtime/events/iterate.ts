@@ -3,7 +3,8 @@
 import { StoreError } from "../../core/errors.ts";
 import type { ForeignEvent, SousEvent, StoredEvent } from "../../core/event.ts";
 import { textOf } from "../../core/message.ts";
-import type { Journal, Store } from "../../core/store.ts";
+import type { Store } from "../../core/store.ts";
+import type { Journal } from "../../core/tree-ports.ts";
 
 type IterateOptions = {
   journal: Pick<Journal, "subscribe" | "degraded" | "shownSeq">;
@@ -239,7 +240,7 @@ class EventIterator implements AsyncIterableIterator<SousEvent, undefined>, Even
   }
 }
 
-/** Of another journal, where it has its number: it is not read again from this one. */
+/** True for an event of another journal, where it has its number: it is not read again from this one. */
 function isForeign(event: SousEvent): event is ForeignEvent {
   return "journalId" in event;
 }

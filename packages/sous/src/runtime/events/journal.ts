@@ -13,7 +13,8 @@ import type {
   StoredBody,
   StoredEvent,
 } from "../../core/event.ts";
-import type { Journal, Store } from "../../core/store.ts";
+import type { Store } from "../../core/store.ts";
+import type { Journal } from "../../core/tree-ports.ts";
 import { buildDelta, buildEvent, isPiece } from "./build-event.ts";
 import { Bus } from "./bus.ts";
 import { redactBody, redactDelta, redactPiece } from "./redact-event.ts";

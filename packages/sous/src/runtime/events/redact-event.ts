@@ -3,7 +3,7 @@
 import type { Redactor } from "../../core/clean-text.ts";
 import type { DeltaBody, PieceBody, StoredBody } from "../../core/event.ts";
 import type { AssistantMessage, FilePart, Message, TextPart, ToolResultPart, UserMessage } from "../../core/message.ts";
-import { EVENT_TYPES, ROWS } from "../../core/words/events.ts";
+import { EVENT_TYPES, ROWS } from "../../core/words/event-rows.ts";
 import { type Kind, type Kinds, kindOf, type TextKind } from "../../core/words/kinds.ts";
 
 /**

@@ -5,6 +5,9 @@ import { UserError } from "../../core/errors.ts";
 import { type Model, providerOf } from "../../core/model.ts";
 import { andThen } from "./at-once.ts";
 
+/** The depth and the model of a run that begins a journal. */
+export type RootPlace = { readonly depth: number; readonly model: ModelChoice | undefined };
+
 export class ChosenModels {
   readonly #resolve: (choice: ModelChoice) => Model | Promise<Model>;
   /** Any other has no provider that a call could name. */

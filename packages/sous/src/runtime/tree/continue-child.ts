@@ -13,8 +13,10 @@ import { type AgentEntry, childInfo } from "../subagents/agent-book.ts";
 import { deliverReport } from "../subagents/background-children.ts";
 import { checkDepth } from "../subagents/check-spawn.ts";
 import { followUpOf, historyOf } from "./parts.ts";
-import { asStarted, atMost, type EarlierRuns } from "./restore/earlier-runs.ts";
-import type { EarlierRun, ParentCall } from "./restore/earlier-tree.ts";
+import { asStarted, atMost } from "./restore/as-started.ts";
+import type { EarlierRun } from "./restore/earlier-run.ts";
+import type { EarlierRuns } from "./restore/earlier-runs.ts";
+import type { ParentCall } from "./restore/earlier-tree.ts";
 import { refuse, runChild, summaryFor } from "./spawn.ts";
 import type { TreeState } from "./state.ts";
 

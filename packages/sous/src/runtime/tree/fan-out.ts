@@ -12,7 +12,7 @@ import { Scope } from "../../core/scope.ts";
 import { FAN_OUT, type SpawnReply } from "../../core/spawn.ts";
 import { type DelegationLimits, TURNS } from "../../core/words/limits.ts";
 import type { OpenTree } from "./open.ts";
-import type { EarlierRun } from "./restore/earlier-tree.ts";
+import type { EarlierRun } from "./restore/earlier-run.ts";
 import { readQuestions, runOnce, toResult } from "./root-run.ts";
 
 /** A tree, and the root it had if it continues after a restart. */

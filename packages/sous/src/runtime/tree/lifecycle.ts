@@ -17,7 +17,7 @@ import { tellHook } from "../loop/run-hooks.ts";
 import { reserveFor } from "../model/call-need.ts";
 import type { AgentEntry } from "../subagents/agent-book.ts";
 import { termsOf } from "./parts.ts";
-import type { EarlierRun } from "./restore/earlier-tree.ts";
+import type { EarlierRun } from "./restore/earlier-run.ts";
 import type { TreeState } from "./state.ts";
 
 export type RunPlan = {

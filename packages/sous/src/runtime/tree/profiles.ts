@@ -6,7 +6,7 @@ import { Refused, UserError } from "../../core/errors.ts";
 import { toTools } from "../../core/foreign-tool.ts";
 import type { Model } from "../../core/model.ts";
 import { type AskingOptions, inheritAsking } from "../../core/model-options.ts";
-import { mayUse, type Rights } from "../../core/rights.ts";
+import { mayUse } from "../../core/rights.ts";
 import type { RunProfile } from "../../core/run.ts";
 import type { SpawnOptions, SpawnRequest } from "../../core/spawn.ts";
 import type { Tool } from "../../core/tool.ts";
@@ -20,12 +20,12 @@ import { checkAllowed, checkModel, findAgent, type NarrowedOptions, narrowing } 
 import { callableAgents, DelegationTools } from "../subagents/delegation-tools.ts";
 import { CHILD_INSTRUCTIONS } from "../subagents/prompts.ts";
 import { andThen } from "./at-once.ts";
-import { ChosenModels } from "./chosen-models.ts";
+import { asFork, withFewerRights } from "./changed-profile.ts";
+import { ChosenModels, type RootPlace } from "./chosen-models.ts";
 import {
   catalogOf,
   checkToolChoice,
   declare,
-  forkedSet,
   inherited,
   isHidden,
   onlyAllowed,
@@ -33,7 +33,6 @@ import {
   toolSet,
   UNDECLARED,
   whyNotTaken,
-  withoutLost,
   withoutOthers,
 } from "./tool-set.ts";
 
@@ -51,9 +50,6 @@ type ProfileParts = {
 };
 
 type Narrowed = SpawnRequest & { readonly options?: NarrowedOptions | undefined };
-/** The depth and the model of a run that begins a journal. */
-export type RootPlace = { readonly depth: number; readonly model: ModelChoice | undefined };
-
 /** The source of the profiles of a tree's runs. */
 export type ProfileSource = {
   /** `at` is given for the first run of a placed journal. */
@@ -290,16 +286,3 @@ type Made = Pick<
   RunProfile,
   "rights" | "catalog" | "depth" | "model" | "provider" | "instructions" | "notes" | "maxTurns"
 > & { readonly own: readonly Tool[]; readonly asking: AskingOptions };
-
-/** A fork keeps its parent's model, prefix and definitions byte for byte; what it may not use is refused at dispatch. */
-function asFork(changed: RunProfile, parent: RunProfile): RunProfile {
-  const { model, provider, price, contextWindow, instructions, notes } = parent;
-  const tools = forkedSet(parent.tools, changed.tools);
-  return { ...changed, model, provider, price, contextWindow, instructions, notes, tools };
-}
-
-/** The same profile with fewer rights: it is not shown what it has lost. */
-export function withFewerRights(profile: RunProfile, rights: Rights): RunProfile {
-  const tools = withoutLost(profile.tools, profile.rights, rights);
-  return { ...profile, rights, storedRights: toStoredRights(rights), tools };
-}

@@ -7,7 +7,8 @@ import { truncateUtf8 } from "../../core/truncate.ts";
 import { addCost, addUsage } from "../../core/usage.ts";
 import { type AgentEntry, childInfo } from "../subagents/agent-book.ts";
 import type { TreeParts } from "./parts.ts";
-import type { EarlierRun, EarlierTree } from "./restore/earlier-tree.ts";
+import type { EarlierRun } from "./restore/earlier-run.ts";
+import type { EarlierTree } from "./restore/earlier-tree.ts";
 
 /** The report of a run that has just ended. */
 export function reportOf(run: Run, entry: AgentEntry, outcome: RunOutcome, parts: TreeParts): ChildReport {

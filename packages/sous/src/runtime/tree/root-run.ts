@@ -20,6 +20,7 @@ import type { AgentEntry } from "../subagents/agent-book.ts";
 import { stopRun } from "../subagents/child-control.ts";
 import type { Work } from "./lifecycle.ts";
 import type { OpenTree } from "./open.ts";
+import { questionsElsewhere } from "./placing/questions-elsewhere.ts";
 import type { EarlierTree } from "./restore/earlier-tree.ts";
 import { type RootRequest, type Tree, tellBudgetNear } from "./tree.ts";
 
@@ -155,9 +156,9 @@ export async function readQuestions({
   rootId,
   earlier,
 }: Pick<OpenTree, "store" | "rootId"> & { readonly earlier?: EarlierTree | undefined }): Promise<OpenQuestion[]> {
-  if (earlier === undefined) return openQuestions(await store.read(rootId)).map(toOpenQuestion);
-  await earlier.readOn(store);
-  return earlier.questions.list().map(toOpenQuestion);
+  await earlier?.readOn(store);
+  const own = earlier === undefined ? openQuestions(await store.read(rootId)) : earlier.questions.list();
+  return [...own.map(toOpenQuestion), ...(await questionsElsewhere(store, rootId))];
 }
 
 /** Links the caller's signal and watches for silence while the root runs; nothing is left behind after it. */

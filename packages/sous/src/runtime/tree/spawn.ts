@@ -2,25 +2,24 @@
 
 import { Conversation } from "../../core/conversation.ts";
 import { ignore, Refused, toRefusal } from "../../core/errors.ts";
-import type { Account, CallNeed, RunSlot } from "../../core/limits.ts";
+import type { Account, CallNeed } from "../../core/limits.ts";
 import { userMessage } from "../../core/message.ts";
 import type { Run, RunProfile, SummaryPlan } from "../../core/run.ts";
-import { Cancelled, onDispose, Parked, Scope } from "../../core/scope.ts";
+import { Cancelled, Parked, Scope } from "../../core/scope.ts";
 import { type ChildReport, FAN_OUT, type SpawnOptions, type SpawnReply, type SpawnRequest } from "../../core/spawn.ts";
 import { smallerBudget } from "../../core/words/limits.ts";
 import { type Counting, checkPrice, type Fee, pay, payForStart } from "../budget/admission.ts";
 import { checkDuration } from "../budget/deadlines.ts";
-import { wakeUp } from "../budget/run-slots.ts";
 import { externalNeed } from "../loop/external-funds.ts";
 import { tellBudgetWait } from "../model/ask-for-run.ts";
 import { callNeed } from "../model/call-need.ts";
 import { childInfo } from "../subagents/agent-book.ts";
-import { addBackgroundChild, addOutsideChild, childGone } from "../subagents/background-children.ts";
+import { addBackgroundChild, addOutsideChild } from "../subagents/background-children.ts";
 import { checkDepth, checkRequest } from "../subagents/check-spawn.ts";
-import { stopRun } from "../subagents/child-control.ts";
 import { approveExternal } from "./approval.ts";
 import { closedPrefix, taskText } from "./fork-start.ts";
 import { type ChildPlan, discardRun, entryOf, makeRun, startRun } from "./lifecycle.ts";
+import { restParent, stopWith, wakeParent } from "./parent-waits.ts";
 import { runPlaced } from "./placing/place-child.ts";
 import { isToBePlaced } from "./placing/travel.ts";
 import { withoutSecretNames } from "./redaction.ts";
@@ -124,7 +123,7 @@ export async function runChild(
   let link: Disposable | undefined;
   try {
     if (isBackground) return await runInBackground(tree, run, plan, options);
-    link = options.signal && stopWith(tree, run, plan, options.signal);
+    link = options.signal && stopWith(tree.book, run, options.signal);
     const reported = payAndRun(tree, run, plan, { callId: waits === "parent" ? call?.callId : undefined });
     if (waits === "outside" && !scope.aborted) addOutsideChild(parent, run, reported);
     const report = await reported;
@@ -158,7 +157,7 @@ async function runInBackground(
   { signal }: SpawnOptions,
 ): Promise<SpawnReply> {
   const { parent, entry } = plan;
-  const link = signal && stopWith(tree, run, plan, signal);
+  const link = signal && stopWith(tree.book, run, signal);
   const queued = Promise.withResolvers<void>();
   const reported = payAndRun(tree, run, plan, { onQueued: queued.resolve }).finally(() => link?.[Symbol.dispose]());
   await Promise.race([queued.promise, reported]);
@@ -294,26 +293,4 @@ export function refuse(
     parent.emit({ type: "spawn-refused", label, childPath: path, waited: isWaited, errorType, message });
   }
   return { kind: "refused", errorType, message };
-}
-
-/** A parent that waits for a child gives its slot back before the child asks for one. */
-function restParent(parent: Run, label: string): RunSlot | undefined {
-  const { slot } = parent;
-  slot?.rest(); // guard: parent-gives-its-slot-back
-  parent.openChildren += 1;
-  parent.waitingFor = `its child ${label}`;
-  return slot;
-}
-
-async function wakeParent(parent: Run, slot: RunSlot | undefined, callId: string | undefined): Promise<void> {
-  childGone(parent);
-  if (slot !== undefined) await wakeUp(slot, parent.scope, parent.holding, callId);
-}
-
-/** Stops the child when the signal of its call aborts. */
-function stopWith({ book }: TreeState, run: Run, { call }: ChildPlan, signal: AbortSignal): Disposable {
-  const stop = () => stopRun(run, "stop", book, call === undefined ? {} : { callId: call.callId });
-  if (signal.aborted) stop();
-  signal.addEventListener("abort", stop, { once: true });
-  return onDispose(() => signal.removeEventListener("abort", stop));
 }

@@ -3,7 +3,7 @@
 import type { EventOf, StoredEvent } from "../../core/event.ts";
 import { isExternalModel } from "../../core/model.ts";
 import type { StoredRights } from "../../core/rights.ts";
-import { ROWS } from "../../core/words/events.ts";
+import { ROWS } from "../../core/words/event-rows.ts";
 import { comparableOutput } from "./recorded-prompts.ts";
 
 export type Leniency = {
@@ -22,16 +22,17 @@ export function comparableEvent(
   const { seq: _seq, time: _time, ...body } = event;
   const { varies = [], estimated = [] } = ROWS[body.type];
   const varying = varies === "event" ? [] : varies;
+  const isPlaced = recorded.type === "run-start" && recorded.placed !== undefined && recorded.parentId !== null;
   const same = withKnownCost(without(body, ...varying, ...(ignoresEstimates ? estimated : [])), recorded);
   switch (body.type) {
     case "run-start":
-      // A budget that was shared with others is not there to draw on.
+      // A budget that was shared with others is not there to draw on. A placed run knows the terms of its tree; here its root does.
       return {
         ...same,
         origin: body.origin && without(body.origin, "traceparent"),
         tools: without(body.tools, "hash", "bytes"),
         rights: comparableRights(body.rights),
-        terms: body.terms && without(body.terms, "sharedBudget"),
+        terms: isPlaced ? undefined : body.terms && without(body.terms, "sharedBudget"),
       };
     case "tool-call-end":
       return {
@@ -134,6 +135,19 @@ function forgottenQuestions(events: readonly StoredEvent[]): Set<StoredEvent> {
 /** A call can have two: whether it may be made, and what its tool asks by itself. */
 function isSameQuestion(one: ApprovalEvent, other: EventOf<"approval-request">): boolean {
   return one.type === "approval-request" && one.toolReason === other.toolReason;
+}
+
+/** True when a restart may have repeated something. A run that its worker takes before it does anything repeats nothing. */
+export function wasResumed(events: readonly StoredEvent[]): boolean {
+  return events.some((event) => event.type === "resume" && !isFirstTaking(event, events));
+}
+
+/** True where a worker took a run that was placed, and nothing had happened in it: then nothing was repeated. */
+function isFirstTaking(event: StoredEvent, ofRun: readonly StoredEvent[]): boolean {
+  if (event.type !== "resume" || event.worker === undefined) return false;
+  return ofRun.every(
+    ({ type, runId, seq }) => runId !== event.runId || seq >= event.seq || type === "run-start" || type === "resume",
+  );
 }
 
 /** True for an event that only time brings: two runs of the same task need not both have it. */

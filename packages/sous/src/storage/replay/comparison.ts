@@ -5,12 +5,13 @@ import type { EventOf, StoredEvent } from "../../core/event.ts";
 import { isExternalModel } from "../../core/model.ts";
 import { isSubagentToolName } from "../../core/spawn.ts";
 import type { ShownTool } from "../../core/tool-set.ts";
-import { nounOf } from "../../core/words/events.ts";
-import { comparableEvent, compared, isOfTime, type Leniency } from "./comparable-event.ts";
+import { nounOf } from "../../core/words/event-rows.ts";
+import { comparableEvent, compared, isOfTime, type Leniency, wasResumed } from "./comparable-event.ts";
 import { differenceInWords, firstDifference } from "./first-difference.ts";
 import { IdMap } from "./id-map.ts";
 import { tellsMoments } from "./recorded-prompts.ts";
 import type { Recording, RunRecording } from "./recording.ts";
+import { isPassedOn } from "./stops.ts";
 
 /** The first step that is not as it was recorded. */
 export type StepDifference = {
@@ -61,6 +62,8 @@ export class Comparison {
   /** The number of runs that have started, and the current turn, by path. */
   readonly #starts = new Map<string, number>();
   readonly #turns = new Map<string, number>();
+  /** The paths of placed runs to which a stop was passed on. */
+  readonly #stopped = new Set<string>();
   /** The tools of the other tree, by their hash. */
   readonly #toolSets = new Map<string, readonly ShownTool[]>();
 
@@ -68,13 +71,16 @@ export class Comparison {
     this.#recording = recording;
     this.#isLive = options.isStubbed !== true;
     const external = externalCalls(recording);
-    for (const [path, events] of Map.groupBy(recording.events, ({ path }) => path)) {
+    const ofPaths = Map.groupBy(recording.events, ({ path }) => path);
+    const above = new Set([...ofPaths].flatMap(([path, events]) => (wasResumed(events) ? pathsAbove(path) : [])));
+    for (const [path, events] of ofPaths) {
       const last = recording.paths.get(path)?.at(-1);
       const isOpen = last?.end === undefined || isRuntimeFault(last.end);
-      const isResumed = events.some(({ type }) => type === "resume");
-      const isShorter = events.some((event) => isUnmarkedReport(event, external));
-      const leniency = isResumed ? { ...NO_ESTIMATES, isResumed } : isShorter ? NO_ESTIMATES : {};
-      const kept = compared(events).filter((event) => !this.#isOfStub(event));
+      const isResumed = wasResumed(events);
+      const isEstimated = above.has(path) || events.some((event) => isUnmarkedReport(event, external));
+      const leniency = isResumed ? { ...NO_ESTIMATES, isResumed } : isEstimated ? NO_ESTIMATES : {};
+      if (events.some((event) => this.#isPassedOn(event))) this.#stopped.add(path);
+      const kept = compared(events).filter((event) => !this.#isOfStub(event) && !this.#isPassedOn(event));
       for (const [key, line] of Map.groupBy(kept, lineOf)) {
         this.#lines.set(key, { events: line, next: 0, isOpen, leniency });
         for (const [index, event] of line.entries()) this.#indexes.set(event, index);
@@ -87,6 +93,7 @@ export class Comparison {
     if (event.type === "run-start") this.#bind(event);
     if (isOfTime(event) || this.difference !== undefined) return;
     const { path } = event;
+    if (event.type === "cancel" && this.#stopped.has(path)) return;
     if (event.type === "turn-start") this.#turns.set(path, event.turn);
     const line = this.#lines.get(lineOf(this.ids.toRecorded(event)));
     if (line === undefined) {
@@ -151,6 +158,10 @@ export class Comparison {
     if (run === undefined) return;
     this.ids.bind(run.start.agentId, agentId);
     this.ids.bind(run.runId, runId);
+  }
+
+  #isPassedOn(event: StoredEvent): boolean {
+    return isPassedOn(event, this.#recording.runs.get(event.runId)?.start);
   }
 
   /** A child that was refused to a tool of a user: its stub does not ask for it again. */
@@ -229,6 +240,13 @@ export class Comparison {
     const sentence = `${path}, ${step}: expected ${name(expected)}, found ${name(found)}`;
     this.difference = { path, step, at: "", expected, found, sentence };
   }
+}
+
+/** The paths of those that read what the runs at this path took. */
+function pathsAbove(path: string): string[] {
+  const above: string[] = [];
+  for (let each = parentPath(path); each !== ""; each = parentPath(each)) above.push(each);
+  return above;
 }
 
 /** The calls of one answer run side by side, like children: each has a line of its own beside that of its path. */

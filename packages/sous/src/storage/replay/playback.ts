@@ -12,7 +12,8 @@ import { Conductor } from "./conductor.ts";
 import type { IdMap } from "./id-map.ts";
 import { RecordedOrder } from "./recorded-order.ts";
 import { RecordedPrompts } from "./recorded-prompts.ts";
-import { isCancelledCall, type Recording, type RunRecording } from "./recording.ts";
+import type { Recording, RunRecording } from "./recording.ts";
+import { isCancelledCall } from "./stops.ts";
 
 export class Playback {
   readonly recording: Recording;

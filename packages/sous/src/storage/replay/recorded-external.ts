@@ -18,6 +18,7 @@ import type { Conductor, ExternalAct } from "./conductor.ts";
 import type { IdMap } from "./id-map.ts";
 import type { Playback } from "./playback.ts";
 import type { Recording, RunRecording } from "./recording.ts";
+import { isPassedOn, wasStopped } from "./stops.ts";
 
 /** The model of a recorded run of an external agent; undefined for every other run. */
 export function recordedExternalModel(run: RunRecording, playback: ExternalPlayback): Model | undefined {
@@ -231,12 +232,19 @@ export function planExternalActs(
         // Read at the beginning of a turn: said since the one before, after the reports that stand before it.
         conductor.acts.push(act(turnStart, heardUntil + 0.5, () => control.steer(path, event.text)));
       } else if (event.type === "cancel" && !comesAgain(recording, run, event, isStubbed)) {
+        // Where an ancestor was stopped, that brings it.
+        if (isPassedOn(event, start) && wasStoppedAbove(run)) continue;
         conductor.cancels.push({ event, perform: () => control.cancel(path, event.mode) });
       }
     }
   }
   conductor.acts.sort((one, other) => one.key - other.key);
   conductor.cancels.sort((one, other) => one.event.seq - other.event.seq);
+}
+
+function wasStoppedAbove({ parent }: RunRecording): boolean {
+  for (let above = parent; above !== undefined; above = above.parent) if (wasStopped(above)) return true;
+  return false;
 }
 
 /** True for what a call of the runtime's own tools did, or a live tool: it does so again. */

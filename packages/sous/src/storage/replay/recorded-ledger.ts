@@ -8,7 +8,8 @@ import type { EventOf, StoredEvent } from "../../core/event.ts";
 import type { Budget, CallAsk, Holding, Lease, Ledger, RunSlot, StartAsk, Started } from "../../core/limits.ts";
 import { isExternalModel } from "../../core/model.ts";
 import type { Scope } from "../../core/scope.ts";
-import { type Recording, wasStopped } from "./recording.ts";
+import type { Recording } from "./recording.ts";
+import { wasStopped } from "./stops.ts";
 
 /** The progress of the rerun. */
 export type Progress = {

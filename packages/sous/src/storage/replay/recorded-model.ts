@@ -11,7 +11,8 @@ import { utf8Length } from "../../core/usage.ts";
 import type { Comparison } from "./comparison.ts";
 import type { Playback } from "./playback.ts";
 import { requestDifference } from "./recorded-prompts.ts";
-import { NOTHING, type PartialAnswer, type RecordedReply, type RunRecording, wasStopped } from "./recording.ts";
+import { NOTHING, type PartialAnswer, type RecordedReply, type RunRecording } from "./recording.ts";
+import { wasStopped } from "./stops.ts";
 
 type RecordedModelFacts = Pick<Model, "id" | "price" | "contextWindow">;
 

@@ -2,9 +2,10 @@
 
 import type { StoredEvent } from "../../core/event.ts";
 import { toolCallsOf } from "../../core/message.ts";
-import { isExternalModel } from "../../core/model.ts";
 import { indexAfter } from "../../core/store.ts";
-import { type Recording, type RunRecording, wasStopped } from "./recording.ts";
+import { isFromOutside } from "./from-outside.ts";
+import type { Recording, RunRecording } from "./recording.ts";
+import { wasStopped } from "./stops.ts";
 
 export class RecordedOrder {
   readonly #recording: Recording;
@@ -144,24 +145,5 @@ function hasOpenCalls({ events }: RunRecording, from: number): boolean {
 
 /** Time brings these, whatever keeps a child waiting, or what follows them. */
 function comesBySomethingElse({ type }: StoredEvent): boolean {
-  return type === "stalled" || type === "spawn-refused" || type === "truncation";
-}
-
-function isFromOutside(event: StoredEvent, run: RunRecording | undefined): boolean {
-  switch (event.type) {
-    case "message-end":
-    case "retry":
-    case "tool-call-end":
-    case "approval-end":
-    case "outside-session":
-      return true;
-    case "outside-call":
-      // The acts of a provider follow from its answer.
-      return event.kind !== "provider";
-    case "approval-request":
-      // An external agent asks for itself; of a model's call it follows from the answer.
-      return run !== undefined && isExternalModel(run.start.model);
-    default:
-      return false;
-  }
+  return type === "stalled" || type === "spawn-refused" || type === "placed" || type === "truncation";
 }

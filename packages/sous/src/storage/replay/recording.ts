@@ -3,11 +3,13 @@
 import { UserError } from "../../core/errors.ts";
 import type { EventOf, StoredEvent } from "../../core/event.ts";
 import { type ToolCallPart, textOf, toolCallsOf } from "../../core/message.ts";
+import { readWholeTree } from "../../core/read-tree.ts";
 import type { Store } from "../../core/store.ts";
 import type { ShownTool } from "../../core/tool-set.ts";
 import { addUsage, noUsage, type Usage, utf8Length } from "../../core/usage.ts";
 import type { ModelErrorKind } from "../../core/words/model-errors.ts";
-import { OUTCOMES } from "../../core/words/outcomes.ts";
+import { inPlayedOrder } from "./played-order.ts";
+import { wasStopped } from "./stops.ts";
 
 export type Recording = {
   readonly rootId: string;
@@ -73,8 +75,6 @@ export type PartialAnswer = {
   readonly isBilled: boolean;
 };
 
-const PAGE = 5000;
-
 /** The tree of this run, whichever of its runs is named. Throws a `UserError` when there is none that could be played. */
 export async function readRecording(
   store: Pick<Store, "read" | "run">,
@@ -83,14 +83,8 @@ export async function readRecording(
 ): Promise<Recording> {
   const record = await store.run(runId);
   if (record === undefined) throw new UserError(`No run with the id ${runId}`);
-  const events: StoredEvent[] = [];
-  for (;;) {
-    signal?.throwIfAborted();
-    const page = await store.read(record.rootId, { after: events.at(-1)?.seq ?? 0, limit: PAGE });
-    for (const event of page) events.push(event);
-    if (page.length < PAGE) break;
-  }
-  const recording = foldRecording(events);
+  const events = await readWholeTree(store, record.rootId, { signal });
+  const recording = foldRecording(inPlayedOrder(events));
   if (recording === undefined) throw new UserError(`The run ${runId} cannot be played: its beginning was not kept`);
   return recording;
 }
@@ -147,18 +141,6 @@ export function earlyEnd({ end }: Pick<RunRecording, "end">): string | undefined
     default:
       return undefined;
   }
-}
-
-/** True when something outside its conversation stopped the run: what it waited for then never came. */
-export function wasStopped({ end }: Pick<RunRecording, "end">): boolean {
-  if (end === undefined) return true;
-  const { kind } = OUTCOMES[end.status];
-  return kind === "stopped" || kind === "limit";
-}
-
-/** The words of the loop for a call whose run was stopped. */
-export function isCancelledCall({ output, isError }: EventOf<"tool-call-end">): boolean {
-  return isError && output === "The call was cancelled";
 }
 
 class RunFold implements RunRecording {

@@ -11,7 +11,8 @@ import type { Tool, ToolContext, ToolResult, ToolTier } from "../../core/tool.ts
 import { utf8Length } from "../../core/usage.ts";
 import type { Conductor } from "./conductor.ts";
 import type { Playback } from "./playback.ts";
-import { isCancelledCall, type RunRecording, wasStopped } from "./recording.ts";
+import type { RunRecording } from "./recording.ts";
+import { isCancelledCall, wasStopped } from "./stops.ts";
 
 type StubOptions = {
   playback: Playback;

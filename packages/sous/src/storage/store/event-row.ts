@@ -6,7 +6,7 @@ import type { EventOf, RunIdentity, StoredEvent } from "../../core/event.ts";
 import { isObject } from "../../core/schema.ts";
 import { DamageError } from "../../core/store.ts";
 import { utf8Length } from "../../core/usage.ts";
-import { STORED_TYPES, versionOf } from "../../core/words/events.ts";
+import { STORED_TYPES, versionOf } from "../../core/words/event-rows.ts";
 import { isVersion, parseStoredEvent } from "./event-schema.ts";
 
 export type EncodedEvent = {

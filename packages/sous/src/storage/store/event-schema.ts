@@ -4,7 +4,8 @@ import * as z from "zod";
 import { StoreError } from "../../core/errors.ts";
 import type { StoredEvent } from "../../core/event.ts";
 import { isObject, isRecord, once } from "../../core/schema.ts";
-import { EVENT_STEPS, EVENT_VERSION, ROWS, STORED_TYPES } from "../../core/words/events.ts";
+import { EVENT_VERSION, ROWS, STORED_TYPES } from "../../core/words/event-rows.ts";
+import { EVENT_STEPS } from "../../core/words/events.ts";
 import { kindOf } from "../../core/words/kinds.ts";
 import { kindSchemas } from "./kind-schemas.ts";
 

@@ -61,9 +61,9 @@ export class Losses {
     });
   }
 
-  /** Adds to a root what is marked beside the store. */
+  /** Adds to the first run of a journal what is marked beside the store. */
   readonly addTo = (record: RunRecord): RunRecord => {
-    const reason = record.id === record.rootId ? (record.lost ?? this.marks.reasonFor(record.id)) : undefined;
+    const reason = record.id === record.journalId ? (record.lost ?? this.marks.reasonFor(record.id)) : undefined;
     if (reason !== undefined) record.lost = reason;
     return record;
   };

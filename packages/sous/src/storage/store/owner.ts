@@ -5,13 +5,17 @@ import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 import { orUndefined, UserError } from "../../core/errors.ts";
 
+/** The length of a lease, and the time between two renewals by its owner: one may fail. */
+export const LEASE_MS = 10_000;
+export const RENEWAL_MS = 3_000;
+
 /**
  * The name of one open store in this process: host, boot, process, its start, and a random part. Two stores of one process
  * are two owners.
  */
-export function newOwner(): string {
+export function newOwner(host: string = hostname()): string {
   const random = randomBytes(8).toString("hex");
-  return [encodeURIComponent(hostname()), bootOf(), process.pid, startOf(process.pid) ?? "", random].join(" ");
+  return [encodeURIComponent(host), bootOf(), process.pid, startOf(process.pid) ?? "", random].join(" ");
 }
 
 /** True when it is certain: the owner ran on this host since its last start, and its process is gone. */

@@ -1,6 +1,6 @@
 /** Each kind of change that the architecture page counts, as all that it changes in the sources. */
 
-import { EVENT_VERSION } from "../../../src/core/words/events.ts";
+import { EVENT_VERSION } from "../../../src/core/words/event-rows.ts";
 import type { SourceChanges } from "../changed-sources.ts";
 
 /** The version that a change of what is stored makes. */
@@ -94,14 +94,14 @@ $&`,
 /** A column of a run: the type of the fault that ended it. */
 export const NEW_COLUMN: SourceChanges = {
   "core/store.ts": [
-    ["  cwd: string | undefined;\n  /** Only of a root: why", "  faultType: string | undefined;\n$&"],
+    ["  cwd: string | undefined;\n  /** Only of the first run of a journal: why", "  faultType: string | undefined;\n$&"],
     ["    cwd: start.cwd,\n", "$&    faultType: undefined,\n"],
     ["    endedAt: time,\n", "$&    faultType: end.fault?.type,\n"],
   ],
   "storage/store/run-columns.ts": [
     [
       "} as const satisfies {",
-      '  faultType: { name: "fault_type", kind: "text?", from: "run-end", added: { sqlite: 6, postgres: 5 } },\n$&',
+      '  faultType: { name: "fault_type", kind: "text?", from: "run-end", added: { sqlite: 7, postgres: 6 } },\n$&',
     ],
   ],
 };

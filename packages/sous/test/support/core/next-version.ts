@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { StoredEvent } from "../../../src/core/event.ts";
-import { EVENT_VERSION } from "../../../src/core/words/events.ts";
+import { EVENT_VERSION } from "../../../src/core/words/event-rows.ts";
 import type { RunOptions, RunResult, Store } from "../../../src/index.ts";
 import { importTree as importNow } from "../../../src/storage/store/import/tree.ts";
 import { openMemoryStore } from "../../../src/storage/store/memory.ts";

@@ -74,7 +74,7 @@ const runtimeRows = {
   models: OBJECT,
   maxConcurrentCalls: NUMBER,
   onEvent: LISTENERS,
-  engine: [["object"], { continueRun: async () => undefined }],
+  engine: [[], { continueRun: async () => undefined }],
   host: OBJECT,
 } satisfies Record<string, Taken>;
 const resumeRows = {

@@ -61,7 +61,7 @@ async function withdrawFirst(stage: Stage): Promise<void> {
   await stage.screen.until((text) => text.includes(`${second} wants to use terminal`) && !text.includes("(1 of 2)"));
 }
 
-suite("B5.7: a key before a question could be read is no answer", () => {
+suite("B5.7: a key before a question could be read is no answer", { concurrency: 4 }, () => {
   const early: [what: string, keys: string[], after: number][] = [
     ["y at once", ["y"], 0],
     ["y almost in time", ["y"], MIN_SHOWN_MS - 100],

@@ -56,6 +56,7 @@ test("a live run is running, with what it took so far: answers and attempts that
     agentId: "scout",
     parentId: "lead",
     rootId: "lead",
+    journalId: "lead",
     path: "lead/scout",
     agent: "scout",
     label: "scout",

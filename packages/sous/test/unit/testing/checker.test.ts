@@ -27,6 +27,22 @@ function tokens(input: number, output: number, estimated = false): Usage {
   return { ...noUsage(), inputTokens: input, outputTokens: output, totalTokens: input + output, estimated };
 }
 
+/** A lead that places a scout, which has a child of its own, and waits for both. */
+function placedTree(): readonly StoredEvent[] {
+  const tree = sampleTree("lead");
+  tree.start("lead");
+  tree.add("lead", placing("scout"));
+  tree.start("scout", { parent: "lead", details: { placed: { rootId: "lead", budgets: [] } } });
+  tree.start("digger", { parent: "scout" });
+  for (const runId of ["digger", "scout", "lead"]) tree.end(runId);
+  return tree.events;
+}
+
+function placing(runId: string) {
+  const child = { childRunId: runId, childAgentId: runId, childPath: `lead/${runId}`, label: runId, agent: runId };
+  return { type: "placed", ...child, call: undefined, budget: undefined } as const;
+}
+
 /** A lead that calls one tool and one background child, with an approval, a retry and a report. */
 function goodTree(): SampleTree {
   const tree = sampleTree("lead");
@@ -86,6 +102,48 @@ const twice = (type: StoredEvent["type"], runId: string) =>
 test("a good history has no problems, also against what the provider and the result say", () => {
   const facts = { providerUsage: tokens(39, 6), resultUsage: tokens(39, 6) };
   assert.deepEqual(checkHistory(goodTree().events, facts), []);
+});
+
+suite("the checker of placed runs", () => {
+  const tree = placedTree();
+  const changed = (at: number, change: object) =>
+    tree.map((each, index) => (index === at ? { ...each, ...change } : each));
+  const numbered = (events: readonly StoredEvent[]) => events.map((each, index) => ({ ...each, seq: index + 1 }));
+  const start = "3 run-start of lead/scout";
+  const cases: [what: string, events: StoredEvent[], problems: string[]][] = [
+    ["nothing in a good tree", [...tree], []],
+    [
+      "a run that nobody placed",
+      changed(1, { childRunId: "other" }) as StoredEvent[],
+      [`${start} was not placed by its parent`],
+    ],
+    [
+      "a run that does not know it",
+      changed(2, { placed: undefined }) as StoredEvent[],
+      [`${start} does not say that it was placed`],
+    ],
+    [
+      "a run that is another one",
+      changed(1, { childAgentId: "x", agent: "x", label: "x", call: { callId: "c1", index: 0 } }) as StoredEvent[],
+      ["agentId", "agent", "label", "call"].map((what) => `${start} has another ${what} than the run that was placed`),
+    ],
+    [
+      "a run that is placed again",
+      numbered(tree.toSpliced(3, 0, ...tree.slice(1, 2))),
+      ["4 placed of lead places scout a second time", "4 placed of lead places scout, which has started"],
+    ],
+    [
+      "an event behind the end of its journal",
+      numbered([...tree.slice(0, 4), ...tree.slice(5, 6), ...tree.slice(4, 5), ...tree.slice(6)]),
+      [
+        "5 run-end completed of lead/scout leaves 1 children running",
+        "6 run-end completed of lead/scout/digger comes after the end of its journal",
+        "4 run-start of lead/scout/digger has no run-end",
+      ],
+    ],
+  ];
+  for (const [what, events, problems] of cases)
+    test(`it finds ${what}`, () => assert.deepEqual(checkHistory(events), problems));
 });
 
 suite("the checker", () => {

@@ -1,6 +1,7 @@
 /** `sous replay --list`: the runs of a database, newest first, three lines each. */
 
 import type { OpenQuestion } from "../../../core/approval.ts";
+import { readWholeTree } from "../../../core/read-tree.ts";
 import type { ReplayRequest } from "../commands/replay.ts";
 import { shortFolder, thisFolder } from "../files/paths.ts";
 import { damageSentence } from "../stored/damage.ts";
@@ -59,7 +60,7 @@ async function list({ values, file }: ReplayRequest, query: ConversationQuery): 
   const damages = new Map<string, string>();
   for (const rootId of waiting) {
     const onDamage = ({ message }: Error): void => void damages.set(rootId, damages.get(rootId) ?? message);
-    open.set(rootId, openQuestions(await store.read(rootId, { onDamage })));
+    open.set(rootId, openQuestions(await readWholeTree(store, rootId, { onDamage })));
   }
   return found.map((entry) => {
     const { status, rootId, path, parentId } = entry.last;

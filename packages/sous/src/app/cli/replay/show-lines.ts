@@ -8,6 +8,7 @@ import type { RunRecord } from "../../../core/store.ts";
 import { shortFolder } from "../files/paths.ts";
 import { damageSentence } from "../stored/damage.ts";
 import { type DatabaseFlags, sameDatabase } from "../stored/database.ts";
+import { Takings } from "../stored/takings.ts";
 import { colourOf, type Style, shownStatus, statusWords } from "../terminal/style.ts";
 import {
   breakLine,
@@ -119,6 +120,7 @@ function factsOf({ record, events, childCount, from }: ShownRun, dot: string): [
     ["tree", `sous replay --tree --id ${root}${from.flags === undefined ? "" : sameDatabase(from.flags)}`],
     ["agent", [record.agent, record.model].map((name) => inertLine(name, 80)).join(dot)],
     ["session", sessionText(events, dot)],
+    ["worker", workerText(record, events)],
     ["folder", record.cwd === undefined || record.cwd === from.here ? undefined : shortFolder(record.cwd)],
     ["started", localTime(startedAt)],
     ["took", durationMs === undefined ? undefined : duration(durationMs)],
@@ -145,6 +147,12 @@ function factsOf({ record, events, childCount, from }: ShownRun, dot: string): [
 function sessionText(events: readonly StoredEvent[], dot: string): string | undefined {
   const session = events.findLast((event) => event.type === "outside-session");
   return session && [session.server, session.sessionId].map((text) => inertLine(text, 80)).join(dot);
+}
+
+function workerText({ id }: RunRecord, events: readonly StoredEvent[]): string | undefined {
+  const takings = new Takings();
+  for (const event of events) takings.add(event);
+  return takings.wordsOf(id)?.replace(/^worker /, "");
 }
 
 /** The tools that a run may use, and whether it may delegate. */

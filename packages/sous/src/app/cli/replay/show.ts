@@ -4,6 +4,7 @@ import { systemPrompt } from "../../../core/agent.ts";
 import type { OpenQuestion } from "../../../core/approval.ts";
 import type { EventOf, StoredEvent } from "../../../core/event.ts";
 import { readHistory } from "../../../core/read-history.ts";
+import { readTree, readWholeTree } from "../../../core/read-tree.ts";
 import { missingEvent, type RunRecord, type Store } from "../../../core/store.ts";
 import { canResume } from "../../../core/words/outcomes.ts";
 import type { ReplayRequest } from "../commands/replay.ts";
@@ -11,9 +12,10 @@ import { CommandError, EXIT } from "../exit-codes.ts";
 import { changeTo, thisFolder } from "../files/paths.ts";
 import { questionsSentence } from "../run/questions.ts";
 import { damageSentence, noteOn } from "../stored/damage.ts";
-import { type DatabaseFlags, eventsOf, openRuns, resumeCommand } from "../stored/database.ts";
+import { type DatabaseFlags, openRuns, resumeCommand } from "../stored/database.ts";
 import { findToRead } from "../stored/find-run.ts";
 import { eventJson, messageJson, questionJson, runJson } from "../stored/run-json.ts";
+import { Takings } from "../stored/takings.ts";
 import { catchInterrupts } from "../terminal/interrupts.ts";
 import { printJson } from "../terminal/output.ts";
 import { inert, inertLine, plural } from "../terminal/text.ts";
@@ -26,7 +28,7 @@ export async function replayShow(replay: ReplayRequest): Promise<number> {
   const { request } = values;
   await using store = await openRuns(replay.file, "read");
   const record = await findToRead(store, values.id ?? "");
-  const events = await store.read(record.rootId, { runId: record.id, onDamage: noteOn(record) });
+  const events = await store.read(record.journalId, { runId: record.id, onDamage: noteOn(record) });
   if (request !== undefined) await showRequest(replay, { store, record, events }, request);
   else await showRun(replay, { store, record, events });
   return 0;
@@ -67,7 +69,7 @@ async function showRun({ values, flags, output }: ReplayRequest, { store, record
 async function questionsOf(store: Store, record: RunRecord | undefined): Promise<OpenQuestion[]> {
   if (record?.status !== "waiting") return [];
   const { openQuestions } = await import("../../../runtime/rights/open-questions.ts");
-  const questions = openQuestions(await store.read(record.rootId, { onDamage: noteOn(record) }));
+  const questions = openQuestions(await readWholeTree(store, record.rootId, { onDamage: noteOn(record) }));
   return record.damage === undefined ? questions : [];
 }
 
@@ -93,7 +95,7 @@ async function showRequest(
   }
   // Repaired as it was when it was sent.
   const { repairHistory } = await import("../../../runtime/loop/repair-history.ts");
-  const messages = repairHistory(await readHistory(store, record.rootId).messages(record.id, turn.seq));
+  const messages = repairHistory(await readHistory(store, record.journalId).messages(record.id, turn.seq));
   const start = events.find((event) => event.type === "run-start");
   if (values.json) {
     printJson({
@@ -135,12 +137,14 @@ export async function replayTree(replay: ReplayRequest): Promise<number> {
   const records = await store.tree(rootId);
   const root = records.find(({ id }) => id === rootId);
   const tree = new RunTree(output.style.glyphs.arrow);
+  const takings = new Takings();
   let last = 0;
-  for await (const event of eventsOf(store, rootId, root && noteOn(root))) {
+  for await (const event of readTree(store, rootId, { onDamage: root && noteOn(root) })) {
     const missing = missingEvent(rootId, [event], last);
     if (root !== undefined) root.damage ??= missing?.message;
     last = event.seq;
     tree.apply(event);
+    takings.add(event);
   }
   const open = await questionsOf(store, root);
   if (values.json) {
@@ -152,9 +156,9 @@ export async function replayTree(replay: ReplayRequest): Promise<number> {
     });
     return 0;
   }
-  const left = records.map(({ status }) => status).find(canResume);
-  if (left !== undefined) tree.interrupt(left);
-  output.print(treeLines(tree, output.columns, output.style, { withIds: true }));
+  for (const { id, status } of records) if (canResume(status) || status === "queued") tree.interruptRun(id, status);
+  const noteOf = (runId: string) => takings.wordsOf(runId);
+  output.print(treeLines(tree, output.columns, output.style, { withIds: true, noteOf }));
   const damages = records.flatMap((record) => damageSentence(record, flags) ?? []);
   if (damages.length > 0) output.print(["", ...damages.map((sentence) => `Damaged: ${sentence}`)]);
   else if (root?.lost !== undefined)

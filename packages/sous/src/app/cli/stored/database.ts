@@ -6,9 +6,8 @@
 
 import { lstatSync } from "node:fs";
 import { messageOf } from "../../../core/errors.ts";
-import type { StoredEvent } from "../../../core/event.ts";
 import type { RunResult } from "../../../core/runtime.ts";
-import type { ReadOptions, Store } from "../../../core/store.ts";
+import type { Store } from "../../../core/store.ts";
 import type { SqliteStore } from "../../../storage/store/sqlite/store.ts";
 import type { Configuration } from "../../config/configuration.ts";
 import { CommandError } from "../exit-codes.ts";
@@ -98,23 +97,6 @@ export function isThere(file: string): boolean {
 
 export function noDatabase(file: string): string {
   return `There are no runs yet: no database at ${inertLine(file)}. sous demo makes one.`;
-}
-
-const PAGE = 5000;
-
-/** The events of a tree, a page at a time: a large one need not be held at once. */
-export async function* eventsOf(
-  store: Store,
-  rootId: string,
-  onDamage?: ReadOptions["onDamage"],
-): AsyncGenerator<StoredEvent> {
-  for (let after = 0; ; ) {
-    const page = await store.read(rootId, { after, limit: PAGE, onDamage });
-    yield* page;
-    const last = page.at(-1);
-    if (last === undefined || page.length < PAGE) return;
-    after = last.seq;
-  }
 }
 
 /** Undefined when nothing is stored: as asked, or with a warning. Throws when storing is required. */

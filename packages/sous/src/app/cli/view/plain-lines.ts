@@ -6,7 +6,7 @@ import type { ExternalCall } from "../../../core/external-agent.ts";
 import { shownToolName } from "../../../core/mcp-names.ts";
 import { isSubagentToolName } from "../../../core/spawn.ts";
 import { countsIn, describeCounts } from "../../../core/tool-log.ts";
-import { lineOf } from "../../../core/words/events.ts";
+import { lineOf } from "../../../core/words/event-rows.ts";
 import { aboutInput } from "../../../core/words/tools.ts";
 import { colourOf, type Style, statusWords } from "../terminal/style.ts";
 import { breakLine, inertLine } from "../terminal/text.ts";

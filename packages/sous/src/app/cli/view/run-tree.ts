@@ -7,7 +7,7 @@ import { LACKS_APPROVAL, type RunStatus, type StopReason, type UnendedStatus } f
 import { isSubagentToolName } from "../../../core/spawn.ts";
 import { rateWaitWords } from "../../../core/units.ts";
 import { addCost } from "../../../core/usage.ts";
-import { lineOf } from "../../../core/words/events.ts";
+import { lineOf } from "../../../core/words/event-rows.ts";
 import { duration, inertLine } from "../terminal/text.ts";
 import { describeExternalCall, describeInput, describeOutput, describeProgress, describeTool } from "./plain-lines.ts";
 
@@ -22,8 +22,8 @@ export type RunNode = {
   endedAt: number | undefined;
   /** The time of its last event. */
   heardAt: number;
-  /** `queued` has not started: it waits for its budget. */
-  status: RunStatus | UnendedStatus | "queued";
+  /** `queued` has not started: it waits for its budget, or for a worker. */
+  status: RunStatus | UnendedStatus;
   stopReason: StopReason | undefined;
   /** The work at this moment; at its end what it said last, or what went wrong. */
   activity: string;
@@ -105,10 +105,13 @@ export class RunTree {
 
   /** No process works on this tree: what has not ended has this status, and no person is asked now. */
   interrupt(status: "interrupted" | "waiting" = "interrupted"): void {
-    for (const node of this.#nodes.values()) {
-      if (node.status === "running") node.status = status;
-      node.asks = false;
-    }
+    for (const node of this.#nodes.values()) interruptNode(node, status);
+  }
+
+  /** The same of one run: others of the tree may be at work in other processes. */
+  interruptRun(runId: string, status: "interrupted" | "waiting" | "queued"): void {
+    const node = this.#nodes.get(runId);
+    if (node !== undefined) interruptNode(node, status);
   }
 
   #update(node: RunNode, event: Exclude<SousEvent, { type: "run-start" }>): void {
@@ -236,6 +239,11 @@ export class RunTree {
     this.#speech.set(runId, said);
     return inertLine(said.trimEnd().split("\n").at(-1) ?? "");
   }
+}
+
+function interruptNode(node: RunNode, status: "interrupted" | "waiting" | "queued"): void {
+  if (node.status === "running") node.status = status;
+  node.asks = false;
 }
 
 function hasResult(event: SousEvent): boolean {

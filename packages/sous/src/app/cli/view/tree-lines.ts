@@ -10,6 +10,8 @@ type TreeLineOptions = {
   withIds?: boolean;
   /** The times of a rerun say nothing. */
   withoutTimes?: boolean;
+  /** What else is to be said of a run, by its id, in harmless words. */
+  noteOf?: (runId: string) => string | undefined;
 };
 
 export function treeLines(tree: RunTree, columns: number, style: Style, options: TreeLineOptions = {}): string[] {
@@ -30,6 +32,7 @@ type Row = {
   status: string;
   colour: Colour;
   metrics: string[];
+  note?: string | undefined;
 };
 
 function rowsOf(node: RunNode, before: string, after: string, style: Style, options: TreeLineOptions): Row[] {
@@ -51,6 +54,7 @@ function rowsOf(node: RunNode, before: string, after: string, style: Style, opti
     status: statusWords(node),
     colour: colourOf(node.status),
     metrics,
+    note: options.noteOf?.(node.id),
   };
   const below = [...node.children, ...node.refusals];
   const rows = below.flatMap((each, index) => {
@@ -98,7 +102,7 @@ function widest(texts: readonly string[]): number {
 function wideLines(rows: readonly Row[], columns: number, style: Style, widths: Widths): string[] {
   const { paint, glyphs } = style;
   const nameWidth = widths.name;
-  return rows.flatMap(({ id, before, after, name, glyph, status, colour, metrics }) => {
+  return rows.flatMap(({ id, before, after, name, glyph, status, colour, metrics, note }) => {
     const label = fitToWidth(name, nameWidth - displayWidth(before), glyphs.more);
     const start = `${paint("dim", before)}${label}  ${paint(colour, glyph)} `;
     if (metrics.length === 0) {
@@ -112,15 +116,22 @@ function wideLines(rows: readonly Row[], columns: number, style: Style, widths: 
       .filter((metric) => metric !== "")
       .join("  ");
     const line = `${start}${paint(colour, fitToWidth(status, widths.status))}  ${numbers}`;
-    if (id === "") return line;
+    const notes = noteLines(note, after, columns, style);
+    if (id === "") return [line, ...notes];
     const width = nameWidth + widths.status + numbers.length + 6;
-    if (width + 2 + displayWidth(id) <= columns) return `${line}  ${paint("dim", id)}`;
-    return [line, paint("dim", after + id)];
+    if (width + 2 + displayWidth(id) <= columns) return [`${line}  ${paint("dim", id)}`, ...notes];
+    return [line, paint("dim", after + id), ...notes];
   });
 }
 
-function narrowLines(rows: readonly Row[], columns: number, { paint, glyphs }: Style): string[] {
-  return rows.flatMap(({ id, before, after, name, glyph, status, colour, metrics }) => {
+function noteLines(note: string | undefined, after: string, columns: number, { paint }: Style): string[] {
+  const lines = note === undefined ? [] : wrapToWidth(note, columns - displayWidth(after));
+  return lines.map((line) => paint("dim", after + line));
+}
+
+function narrowLines(rows: readonly Row[], columns: number, style: Style): string[] {
+  const { paint, glyphs } = style;
+  return rows.flatMap(({ id, before, after, name, glyph, status, colour, metrics, note }) => {
     const room = columns - displayWidth(before) - 2;
     const label = cutToWidth(name, room, glyphs.more);
     const start = `${paint("dim", before)}${paint(colour, glyph)} ${label}`;
@@ -132,7 +143,7 @@ function narrowLines(rows: readonly Row[], columns: number, { paint, glyphs }: S
     const first = `${start}  ${paint(colour, words)}`.trimEnd();
     const numbers = wrapToWidth(metrics.filter((metric) => metric !== "").join(", "), columns - displayWidth(after));
     const below = id === "" ? numbers : [...numbers, id];
-    return [first, ...below.map((line) => paint("dim", after + line))];
+    return [first, ...below.map((line) => paint("dim", after + line)), ...noteLines(note, after, columns, style)];
   });
 }
 

@@ -51,7 +51,7 @@ export class EndWatch {
 
   async #ask(): Promise<void> {
     this.#isAsking = true;
-    // What is heard in the same turn of the event loop is one question.
+    // Everything heard in the same turn of the event loop is one question.
     await new Promise((resolve) => setImmediate(resolve));
     for (let due = this.#due; due !== undefined && this.#waits.size > 0; due = this.#due) {
       this.#due = undefined;

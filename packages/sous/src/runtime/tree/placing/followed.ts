@@ -7,7 +7,11 @@ type FollowedParts = {
   readonly rootId: string;
   readonly placing: Pick<Placing, "journals">;
   read(journalId: string, options: { after: number; limit: number }): Promise<readonly StoredEvent[]>;
-  onEvent(event: StoredEvent, journalId: string): void;
+  /** Events from before the first look are old where the tree continues: they were shown before. */
+  readonly isContinued: boolean;
+  onEvent(event: StoredEvent, place: { journalId: string; isOld: boolean }): void;
+  /** Called when everything that was kept has been passed on. */
+  onShown?(): void;
 };
 
 /** Journals that are read at once. */
@@ -19,12 +23,14 @@ export class Followed {
   readonly rootId: string;
   readonly #parts: FollowedParts;
   readonly #shown = new Map<string, number>();
+  #isOld: boolean;
   #showing: Promise<void> | undefined;
   #next: Promise<void> | undefined;
 
   constructor(parts: FollowedParts) {
     this.rootId = parts.rootId;
     this.#parts = parts;
+    this.#isOld = parts.isContinued;
   }
 
   /** Shows everything that is kept by now. While that is going on, all further wishes are one. */
@@ -51,6 +57,8 @@ export class Followed {
     );
     for (let index = 0; index < journals.length; index += AT_ONCE)
       await Promise.all(journals.slice(index, index + AT_ONCE).map(({ journalId }) => this.#showJournal(journalId)));
+    this.#isOld = false;
+    this.#parts.onShown?.();
   }
 
   async #showJournal(journalId: string): Promise<void> {
@@ -60,7 +68,7 @@ export class Followed {
       const events = await read(journalId, { after, limit: READ_AT_ONCE });
       for (const event of events) {
         this.#shown.set(journalId, event.seq);
-        onEvent(event, journalId);
+        onEvent(event, { journalId, isOld: this.#isOld });
       }
       if (events.length < READ_AT_ONCE) return;
     }

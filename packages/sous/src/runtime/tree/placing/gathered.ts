@@ -21,7 +21,7 @@ export class Gathered<Item> {
 
   async #writeAll(): Promise<void> {
     this.#isWriting = true;
-    // Those that come in the same turn of the event loop are written together.
+    // Items that come in the same turn of the event loop are written together.
     await new Promise((resolve) => setImmediate(resolve));
     for (let next = this.#next; next !== undefined; next = this.#next) {
       const items = this.#items;

@@ -101,7 +101,7 @@ export function placedStart(tree: TreeState, run: Run, plan: RunPlan): EventOf<"
   ) as EventOf<"run-start">;
 }
 
-/** What is said to the run is put into the mail of its journal. */
+/** Everything said to the run is put into the mail of its journal. */
 function standIn(run: Run, placed: PlacedRuns): NonNullable<Run["placed"]> {
   const to = run.who.runId;
   let isStopped = false;
@@ -143,7 +143,7 @@ async function endedElsewhere(run: Run, end: EventOf<"run-end">, parts: TreePart
   return { status, stopReason, text, output, fault, turns, toolCount, usage, costUsd, durationMs };
 }
 
-/** What a run that waits elsewhere has used is counted at its end. */
+/** A run that waits elsewhere is counted at its end. */
 const PARKED: RunOutcome = {
   ...{ ...LACKS_APPROVAL, text: "", output: undefined, fault: undefined },
   ...{ turns: 0, toolCount: 0, usage: noUsage(), costUsd: 0, durationMs: 0 },

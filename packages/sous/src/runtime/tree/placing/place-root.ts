@@ -1,4 +1,4 @@
-/** A root that is placed: a worker continues it from its first event, and whoever follows it sees what happens. */
+/** A root that is placed: a worker continues it from its first event, and those who follow it see what happens. */
 
 import type { AgentDefinition } from "../../../core/agent.ts";
 import { Conversation } from "../../../core/conversation.ts";

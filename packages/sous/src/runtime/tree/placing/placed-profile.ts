@@ -5,7 +5,7 @@ import type { RunProfile } from "../../../core/run.ts";
 import type { RunStart } from "../../../core/run-start.ts";
 import { compileSchema } from "../../schema/compile.ts";
 import type { ProfileSource } from "../profiles.ts";
-import { asStarted } from "../restore/earlier-runs.ts";
+import { asStarted } from "../restore/as-started.ts";
 
 /** The call may have chosen another model than the definition has, or the definition may have none: the gate has decided. */
 export function modelOf({ model: own }: AgentDefinition, { model }: Pick<RunStart, "model">): ModelChoice {

@@ -98,7 +98,7 @@ export class PlacedRuns {
     });
     try {
       const end = await Promise.race([endWatchOf(this.placing).ended(journalId), parked.promise]);
-      // What happened below is shown before the parent hears of the end.
+      // Everything below is shown before the parent hears of the end.
       for (const followed of this.#followed) if (followed.rootId === rootId) await followed.show();
       return end;
     } finally {

@@ -1,4 +1,4 @@
-/** What a runtime with an engine can do: place roots, continue placed runs, and be a worker of its store. */
+/** The part of a runtime that needs an engine: place roots, continue placed runs, and be a worker of its store. */
 
 import type { AgentDefinition } from "../../../core/agent.ts";
 import type { TakenJournal } from "../../../core/engine.ts";
@@ -16,7 +16,7 @@ import { startWorker, type Worker, type WorkerOptions } from "./worker.ts";
 export type WorkOnOptions = {
   /** The name of the worker, as journals have it. */
   name?: string | undefined;
-  /** Aborting it gives the run back to whoever takes it next. Nothing is cancelled. */
+  /** Aborting it gives the run back for another worker. Nothing is cancelled. */
   signal?: AbortSignal | undefined;
 };
 

@@ -1,4 +1,4 @@
-/** What the root of a tree sees of runs that work elsewhere: their events, and their questions to its person. */
+/** The view of a root on runs that work elsewhere: their events, and their questions to its person. */
 
 import type { ApprovalAnswer, ApprovalRequest, AskedCall } from "../../../core/approval.ts";
 import { keyOfQuestion } from "../../../core/approval.ts";
@@ -12,9 +12,15 @@ import { Followed } from "./followed.ts";
 import type { PlacedRuns } from "./placed-runs.ts";
 
 /** A question of a run elsewhere, as it was recorded. */
-type Asked = { readonly asked: EventOf<"approval-request">; readonly journalId: string; readonly scope: Scope };
+type Asked = {
+  readonly asked: EventOf<"approval-request">;
+  readonly journalId: string;
+  readonly scope: Scope;
+  /** The person has it. */
+  isPut: boolean;
+};
 
-/** Undefined where nobody would see or answer anything: in a worker, and in a tree without listeners and without a person. */
+/** Undefined where no one would see or answer anything: in a worker, and in a tree without listeners and without a person. */
 export function viewElsewhere(tree: TreeState, placed: PlacedRuns): RootView | undefined {
   const { asking, approve, worker } = tree.parts;
   if (worker !== undefined || (approve === undefined && !asking.journal.isWatched)) return undefined;
@@ -36,7 +42,9 @@ export class RootView {
       rootId: tree.parts.records.rootId,
       placing: placed.placing,
       read: (journalId, options) => tree.parts.records.journal(journalId, options),
-      onEvent: (event, journalId) => this.#see(event, journalId),
+      isContinued: tree.earlierRuns !== undefined,
+      onEvent: (event, place) => this.#see(event, place),
+      onShown: () => this.#askAll(),
     });
   }
 
@@ -50,8 +58,8 @@ export class RootView {
     for (const { scope } of this.#open.values()) scope.abort(new Error("The run has ended"));
   }
 
-  #see(event: StoredEvent, journalId: string): void {
-    this.#tree.parts.asking.journal.showForeign(event, journalId);
+  #see(event: StoredEvent, { journalId, isOld }: { journalId: string; isOld: boolean }): void {
+    if (!isOld) this.#tree.parts.asking.journal.showForeign(event, journalId);
     switch (event.type) {
       case "run-start":
         this.#agents.set(event.path, event.agent);
@@ -70,14 +78,18 @@ export class RootView {
     }
   }
 
-  /** It is put to the person once everything that has come with it is seen: its answer may be among that. */
   #note(asked: EventOf<"approval-request">, journalId: string): void {
     this.#close(asked);
-    const question = { asked, journalId, scope: new Scope() };
-    this.#open.set(keyOfQuestion(asked), question);
-    setImmediate(() => {
-      if (this.#open.get(keyOfQuestion(asked)) === question) void this.#ask(question);
-    });
+    this.#open.set(keyOfQuestion(asked), { asked, journalId, scope: new Scope(), isPut: false });
+  }
+
+  /** Called when everything that has come is seen: the answer to a question may be among that. */
+  #askAll(): void {
+    for (const question of this.#open.values()) {
+      if (question.isPut) continue;
+      question.isPut = true;
+      void this.#ask(question);
+    }
   }
 
   #close(question: { runId: string; callId: string }): void {
@@ -93,7 +105,7 @@ export class RootView {
     this.#tree.denied.push({ path, toolName, input, ...(toolReason !== undefined && { toolReason }) });
   }
 
-  async #ask({ asked, journalId, scope }: Asked): Promise<void> {
+  async #ask({ asked, journalId, scope }: Omit<Asked, "isPut">): Promise<void> {
     const { approve, rules } = this.#tree.parts;
     if (approve === undefined) return;
     const { runId, callId } = asked;

@@ -1,4 +1,4 @@
-/** The engine that needs nothing but the store: workers take what was placed and nobody has. */
+/** The engine that needs nothing but the store: workers take the placed runs that none of them has. */
 
 import type { Engine, Placing } from "../../../core/engine.ts";
 import { UserError } from "../../../core/errors.ts";
@@ -19,10 +19,16 @@ export function storeEngine(store: Store, { sharesWorkspace = false }: StoreEngi
   };
 }
 
+/** Undefined for a store that only keeps events. */
+export function placingIn(store: Store): Placing | undefined {
+  const { placing } = store as { placing?: unknown };
+  return hasFunctions(placing, ["place", "take", "listen"]) ? (placing as Placing) : undefined;
+}
+
 /** Throws a `UserError` for a store that only keeps events. */
 export function placingOf(store: Store): Placing {
-  const { placing } = store as { placing?: unknown };
-  if (hasFunctions(placing, ["place", "take", "listen"])) return placing as Placing;
+  const placing = placingIn(store);
+  if (placing !== undefined) return placing;
   throw new UserError(
     "An engine needs a store that several processes can share: openPostgresStore() or openSqliteStore()",
   );

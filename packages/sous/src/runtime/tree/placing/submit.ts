@@ -2,7 +2,8 @@
 
 import type { AgentSummary, RunResult } from "../../../core/runtime.ts";
 import type { CancelMode } from "../../../core/spawn.ts";
-import type { Journal, RunRecord, Store } from "../../../core/store.ts";
+import type { RunRecord, Store } from "../../../core/store.ts";
+import type { Journal } from "../../../core/tree-ports.ts";
 import { addCost, addUsage } from "../../../core/usage.ts";
 import { isUnended } from "../../../core/words/outcomes.ts";
 import { openQuestions, toOpenQuestion } from "../../rights/open-questions.ts";
@@ -33,7 +34,8 @@ export function submitted<Output>(
       rootId: runId,
       placing: placed.placing,
       read: (journalId, options) => store.read(journalId, options),
-      onEvent: (event, journalId) => journal?.showForeign(event, journalId),
+      isContinued: false,
+      onEvent: (event, { journalId }) => journal?.showForeign(event, journalId),
     });
     using _following = journal === undefined ? undefined : placed.follow(followed);
     const end = await placed.waitFor(runId, { rootId: runId, agent });

@@ -1,4 +1,4 @@
-/** Which children are placed, and what cannot travel to a worker: it is refused at the gate, with a sentence. */
+/** The choice of the children that are placed. What cannot travel to a worker is refused at the gate, with a sentence. */
 
 import type { AgentDefinition } from "../../../core/agent.ts";
 import { Refused } from "../../../core/errors.ts";

@@ -10,12 +10,13 @@ import { type Fault, statusOfRefusal } from "../../../core/outcome.ts";
 import { onDispose } from "../../../core/scope.ts";
 import type { Work } from "../lifecycle.ts";
 import { openTree, type Shared } from "../open.ts";
-import { interruptedCalls } from "../restore/earlier-runs.ts";
+import { interruptedCalls } from "../restore/as-started.ts";
 import { EarlierTree } from "../restore/earlier-tree.ts";
 import { GivenAnswers } from "../restore/given-answers.ts";
 import { toRunOptions } from "../restore/resume.ts";
 import { RootRun } from "../root-run.ts";
 import type { PlacedRuns } from "./placed-runs.ts";
+import { readEnds } from "./questions-elsewhere.ts";
 import { RemoteAnswers } from "./remote-answers.ts";
 
 export type WorkParts = Omit<Shared, "runOptions"> & { readonly placed: PlacedRuns };
@@ -81,7 +82,7 @@ async function openTaken(parts: WorkParts, { journalId, fence, claims }: TakenJo
   if (start.placed === undefined) throw new UserError(`Run ${journalId} was not placed: continue it with resume()`);
   const reason = fault ?? (claims > MAX_CLAIMS ? poisoned(claims) : undefined);
   const definition = definitionOf(start, parts, reason !== undefined);
-  earlier.placed.setEnds(await endsOf(parts, earlier));
+  earlier.placed.setEnds(await readEnds(parts.placed.placing, earlier.placed.ids));
   const answers = new RemoteAnswers();
   // The budgets that it shares are named in its start.
   const terms = start.terms && { ...start.terms, sharedBudget: undefined };
@@ -104,11 +105,6 @@ function askingRemotely(approve: WorkParts["options"]["approve"]): ApprovalPolic
   return typeof approve === "object"
     ? { ...approve, decide: (each) => approve.decide(each), ask: undefined }
     : undefined;
-}
-
-async function endsOf({ placed }: WorkParts, earlier: EarlierTree) {
-  const ids = earlier.placed.all.map(({ childRunId }) => childRunId);
-  return ids.length === 0 ? [] : placed.placing.ends(ids);
 }
 
 /** A run that is only ended needs no tools. */
@@ -164,7 +160,7 @@ function deliver({ id, body }: Mail, run: RootRun, answers: RemoteAnswers, known
   }
 }
 
-/** The journal goes back as it stands: whoever takes it continues from there. */
+/** The journal goes back as it stands: the next worker continues from there. */
 function giveBack(
   { journal, run }: { journal: { leave(reason: string): Promise<void> }; run: RootRun },
   leaving: Leaving | undefined,

@@ -1,4 +1,4 @@
-/** A worker of the store: takes placed runs that nobody has, as many at once as it has places. */
+/** A worker of the store: takes placed runs that no other has, as many at once as it has places. */
 
 import type { TakenJournal, WorkerFacts } from "../../../core/engine.ts";
 import { ignore } from "../../../core/errors.ts";

@@ -17,8 +17,8 @@ export class EarlierPlaced {
     if (placed.call !== undefined) push(this.#byCall, keyOf(placed.runId, placed.call), placed);
   }
 
-  get all(): readonly Placed[] {
-    return this.#all;
+  get ids(): string[] {
+    return this.#all.map(({ childRunId }) => childRunId);
   }
 
   of(parentRunId: string): readonly Placed[] {

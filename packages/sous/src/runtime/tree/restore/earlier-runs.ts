@@ -1,17 +1,14 @@
 /** The runs of a tree before its restart: put into its book again, continued, or ended. */
 
-import { isRedacted } from "../../../core/clean-text.ts";
 import { Conversation } from "../../../core/conversation.ts";
 import { BudgetExceeded, type ErrorType, toRefusal } from "../../../core/errors.ts";
-import type { EventOf, RunIdentity, StoredBody } from "../../../core/event.ts";
+import type { EventOf, RunIdentity } from "../../../core/event.ts";
 import type { Account, Budget } from "../../../core/limits.ts";
-import { type Message, toolCallsOf } from "../../../core/message.ts";
+import type { Message } from "../../../core/message.ts";
 import { externalNameIn } from "../../../core/model.ts";
 import { type RunOutcome, statusOfRefusal } from "../../../core/outcome.ts";
 import { readHistory } from "../../../core/read-history.ts";
-import type { StoredRights } from "../../../core/rights.ts";
 import type { Run, RunProfile } from "../../../core/run.ts";
-import type { RunStart } from "../../../core/run-start.ts";
 import { type ChildReport, FAN_OUT } from "../../../core/spawn.ts";
 import { isFirstRun } from "../../../core/store.ts";
 import { fromStored } from "../../../core/units.ts";
@@ -21,14 +18,13 @@ import { lacksApproval } from "../../../core/words/outcomes.ts";
 import { priceOf } from "../../budget/prices.ts";
 import { repairHistory } from "../../loop/repair-history.ts";
 import { notYetCharged, restoreCounts, resumedRun, unheardAnswer } from "../../loop/resume-run.ts";
-import type { RunState } from "../../loop/run-state.ts";
-import { withinStored } from "../../rights/narrow.ts";
 import type { AgentBook, AgentEntry } from "../../subagents/agent-book.ts";
 import { deliverReport } from "../../subagents/background-children.ts";
 import type { TreeParts } from "../parts.ts";
-import { withFewerRights } from "../profiles.ts";
 import { earlierReport } from "../report.ts";
-import type { EarlierRun, EarlierTree, ParentCall } from "./earlier-tree.ts";
+import { atMost, interruptedCalls } from "./as-started.ts";
+import { type EarlierRun, workingMs } from "./earlier-run.ts";
+import type { EarlierTree, ParentCall } from "./earlier-tree.ts";
 
 export class EarlierRuns {
   readonly tree: EarlierTree;
@@ -49,7 +45,8 @@ export class EarlierRuns {
     if (known !== undefined) return known;
     for (const event of this.tree.counted) this.#count(event);
     this.#chargeUnheard(this.tree.root, profile);
-    this.#parts.spending.childTime.restore(this.tree.childMs());
+    const children = [...this.tree.runs].filter(({ state }) => !isFirstRun(this.tree.rootId, state.start));
+    this.#parts.spending.childTime.restore(workingMs(children));
     const entry = this.entryOf(this.tree.root);
     entry.profile = atMost(profile, this.tree.root.state.start.rights);
     return entry;
@@ -270,34 +267,7 @@ export class EarlierRuns {
   }
 }
 
-/** The results of the calls that a run which is not continued has left open. */
-export function interruptedCalls(state: RunState): StoredBody[] {
-  const asked = state.answer === undefined ? [] : toolCallsOf(state.answer.message);
-  return [...state.calls].flatMap(([callId, call]): StoredBody[] => {
-    if (call.state === "ended") return [];
-    const reason = "the run was interrupted";
-    const withdrawn = { type: "approval-end", callId, allowed: false, by: "cancelled", reason } as const;
-    const toolName = asked.find((each) => each.callId === callId)?.toolName ?? "";
-    const result = { output: "The call was interrupted", isError: true, durationMs: 0 };
-    const ended = { type: "tool-call-end", callId, toolName, ...result } as const;
-    return call.state === "asked" ? [withdrawn, ended] : [ended];
-  });
-}
-
 const NOT_CONTINUED = "Subagent cancelled: it was interrupted, and was not continued";
-
-/** The same profile, with nothing it did not have when its run began. */
-export function atMost(profile: RunProfile, had: StoredRights): RunProfile {
-  const rights = withinStored(profile.rights, had);
-  return rights === profile.rights ? profile : withFewerRights(profile, rights);
-}
-
-/** The profile with which an interrupted run continues: nothing it did not have, and the prompt it had, where that was stored whole. */
-export function asStarted(profile: RunProfile, { rights, instructions, notes }: RunStart): RunProfile {
-  const within = atMost(profile, rights);
-  const isSame = instructions === profile.instructions && notes === profile.notes;
-  return isSame || isRedacted({ instructions, notes }) ? within : { ...within, instructions, notes };
-}
 
 /** Opens the recorded share, capped by what is left. */
 function openWithin(above: Account, budget: Budget | undefined, path: string): Account {

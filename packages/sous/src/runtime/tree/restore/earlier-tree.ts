@@ -9,39 +9,11 @@ import { DamageError, isFirstRun, missingEvent, type Store } from "../../../core
 import { type ToolLogEntry, toolLogOf } from "../../../core/tool-log.ts";
 import { spanOfRun } from "../../../core/trace-context.ts";
 import { addCost, addUsage, type Usage } from "../../../core/usage.ts";
-import { RunFold, type RunState } from "../../loop/run-state.ts";
 import { AskedQuestions } from "../../rights/open-questions.ts";
 import { EarlierPlaced } from "./earlier-placed.ts";
+import { EarlierRun, isDone, reportedRuns } from "./earlier-run.ts";
 import { misplaced, misplacedStart } from "./event-order.ts";
 import { noBeginning } from "./refusals.ts";
-
-/** One run of the tree before the restart. */
-export class EarlierRun {
-  readonly runId: string;
-  readonly state: RunState;
-  readonly events: StoredEvent[] = [];
-  readonly children: EarlierRun[] = [];
-  /** The times when it was at work: each restart begins a new span. */
-  readonly spans: [from: number, to: number][] = [];
-  /** It was asked for again: it continues, or its report was delivered. */
-  isTaken = false;
-  readonly #fold: RunFold;
-
-  constructor(start: EventOf<"run-start">) {
-    this.runId = start.runId;
-    this.#fold = new RunFold(start);
-    this.state = this.#fold.state;
-  }
-
-  add(event: StoredEvent): void {
-    this.events.push(event);
-    this.#fold.add(event);
-    const { type, time } = event;
-    const last = this.spans.at(-1);
-    if (last === undefined || type === "resume") this.spans.push([time, time]);
-    else last[1] = time;
-  }
-}
 
 /** The call that made a child, as its parent's model wrote it. */
 export type ParentCall = { callId: string; index: number; toolName: string; input: unknown };
@@ -315,33 +287,10 @@ export class EarlierTree {
     return sum;
   }
 
-  /** The working time of all children together: the time in which at least one of them was. */
-  childMs(): number {
-    const spans: [from: number, to: number][] = [];
-    for (const run of this.#runs.values()) if (run.state.start.depth > 0) spans.push(...run.spans);
-    spans.sort(([one], [other]) => one - other);
-    let [total, reached] = [0, Number.NEGATIVE_INFINITY];
-    for (const [from, to] of spans) {
-      total += Math.max(0, to - Math.max(from, reached));
-      reached = Math.max(reached, to);
-    }
-    return total;
-  }
-
   /** The log of this run's tools, as its parent may want to know it. */
   toolLog(runId: string, profile: RunProfile | undefined): ToolLogEntry[] {
     return toolLogOf(this.eventsOf(runId), (name) => profile?.tools.byName.get(name)?.tool.displayName);
   }
-}
-
-/** The call that made a child has its result: it is not made again. */
-function isDone({ state }: EarlierRun, call: RunCall | undefined): boolean {
-  return call !== undefined && (state.calls.get(call.callId)?.state ?? "ended") === "ended" && call.background !== true;
-}
-
-function reportedRuns({ metadata }: EventOf<"tool-call-end">): string[] {
-  const runs = metadata?.reported_runs;
-  return Array.isArray(runs) ? runs.filter((id) => typeof id === "string") : [];
 }
 
 function keyOf(...parts: readonly (string | number)[]): string {

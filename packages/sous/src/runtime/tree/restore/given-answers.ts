@@ -7,6 +7,7 @@ import {
   type LateAnswer,
   toAnswerKey,
 } from "../../../core/approval.ts";
+import type { NewMail } from "../../../core/engine.ts";
 import { UserError } from "../../../core/errors.ts";
 import { truncateUtf8 } from "../../../core/truncate.ts";
 import { isSameJson } from "../../loop/to-json.ts";
@@ -33,6 +34,15 @@ export class GivenAnswers {
       if (this.#byCall.has(keyOf(question))) throw new UserError(`The question ${id} has two answers`);
       this.#byCall.set(keyOf(question), { question, answer: checked(id, answer) });
     }
+  }
+
+  /** The answers as mail to the journal in which the questions are. */
+  toMail(journalId: string): NewMail[] {
+    return [...this.#byCall.values()].map(({ question: { runId, callId, digest }, answer }) => {
+      const body = { kind: "answer", runId, callId, digest } as const;
+      if (answer.allow) return { to: journalId, body: { ...body, answer: "yes" } };
+      return { to: journalId, body: { ...body, answer: "no", reason: answer.reason } };
+    });
   }
 
   /** Finds an answer once, and only for the input and the definition of the tool that the person was asked about. */

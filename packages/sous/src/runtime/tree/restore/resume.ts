@@ -1,6 +1,7 @@
 /** Continues a stored tree: reads it once, takes its claim, keeps its terms. */
 
 import { type AgentDefinition, agent } from "../../../core/agent.ts";
+import type { NewMail } from "../../../core/engine.ts";
 import { UserError, withDefaults } from "../../../core/errors.ts";
 import type { EventOf, StoredEvent } from "../../../core/event.ts";
 import type { Budget } from "../../../core/limits.ts";
@@ -23,9 +24,11 @@ import { repairHistory } from "../../loop/repair-history.ts";
 import type { AgentEntry } from "../../subagents/agent-book.ts";
 import { fanOutTask, holderOf, runFanOut } from "../fan-out.ts";
 import { type OpenTree, openTree, type Shared, type TreeOptions } from "../open.ts";
+import { divideAnswers, readEnds } from "../placing/questions-elsewhere.ts";
 import { rootHandle } from "../root-handle.ts";
 import { RootRun } from "../root-run.ts";
-import { type EarlierRun, EarlierTree } from "./earlier-tree.ts";
+import type { EarlierRun } from "./earlier-run.ts";
+import { EarlierTree } from "./earlier-tree.ts";
 import { GivenAnswers } from "./given-answers.ts";
 import { noBeginning, recordOf, refuseChild, refuseCompleted, refuseDamaged, refuseLost } from "./refusals.ts";
 
@@ -163,7 +166,9 @@ async function openEarlier(
   try {
     await tree.readOn(store);
     refuse(tree);
-    const answers = new GivenAnswers(tree.questions, options.answers);
+    const { own, elsewhere } = await divideAnswers(store, options.answers);
+    const answers = new GivenAnswers(tree.questions, own);
+    await continueElsewhere(tree, parts, elsewhere);
     const { start, end } = tree.root.state;
     const { signal, onEvent } = options;
     const runOptions = { ...toRunOptions(start, options, parts.options.limits), signal, onEvent };
@@ -175,6 +180,20 @@ async function openEarlier(
     await store.release(rootId, fence);
     throw error;
   }
+}
+
+/** Placed children are found again, and get the answers to their questions. */
+async function continueElsewhere(
+  { rootId, placed }: EarlierTree,
+  parts: Parts,
+  mail: readonly NewMail[],
+): Promise<void> {
+  if (placed.ids.length === 0 && mail.length === 0) return;
+  if (parts.placed === undefined)
+    throw new UserError(`Run ${rootId} has children on workers: give createRuntime() an engine, as when it began`);
+  const { placing } = parts.placed;
+  placed.setEnds(await readEnds(placing, placed.ids));
+  if (mail.length > 0) await placing.post(mail);
 }
 
 async function rootRecord(runId: string, store: Store): Promise<RunRecord> {

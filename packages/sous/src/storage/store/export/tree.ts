@@ -2,8 +2,9 @@
 
 import { UserError } from "../../../core/errors.ts";
 import type { StoredEvent } from "../../../core/event.ts";
+import { readWholeTree } from "../../../core/read-tree.ts";
 import { missingEvent, type Store } from "../../../core/store.ts";
-import { EVENT_VERSION } from "../../../core/words/events.ts";
+import { EVENT_VERSION } from "../../../core/words/event-rows.ts";
 import { parseStoredEvent } from "../event-schema.ts";
 import { toHtmlFile } from "./html.ts";
 import { toMarkdownFile } from "./markdown.ts";
@@ -21,7 +22,7 @@ export async function exportTree(store: Store, rootId: string, format: ExportFor
   const onDamage = ({ message }: Error): void => {
     damage ??= message;
   };
-  const events = await store.read(rootId, { onDamage });
+  const events = await readWholeTree(store, rootId, { onDamage });
   damage ??= missingEvent(rootId, events)?.message;
   switch (format) {
     case "json":

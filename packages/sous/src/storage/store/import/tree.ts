@@ -6,7 +6,7 @@ import { messageOf, StoreError, UserError } from "../../../core/errors.ts";
 import type { EventOf, StoredEvent } from "../../../core/event.ts";
 import { NO_OWNER, type Store } from "../../../core/store.ts";
 import { isUlid, replaceIds, timeOfUlid, ulidSource } from "../../../core/ulid.ts";
-import { EVENT_VERSION } from "../../../core/words/events.ts";
+import { EVENT_VERSION } from "../../../core/words/event-rows.ts";
 import { isSameRun } from "../brief-event.ts";
 import { isVersion, LAST_SEQ, parseStoredEvent } from "../event-schema.ts";
 import { TREE_FORMAT, type TreeFile } from "../export/tree.ts";
@@ -143,15 +143,17 @@ function endOfString(text: string, start: number): number {
 }
 
 /**
- * Every id of a run becomes a new one, also where a text speaks of it, such as `(subagent_id: …)`. The new ids have the
+ * Every id of a run becomes a new one, also of one that was placed and never begun, and where a text speaks of it, such as `(subagent_id: …)`. The new ids have the
  * time and the order of the old ones, so that lists stay in order.
  */
 function withNewIds(events: readonly StoredEvent[], random: Random): StoredEvent[] {
-  const old = events.filter(({ type }) => type === "run-start").map(({ runId }) => runId);
+  const old = events.flatMap((event) =>
+    event.type === "run-start" ? [event.runId] : event.type === "placed" ? [event.childRunId] : [],
+  );
   let time = 0;
   const next = ulidSource(() => time, random);
   const newIds = new Map<string, string>();
-  for (const id of old.sort()) {
+  for (const id of new Set(old.sort())) {
     time = timeOfUlid(id);
     newIds.set(id, next());
   }
@@ -191,11 +193,16 @@ class TreeCheck {
       return "does not agree with the start of its run on agentId, parentId, path or depth";
     if (event.type === "run-end") run.isEnded = true;
     if (event.type === "report") return this.#problemOfReport(event);
+    if (event.type === "placed") return this.#problemOfPlaced(event);
     return undefined;
   }
 
   #problemOfStart(start: EventOf<"run-start">): string | undefined {
-    const problem = this.#problemOfIds(start) ?? this.#problemOfPosition(start) ?? this.#problemOfOrigin(start);
+    const problem =
+      this.#problemOfIds(start) ??
+      this.#problemOfPosition(start) ??
+      this.#problemOfOrigin(start) ??
+      this.#problemOfPlace(start);
     if (problem !== undefined) return problem;
     this.#root ??= start;
     this.#agentOfPath.set(start.path, start.agentId);
@@ -244,6 +251,18 @@ class TreeCheck {
       return origin.runId === parentId ? undefined : "is a fork of a run that is not its parent";
     if (!from.isEnded) return "continues a run that has not ended";
     return from.start.agentId === agentId ? undefined : "continues a run of another agent";
+  }
+
+  /** A store asks which tree a placed run belongs to: here it is this one. */
+  #problemOfPlace({ runId, placed }: EventOf<"run-start">): string | undefined {
+    const rootId = this.#root?.runId ?? runId;
+    return placed === undefined || placed.rootId === rootId ? undefined : "was placed in another tree";
+  }
+
+  /** Its journal is this one, or it was never begun. */
+  #problemOfPlaced({ childRunId, childAgentId }: EventOf<"placed">): string | undefined {
+    if (!isUlid(childRunId) || !isUlid(childAgentId)) return "has an id that is not a ULID";
+    return this.#runs.has(childRunId) ? "places a run that has started" : undefined;
   }
 
   #problemOfReport({ childRunId, childAgentId }: EventOf<"report">): string | undefined {

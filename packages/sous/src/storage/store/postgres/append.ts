@@ -1,13 +1,17 @@
 /** Keeps events: one transaction in which the fence is checked, the runs are counted on and the events are added. */
 
 import { addToQuestions, toQuestion } from "../../../core/approval.ts";
+import { isProgress } from "../../../core/engine.ts";
 import { StaleOwner, StoreError } from "../../../core/errors.ts";
 import type { StoredEvent } from "../../../core/event.ts";
-import { addToRunRecord, beginRunRecord, FIRST_FENCE, NO_OWNER } from "../../../core/store.ts";
+import { addToRunRecord, beginRunRecord, FIRST_FENCE, isFirstRun, NO_OWNER } from "../../../core/store.ts";
 import { type EncodedEvent, encodeEvent, toColumn } from "../event-row.ts";
 import { checkSeq, LAST_SEQ } from "../event-schema.ts";
+import { rootElsewhere } from "../placed-start.ts";
 import { parseQuestions, questionsColumn } from "../run-columns.ts";
 import { type Connection, type Query, statement } from "./connection.ts";
+import { told } from "./listening.ts";
+import { checkAllAbove } from "./place.ts";
 import {
   COUNTED_COLUMNS,
   INSERT_VALUES,
@@ -16,6 +20,7 @@ import {
   type PostgresRunRow,
   recordOf,
   storeBlobs,
+  UPDATE_VALUES,
   updateRuns,
   updateValues,
 } from "./run-rows.ts";
@@ -31,19 +36,19 @@ type AppendOptions = {
   owner: string;
   /** Max milliseconds to wait for a server that is away. */
   patienceMs: number;
-  /** True when this store works on the tree. */
-  isHeld: (rootId: string) => boolean;
+  /** True when this store works on the journal. */
+  isHeld: (journalId: string) => boolean;
 };
 
 export function createAppend({ connection, schema, owner, patienceMs, isHeld }: AppendOptions) {
   const sql = statements(schema);
-  /** The trees whose last append may or may not have been kept. */
+  /** The journals whose last append may or may not have been kept. */
   const unsure = new Set<string>();
 
-  /** Resolves with whether the tree continues: false after the `run-end` of its root. */
+  /** Resolves with whether the journal continues: false after the `run-end` of its first run. */
   return async function append(rootId: string, events: readonly StoredEvent[], fence: number): Promise<boolean> {
     const given = events.map((event) => ({ event, encoded: encodeEvent(event) }));
-    const isOpen = fence !== NO_OWNER && isOpenAfter(events);
+    const isOpen = fence !== NO_OWNER && isOpenAfter(rootId, events);
     await connection.transaction(
       async (query) => {
         const tree = await beginOrLock(query, rootId, given, fence);
@@ -56,7 +61,7 @@ export function createAppend({ connection, schema, owner, patienceMs, isHeld }: 
           addToQuestions(questions, event, (asked) => toQuestion(asked, runOf.get(asked.runId)?.record.model ?? ""));
         const blobs = given.flatMap(({ encoded }) => encoded.blobs);
         await storeBlobs(query, schema, blobs);
-        await query(sql.write, [
+        await query(tree.isOpen ? sql.writePlaced : sql.write, [
           tree.tree,
           events.at(-1)?.seq,
           isOpen ? owner : null,
@@ -67,7 +72,9 @@ export function createAppend({ connection, schema, owner, patienceMs, isHeld }: 
           questionsColumn(questions),
           ...insertValues(begun),
           ...updateValues(goneOn),
+          ...(tree.isOpen ? placedChanges(rootId, events) : []),
         ]);
+        if (tree.isOpen && hasEnded(rootId, events)) await query(sql.endPlaced, [tree.tree, toColumn(rootId)]);
         if (fence !== NO_OWNER) await addTallies(query, sql.tally, tree.tree, events, (runId) => runOf.get(runId)?.seq);
       },
       { onUnsure: () => unsure.add(rootId), patienceMs },
@@ -89,11 +96,14 @@ export function createAppend({ connection, schema, owner, patienceMs, isHeld }: 
     const [first] = given;
     if (first?.event.type !== "run-start" || first.event.runId !== rootId)
       throw new StoreError(`Tree ${rootId} does not begin with the start of its root`);
+    await checkAllAbove(query, schema, [first.event]);
+    const ofRoot = rootElsewhere(rootId, first.event);
     // Another process may do the same right now: then this waits until that one has succeeded or given up.
-    const [row] = await query(sql.begin, [toColumn(rootId), first.event.time, fence]);
+    const values = [toColumn(rootId), first.event.time, fence, ofRoot === undefined ? null : toColumn(ofRoot)];
+    const [row] = await query(sql.begin, values);
     if (row === undefined) return beginOrLock(query, rootId, given, fence);
-    const nobody = { owner: undefined, leasedUntil: 0, isOwned: false };
-    return { tree: Number(row.tree), fence, lastSeq: 0, ...nobody, questions: undefined };
+    const nobody = { owner: undefined, leasedUntil: 0, isOwned: false, isOpen: false };
+    return { tree: Number(row.tree), id: rootId, ofRoot, fence, lastSeq: 0, ...nobody, questions: undefined };
   }
 
   /** True when exactly these events are in the tree: an earlier attempt was kept, and only its answer was lost. */
@@ -142,10 +152,24 @@ export function createAppend({ connection, schema, owner, patienceMs, isHeld }: 
 
 function statements(schema: string) {
   const firstOfRuns = 9;
+  const firstOfPlaced = firstOfRuns + INSERT_VALUES + UPDATE_VALUES;
+  /** With the changes of a placed journal, which an append to any other does not pay for. */
+  const write = (changes: string) =>
+    statement(
+      `with tree as (
+         update ${schema}.trees set last_seq = $2, owner = $3::text, questions = $8::text,
+           lease_until = case when $3::text is not null then ${LEASE_END} end ${changes}
+         where tree = $1::bigint),
+       begun as (${insertRuns(schema, firstOfRuns)}),
+       gone_on as (${updateRuns(schema, firstOfRuns + INSERT_VALUES)})
+       insert into ${schema}.events (key, run, type, json)
+       select ($1::bigint << ${TREE_BITS}) + seq, run, type, json
+       from unnest($4::integer[], $5::integer[], $6::text[], $7::text[]) as rows(seq, run, type, json)`,
+    );
   return {
     tally: addTalliesStatement(schema),
     begin: statement(
-      `insert into ${schema}.trees (root_id, started_at, last_seq, fence) values ($1, $2, 0, $3)
+      `insert into ${schema}.trees (root_id, started_at, last_seq, fence, of_root) values ($1, $2, 0, $3, $4)
        on conflict (root_id) do nothing returning tree`,
     ),
     count: statement(`select ${COUNTED_COLUMNS} from ${schema}.runs where tree = $1 and id = any($2::text[])`),
@@ -155,26 +179,33 @@ function statements(schema: string) {
        where e.key between ($1::bigint << ${TREE_BITS}) + $2::integer and ($1::bigint << ${TREE_BITS}) + $3::integer
        order by e.key`,
     ),
-    write: statement(
-      `with tree as (
-         update ${schema}.trees set last_seq = $2, owner = $3::text, questions = $8::text,
-           lease_until = case when $3::text is not null then ${LEASE_END} end
-         where tree = $1::bigint),
-       begun as (${insertRuns(schema, firstOfRuns)}),
-       gone_on as (${updateRuns(schema, firstOfRuns + INSERT_VALUES)})
-       insert into ${schema}.events (key, run, type, json)
-       select ($1::bigint << ${TREE_BITS}) + seq, run, type, json
-       from unnest($4::integer[], $5::integer[], $6::text[], $7::text[]) as rows(seq, run, type, json)`,
+    write: write(""),
+    writePlaced: write(
+      `, claims = case when $${firstOfPlaced}::boolean then 0 else claims end,
+         mail_seen = greatest(mail_seen, $${firstOfPlaced + 1}::bigint), is_open = not $${firstOfPlaced + 2}::boolean`,
+    ),
+    endPlaced: statement(
+      `with read as (delete from ${schema}.mail where tree = $1) select ${told(schema, "ended", "$2::text")}`,
     ),
   };
 }
 
-/** True until the root has ended, and again when it continues with a follow-up: the owner works on the tree then. */
-function isOpenAfter(events: readonly StoredEvent[]): boolean {
+/** True until its first run has ended, and again when a root continues with a follow-up: the owner works on the journal then. */
+function isOpenAfter(journalId: string, events: readonly StoredEvent[]): boolean {
   const last = events.findLast(
-    ({ parentId, type }) => parentId === null && (type === "run-start" || type === "run-end"),
+    (event) => isFirstRun(journalId, event) && (event.type === "run-start" || event.type === "run-end"),
   );
   return last?.type !== "run-end";
+}
+
+/** The values of `writePlaced` behind those of `write`. */
+function placedChanges(journalId: string, events: readonly StoredEvent[]): unknown[] {
+  const mail = events.map((event) => ("mail" in event ? (event.mail ?? 0) : 0));
+  return [events.some(isProgress), Math.max(0, ...mail), hasEnded(journalId, events)];
+}
+
+function hasEnded(journalId: string, events: readonly StoredEvent[]): boolean {
+  return events.some(({ type, runId }) => type === "run-end" && runId === journalId);
 }
 
 function checkFence(rootId: string, tree: PostgresTreeRow, fence: number): void {

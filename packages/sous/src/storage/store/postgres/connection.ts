@@ -58,9 +58,13 @@ export type Connection = AsyncDisposable & {
 };
 
 type ChannelListener = {
-  /** Called when every later message will be heard. */
-  onListening(): void;
+  /** Called when every later message will be heard. `query` asks on the connection that listens. */
+  onListening(query: Query): void | Promise<void>;
   onMessage(payload: string): void;
+  /** Called on that connection from time to time; a connection that was cut silently is found by it. */
+  onCheck?(query: Query): Promise<void>;
+  /** Milliseconds between two checks. */
+  readonly checkMs?: number;
 };
 
 type TransactionOptions = {
@@ -155,11 +159,12 @@ export function openConnection({ pool, address, isOurs }: ConnectionOptions): Co
       broken.promise.catch(ignore);
       client.on("error", broken.reject);
       client.on("notification", ({ payload = "" }) => listener.onMessage(payload));
+      const query: Query = (given, values) => ask(client, given, values, MAX_ANSWER_MS);
       await client.query({ text: `listen ${channel}`, query_timeout: MAX_ANSWER_MS });
-      listener.onListening();
+      await listener.onListening(query);
       // A connection that was cut silently is found by a query.
-      while (await pauseUnless(signal, broken.promise))
-        await client.query({ text: "select", query_timeout: MAX_ANSWER_MS });
+      while (await pauseUnless(signal, broken.promise, listener.checkMs))
+        await (listener.onCheck?.(query) ?? client.query({ text: "select", query_timeout: MAX_ANSWER_MS }));
     });
   }
 
@@ -193,8 +198,12 @@ export function addressOf({ host, port, database }: Pick<PostgresClient, "host" 
 const CHECK_LISTENING_MS = 10_000;
 
 /** False when the signal was aborted; rejects with `broken`. */
-async function pauseUnless(signal: AbortSignal, broken: Promise<never>): Promise<boolean> {
-  const pause = setTimeout(CHECK_LISTENING_MS, undefined, { signal, ref: false }).catch(ignore);
+async function pauseUnless(
+  signal: AbortSignal,
+  broken: Promise<never>,
+  pauseMs: number = CHECK_LISTENING_MS,
+): Promise<boolean> {
+  const pause = setTimeout(pauseMs, undefined, { signal, ref: false }).catch(ignore);
   await Promise.race([pause, broken]);
   return !signal.aborted;
 }

@@ -16,7 +16,7 @@ import { Losses, LostMarks, marksIn } from "../lost-marks.ts";
 import { type Connection, plannedStatement, type Query, type Row, statement } from "./connection.ts";
 import { IDENTITY_COLUMNS, identityOf, RECORD_COLUMNS, readBlobs, recordOf } from "./run-rows.ts";
 import { TREE_BITS } from "./schema.ts";
-import { goneOwners, isAtWork, livingOwners } from "./trees.ts";
+import { goneOwners, IS_QUEUED, isAtWork, livingOwners } from "./trees.ts";
 
 type Reader = Pick<Store, "read" | "run" | "list" | "children" | "tree">;
 
@@ -50,7 +50,7 @@ export function createReader(connection: Connection, schema: string, losses: Los
       checkRunQuery(given);
       const isAboutOwners = given.status !== undefined && isUnended(given.status);
       const gone = isAboutOwners ? await goneOwners(query, schema) : [];
-      const { conditions, values } = listConditions(given, gone);
+      const { conditions, values } = listConditions(schema, given, gone);
       const where = conditions.length === 0 ? "" : `where ${conditions.join(" and ")}`;
       const page = `limit $${values.length + 1} offset $${values.length + 2}`;
       return records(`${select} ${where} order by r.started_at desc, r.id desc ${page}`, [
@@ -61,15 +61,19 @@ export function createReader(connection: Connection, schema: string, losses: Los
     },
     children: (runId) =>
       records(
-        `${select} where r.parent_id = $1 and r.tree = (select tree from ${schema}.runs where id = $1) order by r.seq`,
+        // In the order in which they started; those of one journal by its numbers, because a clock may be set back.
+        `${select} where r.parent_id = $1 and coalesce(t.of_root, t.root_id) = (
+           select coalesce(above.of_root, above.root_id)
+           from ${schema}.runs parent join ${schema}.trees above on above.tree = parent.tree where parent.id = $1)
+         order by max(r.started_at) over (partition by r.tree order by r.seq), r.tree, r.seq`,
         [toColumn(runId)],
       ),
-    tree: (rootId) => records(`${select} where t.root_id = $1 order by r.seq`, [toColumn(rootId)]),
+    tree: (rootId) => records(`${select} where ${isOfTree(schema, "$1")} order by r.tree, r.seq`, [toColumn(rootId)]),
   };
 }
 
 /** Events in the order of their rows. A row is not trusted; without `onDamage` the first that cannot be read throws. */
-async function toEvents(
+export async function toEvents(
   query: Query,
   schema: string,
   rows: readonly Row[],
@@ -80,13 +84,12 @@ async function toEvents(
     schema,
     rows.map(({ json }) => String(json)),
   );
-  const identities = new Map<number, RunIdentity>();
+  const identities = new Map<Row[string] | undefined, RunIdentity>();
   return rows.flatMap((row): StoredEvent[] => {
-    const run = Number(row.run);
     const stored = { seq: Number(row.seq), type: String(row.type), json: String(row.json) };
     try {
-      const identity = identities.get(run) ?? identityOf(row);
-      identities.set(run, identity);
+      const identity = identities.get(row.id) ?? identityOf(row);
+      identities.set(row.id, identity);
       return [decodeEvent(stored, identity, (hash) => blobs.get(hash))];
     } catch (error) {
       if (onDamage === undefined || !(error instanceof DamageError)) throw error;
@@ -129,21 +132,34 @@ function eventsQuery(schema: string, rootId: string, options: ReadOptions): { te
   return { text, values };
 }
 
-function listConditions(query: RunQuery, goneOwners: string[]): { conditions: string[]; values: unknown[] } {
+function listConditions(
+  schema: string,
+  query: RunQuery,
+  goneOwners: string[],
+): { conditions: string[]; values: unknown[] } {
   const { since, status, rootsOnly, idPrefix, rootId, cwd } = query;
   const values: unknown[] = [];
   const parameter = (value: unknown) => values.push(value);
   const conditions: string[] = [];
   if (since !== undefined) conditions.push(`r.started_at >= $${parameter(since)}`);
   if (rootsOnly === true) conditions.push("r.parent_id is null");
-  if (rootId !== undefined) conditions.push(`t.root_id = $${parameter(toColumn(rootId))}`);
+  if (rootId !== undefined) conditions.push(isOfTree(schema, `$${parameter(toColumn(rootId))}`));
   if (cwd !== undefined) conditions.push(`r.cwd = $${parameter(toColumn(cwd))}`);
   if (idPrefix !== undefined) conditions.push(`r.id like $${parameter(`${likeText(idPrefix)}%`)}`);
   if (status !== undefined && isUnended(status)) {
     conditions.push("r.status = 'running'", `${status === "running" ? "" : "not "}${isAtWork(parameter(goneOwners))}`);
-    if (status !== "running") conditions.push(`t.questions is ${status === "waiting" ? "not null" : "null"}`);
+    if (status === "queued") conditions.push(IS_QUEUED);
+    else if (status !== "running")
+      conditions.push(`not ${IS_QUEUED}`, `t.questions is ${status === "waiting" ? "not null" : "null"}`);
   } else if (status !== undefined) conditions.push(`r.status = $${parameter(status)}`);
   return { conditions, values };
+}
+
+/** Condition on the journal `t`: it is of the tree with this root. */
+function isOfTree(schema: string, rootId: string): string {
+  return `t.tree = any(array(
+    select tree from ${schema}.trees where root_id = ${rootId} and of_root is null
+    union all select tree from ${schema}.trees where of_root = ${rootId}))`;
 }
 
 function likeText(text: string): string {

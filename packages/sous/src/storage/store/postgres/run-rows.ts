@@ -15,6 +15,7 @@ import {
   USAGE_COLUMNS,
 } from "../run-columns.ts";
 import { type Query, type Row, statement } from "./connection.ts";
+import { IS_QUEUED } from "./trees.ts";
 
 export type PostgresRunRow = {
   readonly record: RunRecord;
@@ -26,7 +27,7 @@ export type PostgresRunRow = {
 
 type Column = {
   readonly name: string;
-  readonly type: "text" | "double precision" | "integer" | "boolean";
+  readonly type: "text" | "double precision" | "integer" | "bigint" | "boolean";
   readonly value: (row: PostgresRunRow) => string | number | boolean | undefined | null;
 };
 
@@ -86,10 +87,12 @@ const ALL: readonly Column[] = [...FIXED, ...CHANGING];
 export const RECORD_COLUMNS: string = [
   ...ALL.map(({ name }) => `r.${name}`),
   "t.root_id",
+  "t.of_root",
   "t.owner",
   "t.lease_until > clock_timestamp() as is_leased",
   "case when r.id = t.root_id then t.lost end as lost",
   "t.questions is not null as is_asked",
+  `${IS_QUEUED} as is_queued`,
 ].join(", ");
 
 /** The columns with the identity of the run of an event, from `runs r`. */
@@ -111,7 +114,25 @@ export function updateRuns(schema: string, first: number): string {
           where r.tree = $1::bigint and r.seq = rows.seq`;
 }
 
+/** Adds the first runs of journals, each to its own; their values begin at `$first`. */
+export function insertPlaced(schema: string, first: number): string {
+  const names = OF_PLACED.map(({ name }) => name).join(", ");
+  return `insert into ${schema}.runs (${names}) select ${names} from ${unnest(OF_PLACED, first)}`;
+}
+
+type PlacedRunRow = PostgresRunRow & { readonly tree: number };
+
+const OF_PLACED: readonly (Omit<Column, "value"> & { readonly value: (row: PlacedRunRow) => unknown })[] = [
+  { name: "tree", type: "bigint", value: ({ tree }) => tree },
+  ...ALL,
+];
+
+export function placedValues(rows: readonly PlacedRunRow[]): unknown[] {
+  return OF_PLACED.map(({ value }) => rows.map(value));
+}
+
 export const INSERT_VALUES: number = ALL.length;
+export const UPDATE_VALUES: number = CHANGING.length + 1;
 
 export function insertValues(rows: readonly PostgresRunRow[]): unknown[] {
   return ALL.map(({ value }) => rows.map(value));
@@ -126,10 +147,15 @@ export function recordOf(row: Row, isAlive: (row: Row) => boolean): RunRecord {
   const record = readColumns(emptyFields(), ({ name, kind }) => KINDS[kind].read(row, name));
   record.parentId = textAt(row.parent_id) ?? null;
   record.journalId = textAt(row.root_id) ?? "";
-  record.rootId = record.journalId;
+  record.rootId = textAt(row.of_root) ?? record.journalId;
   if (row.lost !== null && row.lost !== undefined) record.lost = textAt(row.lost);
-  if (record.status === "running" && !isAlive(row)) record.status = row.is_asked === true ? "waiting" : "interrupted";
+  if (record.status === "running" && !isAlive(row)) record.status = statusWithoutOwner(row);
   return record;
+}
+
+function statusWithoutOwner({ is_queued, is_asked }: Row): RunRecord["status"] {
+  if (is_queued === true) return "queued";
+  return is_asked === true ? "waiting" : "interrupted";
 }
 
 export function identityOf(row: Row): RunIdentity {
@@ -187,7 +213,7 @@ function usageIn(row: Row): Usage {
   return usage;
 }
 
-function unnest(columns: readonly Column[], first: number): string {
+function unnest(columns: readonly Omit<Column, "value">[], first: number): string {
   const lists = columns.map(({ type }, index) => `$${first + index}::${type}[]`);
   return `unnest(${lists.join(", ")}) as rows(${columns.map(({ name }) => name).join(", ")})`;
 }

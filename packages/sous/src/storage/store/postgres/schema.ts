@@ -5,6 +5,7 @@ import { UserError } from "../../../core/errors.ts";
 import { LATEST_TIME } from "../event-schema.ts";
 import { withAddedColumns } from "../run-columns.ts";
 import { type Connection, plannedStatement, type Query, statement } from "./connection.ts";
+import { PLACING_TABLES } from "./placing-tables.ts";
 import { addColumn } from "./run-rows.ts";
 
 /** Events of a tree are the keys from `tree × 2^28`; a number that both ends of the connection know. */
@@ -105,7 +106,7 @@ async function begin(query: Query, name: string, address: string): Promise<numbe
 }
 
 const VERSION_TABLE = "sous_version";
-const OUR_TABLES = new Set(["trees", "runs", "events", "blobs", "purses", "tallies"]);
+const OUR_TABLES = new Set(["trees", "runs", "events", "blobs", "purses", "tallies", "workers", "mail"]);
 
 function lockNumber(name: string): string {
   return createHash("sha256").update(`sous schema ${name}`).digest().readBigInt64BE().toString();
@@ -262,6 +263,7 @@ const VERSIONS: readonly (readonly string[])[] = [
   ],
   // Runs that started since a time are found without a look at what came before.
   ["create index tallies_by_start on SCHEMA.tallies (started_at)"],
+  PLACING_TABLES,
 ];
 
 const MIGRATIONS = withAddedColumns("postgres", VERSIONS, addColumn);

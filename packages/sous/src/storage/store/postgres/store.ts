@@ -1,23 +1,26 @@
 /** The store of a team: runs in Postgres, shared by any number of processes and machines. */
 
 import type { Clock } from "../../../core/clock.ts";
+import type { PlacingStore } from "../../../core/engine.ts";
 import { checkTime, codeOf, StaleOwner, UserError } from "../../../core/errors.ts";
 import { AT_LEAST_0, type OptionKinds, TEXT, wholeNumber, withFunctions } from "../../../core/option-kinds.ts";
 import { checkOptions } from "../../../core/options.ts";
 import type { SharedBudgets } from "../../../core/shared-budget.ts";
 import { FIRST_FENCE, type Store } from "../../../core/store.ts";
 import { quietClock } from "../../../machine/host.ts";
+import { fromColumn } from "../event-row.ts";
 import type { Losses } from "../lost-marks.ts";
 import { newOwner } from "../owner.ts";
 import { openSharedBudget } from "../shared-budget.ts";
 import { createAppend } from "./append.ts";
 import { createSharedBudgets } from "./budget.ts";
 import { addressOf, type Connection, openConnection, type PostgresPool, type Query, statement } from "./connection.ts";
+import { createPlacing } from "./placing.ts";
 import { createReader, lossesOf } from "./read.ts";
 import { releaseBlobs } from "./run-rows.ts";
 import { migrate, quoteSchema, TREE_BITS } from "./schema.ts";
 import { addInterruptedStatement, createTotals } from "./tallies.ts";
-import { checkFree, createClaims, goneOwners, isAtWork, lockTree } from "./trees.ts";
+import { checkFree, createClaims, goneOwners, isAtWork, lockPlaced, lockTree } from "./trees.ts";
 
 /** The address of the database, and the options of its use. */
 export type PostgresStoreOptions = {
@@ -51,13 +54,18 @@ const OPTIONS: OptionKinds<PostgresStoreOptions> = {
 };
 
 /** A store in Postgres. */
-export type PostgresStore = Store & SharedBudgets;
+export type PostgresStore = Store & SharedBudgets & PlacingStore;
 
 /**
  * Opens the store and brings its tables up to date. Throws a `UserError` or `StoreError` with one sentence when it cannot be
  * used. Needs the package `pg`, which is loaded only here.
  */
 export async function openPostgresStore(options: PostgresStoreOptions = {}): Promise<PostgresStore> {
+  return openPostgresStoreAs(newOwner(), options);
+}
+
+/** The same under a name for this process, which a test can make look like that of another machine. */
+export async function openPostgresStoreAs(owner: string, options: PostgresStoreOptions): Promise<PostgresStore> {
   checkOptions("openPostgresStore()", options, OPTIONS);
   const { schema: name = "sous" } = options;
   const schema = quoteSchema(name);
@@ -66,29 +74,43 @@ export async function openPostgresStore(options: PostgresStoreOptions = {}): Pro
     await migrate(connection, name);
     const losses = lossesOf(connection, schema, options.lostFolder);
     await losses.takeIn();
-    return storeOn(connection, schema, losses, options);
+    return storeOn({ connection, schema, owner, losses, options });
   } catch (error) {
     await connection[Symbol.asyncDispose]();
     throw error;
   }
 }
 
-function storeOn(connection: Connection, schema: string, losses: Losses, options: PostgresStoreOptions): PostgresStore {
+type Opened = {
+  readonly connection: Connection;
+  readonly schema: string;
+  readonly owner: string;
+  readonly losses: Losses;
+  readonly options: PostgresStoreOptions;
+};
+
+function storeOn({ connection, schema, owner, losses, options }: Opened): PostgresStore {
   const { clock = quietClock, reconnectMs = 5_000 } = options;
-  const owner = newOwner();
   const claims = createClaims(connection, schema, owner, clock.timer);
   const append = createAppend({ connection, schema, owner, patienceMs: reconnectMs, isHeld: claims.isHeld });
   const sharedBudgets = createSharedBudgets({ connection, schema, owner, patienceMs: reconnectMs });
+  const { marks } = losses;
+  const placing = createPlacing({
+    ...{ connection, schema, owner, claims, marks },
+    timer: clock.timer,
+    patienceMs: reconnectMs,
+  });
   const deletion = createDeletion(connection, schema);
   return {
     isImmediate: false,
     ...createReader(connection, schema, losses),
     ...createTotals(connection, schema, losses),
-    ...deletion,
+    prune: deletion.prune,
+    placing,
     async delete(rootId) {
-      const isDeleted = await deletion.delete(rootId);
-      if (isDeleted) losses.marks.remove(rootId);
-      return isDeleted;
+      const deleted = await deletion.delete(rootId);
+      for (const journalId of deleted) losses.marks.remove(journalId);
+      return deleted.length > 0;
     },
     async append(rootId, events, fence = FIRST_FENCE) {
       if (events.length === 0) return;
@@ -108,6 +130,7 @@ function storeOn(connection: Connection, schema: string, losses: Losses, options
     sharedBudget: (name, limits, given) => openSharedBudget(sharedBudgets, name, limits, given),
     async [Symbol.asyncDispose]() {
       await losses.catchUp();
+      placing[Symbol.dispose]();
       await sharedBudgets[Symbol.asyncDispose]();
       await claims[Symbol.asyncDispose]();
       await connection[Symbol.asyncDispose]();
@@ -155,8 +178,13 @@ async function loadPg(): Promise<typeof import("pg")["default"]> {
 const TREES_AT_ONCE = 100;
 const MAX_DELETION_MS = 10 * 60_000;
 
+type Deletion = Pick<Store, "prune"> & {
+  /** Returns the journals that are gone. */
+  delete(rootId: string): Promise<string[]>;
+};
+
 /** Deletes trees: their events, their runs, and the long texts that nothing else refers to. */
-function createDeletion(connection: Connection, schema: string): Pick<Store, "delete" | "prune"> {
+function createDeletion(connection: Connection, schema: string): Deletion {
   const sql = deletionStatements(schema);
   const transaction = <T>(work: (query: Query) => Promise<T>): Promise<T> =>
     connection.transaction(work, { longestMs: MAX_DELETION_MS });
@@ -170,6 +198,7 @@ function createDeletion(connection: Connection, schema: string): Pick<Store, "de
     }
     if (jsons.length > 0) await releaseBlobs(query, schema, jsons);
     await query(sql.runs, [trees]);
+    await query(sql.mail, [trees]);
     await query(sql.trees, [trees]);
   }
 
@@ -177,22 +206,33 @@ function createDeletion(connection: Connection, schema: string): Pick<Store, "de
     delete: (rootId) =>
       transaction(async (query) => {
         const tree = await lockTree(query, schema, rootId);
-        if (tree === undefined) return false;
-        checkFree(rootId, tree);
-        await deleteTrees(query, [tree.tree]);
-        return true;
+        if (tree === undefined || tree.ofRoot !== undefined) return [];
+        const journals = [tree, ...(await lockPlaced(query, schema, [rootId]))];
+        for (const journal of journals) checkFree(journal);
+        await deleteTrees(
+          query,
+          journals.map(({ tree: number }) => number),
+        );
+        return journals.map(({ id }) => id);
       }),
     async prune(before) {
       checkTime("before", before);
       let pruned = 0;
       // A few at a time, so that other processes do not wait long for the locks.
-      for (let found = TREES_AT_ONCE; found === TREES_AT_ONCE; pruned += found) {
-        found = await transaction(async (query) => {
+      for (let found = TREES_AT_ONCE; found === TREES_AT_ONCE; ) {
+        const { looked, deleted } = await transaction(async (query) => {
           const rows = await query(sql.old, [before, await goneOwners(query, schema), TREES_AT_ONCE]);
-          const trees = rows.map(({ tree }) => Number(tree));
-          await deleteTrees(query, trees);
-          return trees.length;
+          const rootIds = rows.map(({ root_id }) => fromColumn(String(root_id)));
+          const placed = Map.groupBy(await lockPlaced(query, schema, rootIds), ({ ofRoot }) => ofRoot);
+          // A worker may have taken one of them since the look.
+          const free = rows.filter((_, index) => placed.get(rootIds[index])?.some(({ isOwned }) => isOwned) !== true);
+          const freeIds = new Set(free.map(({ root_id }) => fromColumn(String(root_id))));
+          const below = [...freeIds].flatMap((rootId) => placed.get(rootId) ?? []);
+          await deleteTrees(query, [...free.map(({ tree }) => Number(tree)), ...below.map(({ tree }) => tree)]);
+          return { looked: rows.length, deleted: free.length };
         });
+        pruned += deleted;
+        found = looked;
       }
       return pruned;
     },
@@ -207,9 +247,12 @@ function deletionStatements(schema: string) {
     events: statement(`delete from ${schema}.events where ${ofTree}`),
     runs: statement(`delete from ${schema}.runs where tree = any($1::bigint[])`),
     trees: statement(`delete from ${schema}.trees where tree = any($1::bigint[])`),
+    mail: statement(`delete from ${schema}.mail where tree = any($1::bigint[])`),
     old: statement(
-      `select t.tree from ${schema}.trees t where t.started_at < $1 and not ${isAtWork(2)}
-       order by t.started_at limit $3 for update skip locked`,
+      `select t.tree, t.root_id from ${schema}.trees t
+       where t.started_at < $1 and t.of_root is null and not ${isAtWork(2)}
+         and not exists (select from ${schema}.trees p where p.of_root = t.root_id and ${isAtWork(2, "p")})
+       order by t.started_at limit $3 for update of t skip locked`,
     ),
   };
 }

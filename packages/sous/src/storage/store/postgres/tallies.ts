@@ -9,6 +9,7 @@ import type { Losses } from "../lost-marks.ts";
 import { readTallyRows, TALLY_NUMBERS, TALLY_SUMS, TALLY_TEXTS } from "../tally-row.ts";
 import { type Connection, plannedStatement, type Query, type Row, type Statement, statement } from "./connection.ts";
 import { selectRecords, toRecords } from "./read.ts";
+import { IS_QUEUED } from "./trees.ts";
 
 /** Counts what of these events is to be counted; the rows of their runs are up to date, and `seqOf` says which they are. */
 export async function addTallies(
@@ -37,7 +38,7 @@ export function addTalliesStatement(schema: string): Statement {
   return statement(
     `insert into ${schema}.tallies (started_at, depth, error_type, project, ${RUN_COLUMNS.join(", ")})
      select least(greatest(coalesce(counted.refused_at, r.started_at), 0), ${LATEST_TIME}), case when counted.refused_at is null then r.depth else r.depth + 1 end,
-       counted.error_type, root.cwd, ${ofRun.join(", ")}
+       counted.error_type, ${projectOf(schema)}, ${ofRun.join(", ")}
      from unnest($2::integer[], $3::text[], $4::double precision[]) with ordinality as counted(seq, error_type, refused_at, number)
      join ${schema}.runs r on r.tree = $1::bigint and r.seq = counted.seq
      join ${schema}.trees t on t.tree = r.tree join ${schema}.runs root on root.id = t.root_id
@@ -54,15 +55,23 @@ function usable(name: (typeof RUN_COLUMNS)[number]): string {
   return name === "duration_ms" || name.endsWith("_tokens") ? amount : `r.${name}`;
 }
 
-/** Counts the runs of these trees that have not ended, as interrupted. A tree without a claim was imported and is not counted. */
+/** Counts the runs of these journals that have not ended, as interrupted. A journal that was imported is not counted. */
 export function addInterruptedStatement(schema: string): Statement {
   const sums = RUN_COLUMNS.filter((name) => name !== "status" && name !== "duration_ms");
   return statement(
     `insert into ${schema}.tallies (started_at, depth, project, status, duration_ms, ${sums.join(", ")})
-     select r.started_at, r.depth, root.cwd, 'interrupted', 0, ${sums.map(usable).join(", ")}
+     select r.started_at, r.depth, ${projectOf(schema)}, 'interrupted', 0, ${sums.map(usable).join(", ")}
      from ${schema}.runs r join ${schema}.trees t on t.tree = r.tree join ${schema}.runs root on root.id = t.root_id
-     where r.tree = any($1::bigint[]) and r.status = 'running' and t.fence > 0 order by r.tree, r.seq`,
+     where r.tree = any($1::bigint[]) and r.status = 'running' and ${IS_COUNTED} order by r.tree, r.seq`,
   );
+}
+
+/** A journal without a claim was imported, unless it was placed and waits for its first one. */
+const IS_COUNTED = `(t.fence > 0 or ${IS_QUEUED})`;
+
+/** The folder that the tree was made in, of the journal `t` and its first run `root`. */
+function projectOf(schema: string): string {
+  return `coalesce(root.cwd, (select above.cwd from ${schema}.runs above where above.id = t.of_root))`;
 }
 
 /** The columns that are copied from the row of a run. */
@@ -72,7 +81,7 @@ export function createTotals(connection: Connection, schema: string, losses: Los
   const snapshot = statement("select pg_current_snapshot()::text as snapshot");
   const unendedOf = statement(
     `${selectRecords(schema)}
-     where r.status = 'running' and t.fence > 0 and r.started_at >= $1 order by r.started_at, r.id`,
+     where r.status = 'running' and ${IS_COUNTED} and r.started_at >= $1 order by r.started_at, r.id`,
   );
 
   return {

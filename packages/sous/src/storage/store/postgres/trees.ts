@@ -1,15 +1,22 @@
-/** One tree as a row of the table `trees`: who may write it, and whether that one is still there. */
+/** One journal as a row of the table `trees`: who may write it, and whether that one is still there. */
 
 import type { Clock } from "../../../core/clock.ts";
 import { UserError } from "../../../core/errors.ts";
 import type { Claim } from "../../../core/store.ts";
-import { toColumn } from "../event-row.ts";
-import { atWork, isGone } from "../owner.ts";
+import { fromColumn, toColumn } from "../event-row.ts";
+import { atWork, isGone, LEASE_MS, RENEWAL_MS } from "../owner.ts";
 import { type Connection, type Query, type Row, statement } from "./connection.ts";
+import { told } from "./listening.ts";
 
 export type PostgresTreeRow = {
-  /** The number of the tree: the keys of its events begin with it. */
+  /** The number of the journal: the keys of its events begin with it. */
   readonly tree: number;
+  /** The id of the journal. */
+  readonly id: string;
+  /** The root of its tree, when that is in another journal. */
+  readonly ofRoot: string | undefined;
+  /** True while it was placed and its first run has no end. */
+  readonly isOpen: boolean;
   readonly fence: number;
   readonly lastSeq: number;
   readonly owner: string | undefined;
@@ -21,24 +28,38 @@ export type PostgresTreeRow = {
   readonly questions: string | undefined;
 };
 
-/** The length of a lease, and the time between two renewals by its owner. */
-const LEASE_SECONDS = 30;
-const RENEWAL_MS = 10_000;
-
 /** The moment until which an owner that renews now counts as alive, by the clock of the server. */
-export const LEASE_END: string = `clock_timestamp() + interval '${LEASE_SECONDS} seconds'`;
+export const LEASE_END: string = `clock_timestamp() + interval '${LEASE_MS} milliseconds'`;
 
 /** No other process can write, claim or delete it before the transaction ends. Undefined when there is none. */
-export async function lockTree(query: Query, schema: string, rootId: string): Promise<PostgresTreeRow | undefined> {
-  const lock = statement(
-    `select tree, fence, last_seq, owner, questions, lease_until > clock_timestamp() as is_leased,
-       (extract(epoch from lease_until) * 1000)::double precision as leased_until
-     from ${schema}.trees where root_id = $1 for update`,
-  );
-  const [row] = await query(lock, [toColumn(rootId)]);
-  if (row === undefined) return undefined;
+export async function lockTree(query: Query, schema: string, journalId: string): Promise<PostgresTreeRow | undefined> {
+  const lock = statement(`${selectTrees(schema)} where root_id = $1 for update`);
+  const [row] = await query(lock, [toColumn(journalId)]);
+  return row && toTreeRow(row);
+}
+
+/** The same for every journal of these trees but those of their roots. */
+export async function lockPlaced(
+  query: Query,
+  schema: string,
+  rootIds: readonly string[],
+): Promise<readonly PostgresTreeRow[]> {
+  const lock = statement(`${selectTrees(schema)} where of_root = any($1::text[]) order by tree for update`);
+  return (await query(lock, [rootIds.map(toColumn)])).map(toTreeRow);
+}
+
+function selectTrees(schema: string): string {
+  return `select tree, root_id, of_root, is_open, fence, last_seq, owner, questions, lease_until > clock_timestamp() as is_leased,
+      (extract(epoch from lease_until) * 1000)::double precision as leased_until
+    from ${schema}.trees`;
+}
+
+function toTreeRow(row: Row): PostgresTreeRow {
   return {
     tree: Number(row.tree),
+    id: fromColumn(String(row.root_id)),
+    ofRoot: typeof row.of_root === "string" ? fromColumn(row.of_root) : undefined,
+    isOpen: row.is_open === true,
     fence: Number(row.fence),
     lastSeq: Number(row.last_seq),
     owner: typeof row.owner === "string" ? row.owner : undefined,
@@ -48,8 +69,8 @@ export async function lockTree(query: Query, schema: string, rootId: string): Pr
   };
 }
 
-export function checkFree(rootId: string, { isOwned, owner = "", leasedUntil }: PostgresTreeRow): void {
-  if (isOwned) throw atWork(rootId, owner, leasedUntil);
+export function checkFree({ id, isOwned, owner = "", leasedUntil }: PostgresTreeRow): void {
+  if (isOwned) throw atWork(id, owner, leasedUntil);
 }
 
 /** Says of rows with `owner` and `is_leased` whether a process works on their tree; looks at each process once. */
@@ -64,9 +85,12 @@ export function livingOwners(): (row: Row) => boolean {
 }
 
 /** Condition on the tree `t`: a process may work on it. The parameter with this number lists the owners that are certainly gone. */
-export function isAtWork(parameter: number): string {
-  return `(t.owner is not null and t.lease_until > clock_timestamp() and t.owner <> all($${parameter}::text[]))`;
+export function isAtWork(parameter: number, t = "t"): string {
+  return `(${t}.owner is not null and ${t}.lease_until > clock_timestamp() and ${t}.owner <> all($${parameter}::text[]))`;
 }
+
+/** Condition on the tree `t`: it was placed, and no process has taken it yet. */
+export const IS_QUEUED = "(t.is_open is true and t.fence = 0)";
 
 /** The owners that hold a lease and are certainly gone. */
 export async function goneOwners(query: Query, schema: string): Promise<string[]> {
@@ -76,8 +100,8 @@ export async function goneOwners(query: Query, schema: string): Promise<string[]
   return (await query(owners)).map(({ owner }) => String(owner)).filter(isGone);
 }
 
-/** The claims to write trees: they are taken and given back, and renewed while this process lives. */
-type Claims = AsyncDisposable & {
+/** The claims to write journals: they are taken and given back, and renewed while this process lives. */
+export type Claims = AsyncDisposable & {
   claim(rootId: string): Promise<Claim>;
   release(rootId: string, fence: number): Promise<void>;
   isHeld(rootId: string): boolean;
@@ -85,6 +109,8 @@ type Claims = AsyncDisposable & {
   hold(rootId: string, fence: number): void;
   /** The claim with this number is over; a later one of this store stays. */
   drop(rootId: string, fence: number): void;
+  /** The journals that this store works on. */
+  ids(): string[];
 };
 
 export function createClaims(connection: Connection, schema: string, owner: string, timer: Clock["timer"]): Claims {
@@ -120,6 +146,7 @@ export function createClaims(connection: Connection, schema: string, owner: stri
 
   return {
     isHeld: (rootId) => held.has(rootId),
+    ids: () => [...held.keys()],
     hold,
     drop,
     async claim(rootId) {
@@ -128,7 +155,7 @@ export function createClaims(connection: Connection, schema: string, owner: stri
           const tree = await lockTree(query, schema, rootId);
           if (tree === undefined) throw new UserError(`No run with the id ${rootId}`);
           // An earlier claim of ours may have been stored without an answer: it is taken again.
-          if (tree.owner !== owner || !unsure.has(rootId)) checkFree(rootId, tree);
+          if (tree.owner !== owner || !unsure.has(rootId)) checkFree(tree);
           const [row] = await query(sql.claim, [tree.tree, owner]);
           return Number(row?.fence);
         },
@@ -155,12 +182,20 @@ function statements(schema: string) {
   const trees = `update ${schema}.trees`;
   return {
     claim: statement(
-      `${trees} set fence = fence + 1, owner = $2, lease_until = ${LEASE_END} where tree = $1 returning fence`,
+      `${trees} set fence = fence + 1, owner = $2, worker = $2, lease_until = ${LEASE_END},
+         claims = claims + (is_open is true)::integer
+       where tree = $1 returning fence`,
     ),
-    release: statement(`${trees} set owner = null, lease_until = null where root_id = $1 and fence = $2`),
+    release: statement(freed(`${trees} set owner = null, lease_until = null where root_id = $1 and fence = $2`)),
     renew: statement(`${trees} set lease_until = ${LEASE_END} where owner = $1 and root_id = any($2::text[])`),
     releaseAll: statement(
-      `${trees} set owner = null, lease_until = null where owner = $1 and root_id = any($2::text[])`,
+      freed(`${trees} set owner = null, lease_until = null where owner = $1 and root_id = any($2::text[])`),
     ),
   };
+
+  /** A worker may take the journals that are given back. */
+  function freed(update: string): string {
+    return `with freed as (${update} returning root_id, is_open)
+      select ${told(schema, "placed", "root_id")} from freed where is_open`;
+  }
 }

@@ -4,17 +4,21 @@ import type { SQLOutputValue } from "node:sqlite";
 import type { Clock } from "../../../core/clock.ts";
 import { StoreError, UserError } from "../../../core/errors.ts";
 import { type Claim, NO_OWNER } from "../../../core/store.ts";
-import { toColumn } from "../event-row.ts";
-import { atWork, isGone, newOwner } from "../owner.ts";
+import { fromColumn, toColumn } from "../event-row.ts";
+import { atWork, isGone, LEASE_MS, newOwner, RENEWAL_MS } from "../owner.ts";
 import { capNumber } from "./column-kinds.ts";
 import type { SqliteConnection } from "./connection.ts";
 
-const LEASE_MS = 30_000;
-const RENEWAL_MS = 10_000;
-
-/** The claim on a tree as it stands in the row of its root. */
-type SqliteTreeRow = {
+/** The claim on a journal as it stands in the row of its first run. */
+export type SqliteTreeRow = {
   readonly number: number;
+  /** The id of the journal. */
+  readonly id: string;
+  /** The root of its tree, when that is in another journal. */
+  readonly ofRoot: string | undefined;
+  /** True while it was placed and its first run has no end. */
+  readonly isOpen: boolean;
+  readonly claims: number;
   readonly fence: number;
   readonly owner: string | undefined;
   readonly leasedUntil: number;
@@ -39,7 +43,14 @@ export class SqliteClaims {
     return row === undefined ? undefined : toTreeRow(row);
   }
 
-  /** The numbers of the trees that a process works on. */
+  /** The journals of a tree, that of its root first; none when there is no such tree. */
+  journalsOf(rootId: string): SqliteTreeRow[] {
+    const root = this.find(rootId);
+    if (root === undefined || root.ofRoot !== undefined) return [];
+    return [root, ...this.#connection.prepare(FIND_PLACED).all(toColumn(rootId)).map(toTreeRow)];
+  }
+
+  /** The numbers of the journals that a process works on. */
   treesAtWork(): number[] {
     const owned = this.#connection.prepare(FIND_OWNED).all().map(toTreeRow);
     return owned.filter((tree) => this.isAtWork(tree)).map(({ number }) => number);
@@ -57,19 +68,20 @@ export class SqliteClaims {
     return leasedUntil > this.#clock.now() && !isGone(owner);
   }
 
-  checkFree(rootId: string, tree: SqliteTreeRow): void {
-    const { owner, leasedUntil } = tree;
+  checkFree(tree: SqliteTreeRow): void {
+    const { id, owner, leasedUntil } = tree;
     if (owner === undefined || !this.isAtWork(tree)) return;
-    throw atWork(rootId, owner, leasedUntil);
+    throw atWork(id, owner, leasedUntil);
   }
 
   claim(rootId: string): Claim {
     const { number, fence } = this.#connection.write(() => {
       const tree = this.find(rootId);
       if (tree === undefined) throw new UserError(`No run with the id ${rootId}`);
-      this.checkFree(rootId, tree);
+      this.checkFree(tree);
       const fence = tree.fence + 1;
       this.take(tree.number, fence);
+      if (tree.isOpen) this.#connection.prepare(COUNT).run(tree.claims + 1, this.owner, tree.number);
       return { number: tree.number, fence };
     });
     this.hold(number);
@@ -81,14 +93,16 @@ export class SqliteClaims {
     this.#connection.prepare(TAKE).run(fence, this.owner, this.#clock.now() + LEASE_MS, number);
   }
 
-  release(rootId: string, fence: number): void {
-    const number = this.#connection.write(() => {
+  /** True when the journal is one that a worker may take now. */
+  release(rootId: string, fence: number): boolean {
+    const released = this.#connection.write(() => {
       const tree = this.find(rootId);
       if (tree?.fence !== fence) return undefined;
       this.free(tree.number);
-      return tree.number;
+      return tree;
     });
-    if (number !== undefined) this.drop(number);
+    if (released !== undefined) this.drop(released.number);
+    return released?.isOpen === true;
   }
 
   /** Takes the owner out of the row of the root; part of a transaction that is open. */
@@ -130,9 +144,14 @@ export class SqliteClaims {
   }
 }
 
-function toTreeRow({ number, fence, owner, leased_until: leasedUntil }: Record<string, SQLOutputValue>): SqliteTreeRow {
+function toTreeRow(row: Record<string, SQLOutputValue>): SqliteTreeRow {
+  const { number, id, of_root: ofRoot, is_open: isOpen, claims, fence, owner, leased_until: leasedUntil } = row;
   return {
     number: Number(number),
+    id: fromColumn(String(id)),
+    ofRoot: typeof ofRoot === "string" ? fromColumn(ofRoot) : undefined,
+    isOpen: isOpen === 1,
+    claims: Number(claims ?? 0),
     fence: Number(fence ?? NO_OWNER),
     owner: typeof owner === "string" ? owner : undefined,
     leasedUntil: Number(leasedUntil ?? 0),
@@ -140,10 +159,13 @@ function toTreeRow({ number, fence, owner, leased_until: leasedUntil }: Record<s
 }
 
 const LEASED_UNTIL = `iif(typeof(leased_until) IN ('integer', 'real'), max(0, min(leased_until, ${Number.MAX_SAFE_INTEGER})), 0)`;
-const SELECT = `SELECT number, ${capNumber("fence", "fence")}, owner, ${LEASED_UNTIL} AS leased_until FROM runs`;
+const SELECT = `SELECT number, ${capNumber("fence", "fence")}, owner, ${LEASED_UNTIL} AS leased_until,
+  substr(id, 1, 1000) AS id, substr(of_root, 1, 1000) AS of_root, is_open, ${capNumber("claims", "claims")} FROM runs`;
 const FIND = `${SELECT} WHERE id = ? AND root = number`;
 const FIND_NUMBER = `${SELECT} WHERE number = ?`;
 const FIND_OWNED = `${SELECT} WHERE owner IS NOT NULL`;
+const FIND_PLACED = `${SELECT} WHERE of_root = ? AND of_root IS NOT NULL AND root = number ORDER BY number`;
+const COUNT = "UPDATE runs SET claims = ?, worker = ? WHERE number = ?";
 const TAKE = "UPDATE runs SET fence = ?, owner = ?, leased_until = ? WHERE number = ?";
 const FREE = "UPDATE runs SET owner = NULL, leased_until = NULL WHERE number = ?";
 const FREE_ALL = "UPDATE runs SET owner = NULL, leased_until = NULL WHERE owner = ?";

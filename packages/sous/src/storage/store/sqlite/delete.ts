@@ -1,9 +1,10 @@
 /** Deletes whole trees of a database, with the long texts that nothing else refers to. */
 
 import { checkTime } from "../../../core/errors.ts";
-import { blobsOf } from "../event-row.ts";
+import { blobsOf, fromColumn } from "../event-row.ts";
 import type { SqliteClaims } from "./claims.ts";
 import type { SqliteConnection } from "./connection.ts";
+import { deleteMail } from "./placing-tables.ts";
 import type { SqliteReader } from "./reader.ts";
 import { FIND_COLUMN_BLOBS, releaseBlob } from "./run-row.ts";
 import { MAX_VALUE_BYTES } from "./schema.ts";
@@ -16,15 +17,15 @@ export type SqliteDeletion = {
   readonly reader: SqliteReader;
 };
 
-/** False when there is no such tree. Throws a `UserError` when a process works on it. */
-export function deleteTree(deletion: SqliteDeletion, rootId: string): boolean {
+/** Returns the journals that are gone; none when there is no such tree. Throws a `UserError` when a process works on it. */
+export function deleteTree(deletion: SqliteDeletion, rootId: string): string[] {
   const { connection, claims } = deletion;
   return connection.write(() => {
-    const tree = claims.find(rootId);
-    if (tree === undefined) return false;
-    claims.checkFree(rootId, tree);
-    deleteRows(deletion, tree.number);
-    return true;
+    const journals = claims.journalsOf(rootId);
+    for (const journal of journals) claims.checkFree(journal);
+    // Those below first: their totals name the folder of the root.
+    for (const { number } of journals.toReversed()) deleteRows(deletion, number);
+    return journals.map(({ id }) => id);
   });
 }
 
@@ -37,9 +38,10 @@ export function pruneTrees(deletion: SqliteDeletion, before: number): number {
   for (const { number } of old) {
     connection.write(() => {
       // The row is read again behind the lock: another process may have deleted it, and another tree may have its number.
-      const isThere = connection.prepare(IS_OLD).get(number ?? null, before) !== undefined;
-      if (!isThere || claims.isTreeAtWork(Number(number))) return;
-      deleteRows(deletion, Number(number));
+      const old = connection.prepare(IS_OLD).get(number ?? null, before);
+      const journals = old === undefined ? [] : claims.journalsOf(fromColumn(String(old.id)));
+      if (journals.length === 0 || journals.some((journal) => claims.isAtWork(journal))) return;
+      for (const journal of journals.toReversed()) deleteRows(deletion, journal.number);
       pruned += 1;
     });
   }
@@ -54,9 +56,10 @@ function deleteRows({ connection, reader }: SqliteDeletion, tree: number): void 
   for (const { hash } of connection.prepare(FIND_COLUMN_BLOBS).all(tree)) releaseBlob(connection, String(hash));
   connection.prepare("DELETE FROM events WHERE key >= ?1 << 28 AND key < (?1 + 1) << 28").run(tree);
   connection.prepare("DELETE FROM runs WHERE root = ?").run(tree);
+  deleteMail(connection, tree);
 }
 
 const FIND_OLD = "SELECT number FROM runs WHERE parent IS NULL AND started_at < ? AND root = number";
-const IS_OLD = "SELECT 1 FROM runs WHERE number = ? AND started_at < ? AND root = number";
+const IS_OLD = "SELECT id FROM runs WHERE number = ? AND started_at < ? AND root = number";
 const FIND_WITH_BLOBS = `SELECT json FROM events WHERE key >= ?1 << 28 AND key < (?1 + 1) << 28
 AND substr(json, 1, 1) = '[' AND octet_length(json) <= ${MAX_VALUE_BYTES}`;

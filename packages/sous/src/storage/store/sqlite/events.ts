@@ -2,7 +2,7 @@
 
 import type { RunIdentity, StoredEvent } from "../../../core/event.ts";
 import { DamageError } from "../../../core/store.ts";
-import { STORED_TYPES } from "../../../core/words/events.ts";
+import { STORED_TYPES } from "../../../core/words/event-rows.ts";
 import { decodeEvent } from "../event-row.ts";
 import { LAST_SEQ } from "../event-schema.ts";
 import type { SqliteConnection } from "./connection.ts";

@@ -7,7 +7,7 @@ import { SqliteConnection } from "./connection.ts";
 import { eventsIn } from "./events.ts";
 import { findDatabase } from "./file.ts";
 import { blobReader, parseRunRow, SELECT_RUNS } from "./run-row.ts";
-import { checkIsOurs } from "./schema.ts";
+import { checkIsOurs, SCHEMA_VERSION } from "./schema.ts";
 import { readTallies } from "./tallies.ts";
 
 type DatabaseFacts = {
@@ -44,10 +44,12 @@ export function inspectDatabase(file: string): DatabaseFacts | undefined {
     const bytes = Number(value("PRAGMA page_count")) * Number(value("PRAGMA page_size"));
     const isChecked = bytes <= MAX_CHECKED_BYTES;
     const verdict = isChecked ? String(value("PRAGMA quick_check(1)")) : "ok";
-    const isReadable = verdict === "ok";
+    const version = Number(value("PRAGMA user_version"));
+    // The rows of an older version lack columns until the file is opened for writing.
+    const isReadable = verdict === "ok" && version === SCHEMA_VERSION;
     return {
       bytes,
-      version: Number(value("PRAGMA user_version")),
+      version,
       runs: Number(value("SELECT count(*) FROM runs")),
       damage: verdict === "ok" ? undefined : verdict,
       damagedRuns: isReadable ? damagedRunsIn(connection, isChecked ? "" : UNENDED) : [],
@@ -64,7 +66,7 @@ function damagedRunsIn(connection: SqliteConnection, where: string): DamagedRun[
   const blob = blobReader(connection);
   for (const row of connection.prepare(`${SELECT_RUNS} ${where}`).iterate()) {
     const { tree, number, record } = parseRunRow(row, blob);
-    const known = trees.get(tree) ?? { rootId: record.rootId, ids: new Map<number, string>() };
+    const known = trees.get(tree) ?? { rootId: record.journalId, ids: new Map<number, string>() };
     trees.set(tree, known);
     known.ids.set(number, record.id);
     if (record.damage !== undefined) found.set(record.id, record.damage);

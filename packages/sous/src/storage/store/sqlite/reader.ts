@@ -18,6 +18,7 @@ import { type EndField, noteDamage, RUN_COLUMNS } from "../run-columns.ts";
 import type { SqliteClaims } from "./claims.ts";
 import type { SqliteConnection } from "./connection.ts";
 import { type EventRange, eventsIn } from "./events.ts";
+import { IS_QUEUED, journalsOf } from "./placing-tables.ts";
 import { blobReader, parseRunRow, SELECT_RUNS, type SqliteRunRow } from "./run-row.ts";
 import { readTallies } from "./tallies.ts";
 
@@ -61,7 +62,8 @@ export class SqliteReader {
   tree(rootId: string): RunRecord[] {
     return this.#connection.read(() => {
       const runs = this.#rows(SELECT_TREE, toColumn(rootId));
-      return this.#records(runs.sort((left, right) => left.number - right.number));
+      // Journal by journal: the one of the root comes first, and each comes behind the one of the run above it.
+      return this.#records(runs.sort((left, right) => left.tree - right.tree || left.number - right.number));
     });
   }
 
@@ -142,8 +144,8 @@ export class SqliteReader {
 
   #markLeft(tree: number, runs: readonly SqliteRunRow[]): void {
     if (this.#claims.isTreeAtWork(tree)) return;
-    for (const { record, isAsked } of runs)
-      if (record.status === "running") record.status = isAsked ? "waiting" : "interrupted";
+    for (const { record, isAsked, isQueued } of runs)
+      if (record.status === "running") record.status = isQueued ? "queued" : isAsked ? "waiting" : "interrupted";
   }
 }
 
@@ -161,14 +163,18 @@ const FIND_LAST_SEQ =
 export const SELECT_RUN: string = `${SELECT_RUNS} WHERE r.id = ?`;
 /** The children in the order in which they started. */
 export const SELECT_CHILDREN: string = `${SELECT_RUNS}
-WHERE r.root = (SELECT root FROM runs WHERE id = ?1) AND r.parent = (SELECT number FROM runs WHERE id = ?1) ORDER BY r.number`;
+WHERE r.number IN (
+  SELECT number FROM runs WHERE root = (SELECT root FROM runs WHERE id = ?1) AND parent = (SELECT number FROM runs WHERE id = ?1)
+  UNION ALL SELECT number FROM runs WHERE of_root IS NOT NULL AND parent = (SELECT number FROM runs WHERE id = ?1)
+) ORDER BY r.number`;
 /** The runs in no order: a caller that sorts them by number need not hold them twice. */
 export const SELECT_TREE: string = `${SELECT_RUNS}
-WHERE r.root = (SELECT number FROM runs WHERE id = ? AND root = number)`;
+WHERE r.root IN ${journalsOf("?1")}`;
 
-/** A tree whose root has no fence was imported, and no process has claimed it. */
-export const SELECT_UNENDED: string = `${SELECT_RUNS} WHERE r.status = 'running' AND r.status <> 'completed' AND t.fence > 0 AND r.started_at >= ? ORDER BY r.started_at, r.id`;
-const SELECT_UNENDED_OF = `${SELECT_RUNS} WHERE r.root = ? AND +r.status = 'running' AND t.fence > 0 ORDER BY r.number`;
+/** A journal without a fence was imported, and no process has claimed it, unless it was placed. */
+const IS_COUNTED = `(t.fence > 0 OR ${IS_QUEUED})`;
+export const SELECT_UNENDED: string = `${SELECT_RUNS} WHERE r.status = 'running' AND r.status <> 'completed' AND ${IS_COUNTED} AND r.started_at >= ? ORDER BY r.started_at, r.id`;
+const SELECT_UNENDED_OF = `${SELECT_RUNS} WHERE r.root = ? AND +r.status = 'running' AND ${IS_COUNTED} ORDER BY r.number`;
 
 /** The words and values of a list, but for its limit and offset. */
 export function listQuery(
@@ -181,7 +187,9 @@ export function listQuery(
   if (rootsOnly) conditions.push("r.parent IS NULL");
   if (status !== undefined && isUnended(status)) {
     const isIn = status === "running" ? "IN" : "NOT IN";
-    if (status !== "running") conditions.push(`t.questions IS ${status === "waiting" ? "NOT NULL" : "NULL"}`);
+    if (status === "queued") conditions.push(IS_QUEUED);
+    else if (status !== "running")
+      conditions.push(`NOT ${IS_QUEUED}`, `t.questions IS ${status === "waiting" ? "NOT NULL" : "NULL"}`);
     conditions.push(`r.status = 'running' AND ${NOT_COMPLETED} AND r.root ${isIn} (SELECT value FROM json_each(?))`);
     values.push(JSON.stringify(treesAtWork()));
   } else if (status !== undefined) {
@@ -189,8 +197,8 @@ export function listQuery(
     values.push(status);
   }
   if (rootId !== undefined) {
-    conditions.push("r.root = (SELECT number FROM runs WHERE id = ? AND root = number)");
-    values.push(toColumn(rootId));
+    conditions.push(`r.root IN ${journalsOf("?")}`);
+    values.push(toColumn(rootId), toColumn(rootId));
   }
   if (cwd !== undefined) {
     // Few runs have such a status. A folder may have all of them, so its index would be walked for nothing.

@@ -8,6 +8,7 @@ import { type Blob, hashOf, isForBlobs, toColumn } from "../event-row.ts";
 import { type EndField, emptyFields, noteDamage, RUN_COLUMNS, type RunColumn, readColumns } from "../run-columns.ts";
 import { capNumber, damaged, type ReadBlob, SQLITE_KINDS, type SqliteRow, whole, words } from "./column-kinds.ts";
 import type { SqliteConnection } from "./connection.ts";
+import { IS_QUEUED } from "./placing-tables.ts";
 import { MAX_VALUE_BYTES } from "./schema.ts";
 
 export type SqliteRunRow = {
@@ -17,8 +18,10 @@ export type SqliteRunRow = {
   readonly firstSeq: number;
   /** The record as it stood when the run began, or after its end; what lies between is in its events. */
   readonly record: RunRecord;
-  /** A question of its tree has no answer. */
+  /** A question of its journal has no answer. */
   readonly isAsked: boolean;
+  /** Its journal was placed, and no process has taken it yet. */
+  readonly isQueued: boolean;
 };
 
 /** The position of a run among the others of a database. */
@@ -74,7 +77,8 @@ FROM runs r LEFT JOIN runs p ON p.number = r.parent WHERE r.number = ? AND r.roo
 /** Selects the columns that `parseRunRow` reads, of the run `r`, its parent `p` and the root `t` of its tree. */
 export const SELECT_RUNS: string = `SELECT ${["number", "root", "parent", "first_seq", "fence"].map((name) => capNumber(`r.${name}`, name)).join(", ")},
   ${COLUMNS.map(({ name, type }) => (type === "TEXT" ? capped(name) : capNumber(`r.${name}`, name))).join(", ")}, ${capped("lost")},
-  substr(p.id, 1, 1000) AS parent_id, substr(t.id, 1, 1000) AS root_id, t.questions IS NOT NULL AS is_asked
+  substr(p.id, 1, 1000) AS parent_id, substr(t.id, 1, 1000) AS root_id, substr(t.of_root, 1, 1000) AS of_root,
+  t.questions IS NOT NULL AS is_asked, ${IS_QUEUED} AS is_queued
 FROM runs r LEFT JOIN runs p ON p.number = r.parent LEFT JOIN runs t ON t.number = r.root`;
 
 /** The hashes of the long texts in the columns of a tree, each as often as it occurs. */
@@ -100,14 +104,21 @@ export function parseRunRow(row: SqliteRow, blob: ReadBlob): SqliteRunRow {
   fields.id = row.id;
   const record = readColumns(fields, ({ name, kind }) => SQLITE_KINDS[kind].read(row, name, blob));
   if (record.id === "") record.id = `number ${number}`;
-  const parsed = { tree: number, number, firstSeq: 0, record, isAsked: row.is_asked === 1 };
+  const parsed = {
+    tree: number,
+    number,
+    firstSeq: 0,
+    record,
+    isAsked: row.is_asked === 1,
+    isQueued: row.is_queued === 1,
+  };
   record.parentId = null;
   record.rootId = record.id;
   record.journalId = record.id;
   try {
     record.parentId = parentOf(row);
-    record.rootId = words(row, "root_id");
-    record.journalId = record.rootId;
+    record.journalId = words(row, "root_id");
+    record.rootId = row.of_root === null ? record.journalId : words(row, "of_root");
     if (row.lost !== null) record.lost = words(row, "lost");
     parsed.tree = whole(row, "root");
     parsed.firstSeq = whole(row, "first_seq");
@@ -123,7 +134,10 @@ function parentOf(row: SqliteRow): string | null {
   const number = whole(row, "number");
   const tree = whole(row, "root");
   const parent = row.parent === null ? null : whole(row, "parent");
-  if (number < tree || (parent !== null && (parent < tree || parent >= number))) throw damaged(row, "parent");
+  // The parent of the first run of a placed journal is in another one.
+  const isFirst = number === tree;
+  if (number < tree || (parent !== null && ((parent < tree && !isFirst) || parent >= number)))
+    throw damaged(row, "parent");
   return parent === null ? null : words(row, "parent_id");
 }
 

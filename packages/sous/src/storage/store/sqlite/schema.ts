@@ -9,6 +9,7 @@ import { SHARED_BUDGETS } from "./budget.ts";
 import { SQLITE_KINDS } from "./column-kinds.ts";
 import { loadSqlite, type SqliteConnection } from "./connection.ts";
 import { faultOf, hasCode } from "./file.ts";
+import { PLACING_PARTS } from "./placing-tables.ts";
 import { FILL_TALLIES, TALLIES } from "./tallies.ts";
 
 /** "sous" in the header of the file, so that a file of another program is recognised. */
@@ -135,6 +136,7 @@ const VERSIONS: readonly (readonly Part[])[] = [
   [{ name: "runs", sql: `ALTER TABLE runs ADD COLUMN ${QUESTIONS}`, column: QUESTIONS, fill: FILL_QUESTIONS }],
   // Runs that started since a time are found without a look at what came before.
   [index("tallies_by_start", "tallies (started_at)")],
+  PLACING_PARTS,
 ];
 
 /** The version of a file is how many of these it has. */
@@ -143,7 +145,7 @@ const MIGRATIONS = withAddedColumns("sqlite", VERSIONS, ({ name, kind }): Part =
   return { name: RUNS.name, sql: `ALTER TABLE runs ADD COLUMN ${column}`, column };
 });
 
-const SCHEMA_VERSION: number = MIGRATIONS.length;
+export const SCHEMA_VERSION: number = MIGRATIONS.length;
 
 /**
  * Looks at the header of a file as it lies there, so that one of another program is not even locked. Throws a `UserError`

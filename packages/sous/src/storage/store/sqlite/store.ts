@@ -3,6 +3,7 @@
 import { lstatSync, realpathSync, rmSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import type { Clock } from "../../../core/clock.ts";
+import type { PlacingStore } from "../../../core/engine.ts";
 import { StoreError, UserError } from "../../../core/errors.ts";
 import { FLAG, type OptionKinds, TEXT, wholeNumber, withFunctions, wordOf } from "../../../core/option-kinds.ts";
 import { checkOptions } from "../../../core/options.ts";
@@ -17,6 +18,7 @@ import { SqliteClaims } from "./claims.ts";
 import { loadSqlite, SqliteConnection } from "./connection.ts";
 import { deleteTree, pruneTrees } from "./delete.ts";
 import { createPrivateFile, type DatabaseFile, faultOf, findDatabase, makeDatabase } from "./file.ts";
+import { sqlitePlacing } from "./placing.ts";
 import { SqliteReader } from "./reader.ts";
 import { checkIsOurs, hasJournal, prepareSchema } from "./schema.ts";
 import { SqliteWriter } from "./writer.ts";
@@ -51,7 +53,8 @@ const OPTIONS: OptionKinds<SqliteStoreOptions> = {
 
 /** A store in a SQLite file. */
 export type SqliteStore = Store &
-  SharedBudgets & {
+  SharedBudgets &
+  PlacingStore & {
     /** Absolute. */
     readonly file: string;
     /** Writes a consistent copy into a new file, while runs continue. */
@@ -86,16 +89,18 @@ export async function openSqliteStore(file: string, options: SqliteStoreOptions 
 function storeOn(connection: SqliteConnection, losses: Losses, clock: Pick<Clock, "now" | "timer">): SqliteStore {
   const claims = new SqliteClaims(connection, clock);
   const sharedBudgets = new SqliteSharedBudgets(connection, claims.owner, clock);
-  const writer = new SqliteWriter(connection, claims);
+  const writer = new SqliteWriter(connection, claims, (journalId) => placing.tell({ kind: "ended", journalId }));
   const reader = new SqliteReader(connection, claims);
+  const placing = sqlitePlacing({ connection, claims, writer, marks: losses.marks, clock });
   return {
     isImmediate: false,
     file: connection.file,
     append: (rootId, events, fence = FIRST_FENCE) => writer.append(rootId, events, fence),
     claim: async (rootId) => claims.claim(rootId),
-    async release(rootId, fence) {
-      claims.release(rootId, fence);
-      writer.release(rootId);
+    placing,
+    async release(journalId, fence) {
+      if (claims.release(journalId, fence)) placing.tell({ kind: "placed", journalId });
+      writer.release(journalId);
     },
     markLost: (rootId, reason) => losses.mark(rootId, reason),
     read: async (rootId, options = {}) => reader.read(rootId, options),
@@ -111,10 +116,12 @@ function storeOn(connection: SqliteConnection, losses: Losses, clock: Pick<Clock
       return { ...totals, unended: totals.unended.map(losses.addTo) };
     },
     async delete(rootId) {
-      writer.release(rootId);
-      const isDeleted = deleteTree({ connection, claims, reader }, rootId);
-      if (isDeleted) losses.marks.remove(rootId);
-      return isDeleted;
+      const deleted = deleteTree({ connection, claims, reader }, rootId);
+      for (const journalId of deleted) {
+        writer.release(journalId);
+        losses.marks.remove(journalId);
+      }
+      return deleted.length > 0;
     },
     prune: async (before) => pruneTrees({ connection, claims, reader }, before),
     sharedBudget: (name, limits, options) => openSharedBudget(sharedBudgets, name, limits, options),
@@ -125,6 +132,7 @@ function storeOn(connection: SqliteConnection, losses: Losses, clock: Pick<Clock
     },
     async [Symbol.asyncDispose]() {
       try {
+        placing[Symbol.dispose]();
         await losses.catchUp();
         await ifItCan(() => sharedBudgets.close());
         await ifItCan(() => claims.releaseAll());

@@ -88,11 +88,13 @@ function positionOf(mark: string, last: number): number {
 }
 
 const COLUMNS = `started_at, depth, agent, model, project, status, error_type, ${TALLY_SUMS.join(", ")}`;
+/** The folder that the tree was made in, of the first run `t` of a journal. */
+const PROJECT = "ifnull(t.cwd, (SELECT above.cwd FROM runs above WHERE above.id = t.of_root))";
 const ADD_RUN = `INSERT INTO tallies (${COLUMNS})
-SELECT r.started_at, r.depth, r.agent, r.model, t.cwd, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
+SELECT r.started_at, r.depth, r.agent, r.model, ${PROJECT}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
 FROM runs r JOIN runs t ON t.number = r.root WHERE r.number = ? AND r.status = 'running'`;
 const ADD_REFUSAL = `INSERT INTO tallies (started_at, depth, error_type, project)
-SELECT ?, r.depth + 1, ?, t.cwd FROM runs r JOIN runs t ON t.number = r.root WHERE r.number = ?`;
+SELECT ?, r.depth + 1, ?, ${PROJECT} FROM runs r JOIN runs t ON t.number = r.root WHERE r.number = ?`;
 const LAST_POSITION = Number.MAX_SAFE_INTEGER;
 const FIND_LAST = `SELECT max(position) AS position FROM tallies WHERE position <= ${LAST_POSITION}`;
 /** Lines at positions that we never give. */

@@ -2,20 +2,37 @@
 
 import type { SQLInputValue } from "node:sqlite";
 import { addToQuestions, type OpenQuestions, toQuestion } from "../../../core/approval.ts";
+import { isProgress } from "../../../core/engine.ts";
 import { StaleOwner, StoreError } from "../../../core/errors.ts";
 import type { EventOf, StoredEvent } from "../../../core/event.ts";
-import { beginRunRecord, FIRST_FENCE, NO_OWNER } from "../../../core/store.ts";
+import { beginRunRecord, FIRST_FENCE, isFirstRun, NO_OWNER } from "../../../core/store.ts";
 import { type EncodedEvent, encodeEvent, fromColumn, toColumn } from "../event-row.ts";
 import { checkSeq, LAST_SEQ } from "../event-schema.ts";
+import { checkAbove, checkPlaced, rootElsewhere, runAbove } from "../placed-start.ts";
 import { parseQuestions, questionsColumn } from "../run-columns.ts";
 import type { SqliteClaims } from "./claims.ts";
 import type { SqliteConnection } from "./connection.ts";
+import { deleteMail, treeOf } from "./placing-tables.ts";
 import { lastSeqOf } from "./reader.ts";
 import { endRun, insertRun, storeBlob } from "./run-row.ts";
 import { LAST_TREE, MAX_VALUE_BYTES } from "./schema.ts";
 import { tallyRefusal, tallyRun } from "./tallies.ts";
+import {
+  ADD,
+  ADD_IF_OURS,
+  FIND_MODEL,
+  FIND_QUESTIONS,
+  FIND_RUN,
+  isMoreThanARow,
+  MAX_AT_ONCE,
+  NEXT_NUMBER,
+  NOTE_PLACED,
+  OPEN,
+  SET_QUESTIONS,
+  SET_ROOT,
+} from "./writer-statements.ts";
 
-/** A tree that this store works on. Of its runs only the live ones are remembered: there may be a hundred thousand others. */
+/** A journal that this store works on. Of its runs only the live ones are remembered: there may be a hundred thousand others. */
 type LiveTree = {
   readonly rootId: string;
   readonly number: number;
@@ -25,6 +42,10 @@ type LiveTree = {
   readonly runs: Map<string, number>;
   /** False when the claim ends with these events, or was never made. */
   isOwned: boolean;
+  /** True while it was placed and its first run has no end. */
+  isOpen: boolean;
+  /** The claims since it last got ahead. */
+  claims: number;
   readonly questions: OpenQuestions;
 };
 
@@ -39,11 +60,14 @@ type Batch = {
 export class SqliteWriter {
   readonly #connection: SqliteConnection;
   readonly #claims: SqliteClaims;
+  readonly #onEnd: (journalId: string) => void;
   readonly #live = new Map<string, LiveTree>();
 
-  constructor(connection: SqliteConnection, claims: SqliteClaims) {
+  /** `onEnd` hears of placed journals whose first run ends. */
+  constructor(connection: SqliteConnection, claims: SqliteClaims, onEnd: (journalId: string) => void) {
     this.#connection = connection;
     this.#claims = claims;
+    this.#onEnd = onEnd;
   }
 
   append(rootId: string, events: readonly StoredEvent[], fence: number): void {
@@ -54,7 +78,7 @@ export class SqliteWriter {
     // Memory must not be ahead of the database: when this throws, the next append looks everything up again.
     this.#live.delete(rootId);
     // A caller that hears that a tree is done relies on finding it here.
-    if (events.some(({ type, parentId }) => type === "run-end" && parentId === null)) this.#connection.lookAgain();
+    if (events.some((event) => event.type === "run-end" && isFirstRun(rootId, event))) this.#connection.lookAgain();
     const keep = () => this.#fill(this.#kept(batch) ?? this.#begun(live, batch), batch, ADD);
     const tree = (live && this.#keepIfOurs(live, batch)) ?? this.#connection.write(keep);
     if (tree.isOwned) {
@@ -63,6 +87,23 @@ export class SqliteWriter {
     } else {
       this.#claims.drop(tree.number);
     }
+  }
+
+  /** Begins the journals of placed runs, all of them or none. Returns those that had not begun before. */
+  place(starts: readonly EventOf<"run-start">[]): string[] {
+    for (const start of starts) checkPlaced(start);
+    return this.#connection.write(() => {
+      const begun: string[] = [];
+      for (const start of starts) {
+        const { runId: rootId } = start;
+        if (this.#claims.find(rootId) !== undefined) continue;
+        const batch: Batch = { rootId, events: [start], rows: [encodeRow(start)], fence: NO_OWNER };
+        const { number } = this.#fill(this.#begun(undefined, batch), batch, ADD);
+        this.#connection.prepare(OPEN).run(number);
+        begun.push(rootId);
+      }
+      return begun;
+    });
   }
 
   /** Gives up the tree: this store does not own it from now on. */
@@ -79,8 +120,7 @@ export class SqliteWriter {
     for (const event of events) {
       const { seq, type } = event;
       const run = live.runs.get(event.runId);
-      if (run === undefined || CHANGES_OTHER_TABLES.has(type) || seq <= last || seq > LAST_SEQ) return false;
-      if (live.questions.size > 0 && CLOSES_QUESTIONS.has(type)) return false;
+      if (run === undefined || isMoreThanARow(event, live) || seq <= last || seq > LAST_SEQ) return false;
       const { json, blobs } = encodeRow(event);
       if (blobs.length > 0) return false;
       values.push(seq, run, type, json);
@@ -120,9 +160,21 @@ export class SqliteWriter {
       if (event.type === "spawn-refused" && fence !== NO_OWNER) tallyRefusal(this.#connection, run, event);
     }
     this.#addEvents(tree, added, add);
+    if (tree.isOpen) this.#notePlaced(tree, events);
     if (isChanged) this.#connection.prepare(SET_QUESTIONS).run(questionsColumn(tree.questions), tree.number);
     if (!tree.isOwned && fence !== NO_OWNER) this.#claims.free(tree.number);
     return tree;
+  }
+
+  /** Keeps what workers go by, of a journal that was placed. */
+  #notePlaced(tree: LiveTree, events: readonly StoredEvent[]): void {
+    if (events.some(isProgress)) tree.claims = 0;
+    const mail = events.map((event) => ("mail" in event ? (event.mail ?? 0) : 0));
+    tree.isOpen = !events.some(({ type, runId }) => type === "run-end" && runId === tree.rootId);
+    this.#connection.prepare(NOTE_PLACED).run(tree.claims, Math.max(0, ...mail), tree.isOpen ? 1 : 0, tree.number);
+    if (tree.isOpen) return;
+    deleteMail(this.#connection, tree.number);
+    this.#onEnd(tree.rootId);
   }
 
   /** `values` are four for every event, `add` the statements that add some of them. */
@@ -139,7 +191,7 @@ export class SqliteWriter {
   #kept({ rootId, fence }: Batch): LiveTree | undefined {
     const found = this.#claims.find(rootId);
     if (found === undefined) return undefined;
-    const { number } = found;
+    const { number, isOpen, claims } = found;
     if (found.fence !== fence) {
       if (found.owner !== this.#claims.owner) this.#claims.drop(number);
       throw new StaleOwner(`Tree ${rootId} was taken over: claim ${fence} is not the latest, which is ${found.fence}`);
@@ -148,7 +200,7 @@ export class SqliteWriter {
     if (isOwned) this.#claims.take(number, fence);
     const lastSeq = lastSeqOf(this.#connection, number);
     const questions = parseQuestions(this.#connection.prepare(FIND_QUESTIONS).get(number)?.questions, rootId);
-    return { rootId, number, fence, lastSeq, runs: new Map(), isOwned, questions };
+    return { rootId, number, fence, lastSeq, runs: new Map(), isOwned, isOpen, claims, questions };
   }
 
   #begun(live: LiveTree | undefined, { rootId, events, fence }: Batch): LiveTree {
@@ -158,24 +210,29 @@ export class SqliteWriter {
     if (isGone && live !== undefined) this.#claims.drop(live.number);
     if (isGone) throw new StaleOwner(`Tree ${rootId} is no longer in the store`);
     if (!isStart) throw new StoreError(`Tree ${rootId} does not begin with the start of its root`);
+    const above = runAbove(first);
+    if (above !== undefined) checkAbove(first, treeOf(this.#connection, above));
     const number = this.#nextNumber();
     // A tree of this store that was deleted while this process slept may have had the same number.
     for (const [id, other] of this.#live) if (other.number === number) this.#live.delete(id);
     const isOwned = fence !== NO_OWNER;
-    return { rootId, number, fence, lastSeq: 0, runs: new Map(), isOwned, questions: new Map() };
+    const unplaced = { isOpen: false, claims: 0 };
+    return { rootId, number, fence, lastSeq: 0, runs: new Map(), isOwned, ...unplaced, questions: new Map() };
   }
 
   #startRun(tree: LiveTree, start: EventOf<"run-start">): number {
     const { runId, parentId } = start;
     const isRoot = runId === tree.rootId;
     const number = isRoot ? tree.number : this.#nextNumber();
-    const parent = parentId === null ? null : this.#numberOf(tree, parentId);
+    const ofRoot = isRoot ? rootElsewhere(runId, start) : undefined;
+    const parent = parentId === null ? null : this.#numberOf(tree, parentId, ofRoot !== undefined);
     if (parent === undefined) throw new StoreError(`The parent of run ${runId} is not in tree ${tree.rootId}`);
     if (this.#connection.prepare(FIND_RUN).get(toColumn(runId)) !== undefined)
       throw new StoreError(`A run with the id ${runId} is in the store already`);
     const record = beginRunRecord(tree.rootId, start);
     insertRun(this.#connection, { number, tree: tree.number, parent, firstSeq: start.seq }, record);
-    if (parentId === null && tree.fence !== NO_OWNER) {
+    if (ofRoot !== undefined) this.#connection.prepare(SET_ROOT).run(toColumn(ofRoot), number);
+    if (isFirstRun(tree.rootId, start) && tree.fence !== NO_OWNER) {
       // A follow-up may begin in the same batch in which the run before it ended.
       tree.isOwned = true;
       this.#claims.take(tree.number, tree.fence);
@@ -188,7 +245,7 @@ export class SqliteWriter {
     if (tree.fence !== NO_OWNER) tallyRun(this.#connection, number, end);
     endRun(this.#connection, number, end);
     tree.runs.delete(end.runId);
-    if (end.parentId === null) tree.isOwned = false;
+    if (isFirstRun(tree.rootId, end)) tree.isOwned = false;
   }
 
   #runOf(tree: LiveTree, { runId, seq }: StoredEvent): number {
@@ -198,12 +255,13 @@ export class SqliteWriter {
   }
 
   /** Finds the number of a run that has ended, or of a live one that another process started. */
-  #numberOf(tree: LiveTree, runId: string): number | undefined {
+  #numberOf(tree: LiveTree, runId: string, isElsewhere = false): number | undefined {
     const known = tree.runs.get(runId);
     if (known !== undefined) return known;
     const found = this.#connection.prepare(FIND_RUN).get(toColumn(runId));
-    if (found === undefined || found.root !== tree.number) return undefined;
+    if (found === undefined || (found.root !== tree.number && !isElsewhere)) return undefined;
     const number = Number(found.number);
+    if (isElsewhere) return number;
     if (found.status === "running") tree.runs.set(runId, number);
     return number;
   }
@@ -218,16 +276,6 @@ export class SqliteWriter {
     return number;
   }
 }
-
-/** Events that are more than a row of their own. */
-const CHANGES_OTHER_TABLES: ReadonlySet<StoredEvent["type"]> = new Set([
-  "run-start",
-  "run-end",
-  "spawn-refused",
-  "approval-request",
-]);
-/** The same, while a question is open. */
-const CLOSES_QUESTIONS: ReadonlySet<StoredEvent["type"]> = new Set(["approval-end", "tool-call-end"]);
 
 function isRootStart({ type, parentId }: StoredEvent): boolean {
   return type === "run-start" && parentId === null;
@@ -244,22 +292,3 @@ function encodeRow(event: StoredEvent): EncodedEvent {
     throw new StoreError(`Event ${event.seq} of run ${event.runId} has more than ${MAX_VALUE_BYTES} bytes`);
   return row;
 }
-
-/** More events in one statement save nothing that can be measured. */
-const MAX_AT_ONCE = 16;
-const FIND_OURS = "SELECT 1 FROM runs WHERE number = ? AND fence = ? AND owner = ?";
-/**
- * Statements by the number of events they add. Parameters have no numbers here, because each number would be looked up for
- * every value.
- */
-const ADD: readonly string[] = Array.from({ length: MAX_AT_ONCE + 1 }, (_, count) => {
-  const rows = new Array(count).fill("(?, ?, ?, ?)").join();
-  return `INSERT INTO events (key, run, type, json)
-SELECT (? << 28) | column1, column2, column3, column4 FROM (VALUES ${rows})`;
-});
-const ADD_IF_OURS: readonly string[] = ADD.map((add) => `${add} WHERE EXISTS (${FIND_OURS})`);
-const FIND_RUN = "SELECT number, root, status FROM runs WHERE id = ?";
-const FIND_MODEL = "SELECT model FROM runs WHERE number = ?";
-const FIND_QUESTIONS = `SELECT iif(octet_length(questions) > ${MAX_VALUE_BYTES}, '', questions) AS questions FROM runs WHERE number = ?`;
-const SET_QUESTIONS = "UPDATE runs SET questions = ? WHERE number = ?";
-const NEXT_NUMBER = "SELECT ifnull(max(number), 0) + 1 AS number FROM runs";

@@ -2,7 +2,7 @@
 
 import { DatabaseSync } from "node:sqlite";
 import type { Random } from "../../../../src/core/clock.ts";
-import { STORED_TYPES } from "../../../../src/core/words/events.ts";
+import { STORED_TYPES } from "../../../../src/core/words/event-rows.ts";
 import { blobsOf } from "../../../../src/storage/store/event-row.ts";
 import { between, chance, pick } from "../../../../src/testing/world.ts";
 import { FIELDS, pathsOf, VALUES } from "./crafted-values.ts";

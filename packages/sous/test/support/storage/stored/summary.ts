@@ -4,8 +4,8 @@ import type { Store, StoredEvent } from "../../../../src/index.ts";
 import { rerun } from "../../../../src/replay.ts";
 import type { RunRecord } from "../../../../src/store.ts";
 
-/** A run without dates, and without what follows from its other fields. */
-export type RunSummary = Omit<RunRecord, "startedAt" | "endedAt" | "maxTurnsReached">;
+/** A run without dates, and without what follows from its other fields: these trees have one journal each. */
+export type RunSummary = Omit<RunRecord, "startedAt" | "endedAt" | "maxTurnsReached" | "journalId">;
 
 /** The runs of one tree, the number of its events by type, and for one that is over how its rerun ends. */
 export type TreeSummary = {
@@ -47,7 +47,7 @@ function countTypes(events: readonly StoredEvent[]): Record<string, number> {
 }
 
 function withoutDates(run: RunRecord): RunSummary {
-  const { startedAt: _startedAt, endedAt: _endedAt, maxTurnsReached: _maxTurnsReached, ...record } = run;
+  const { startedAt: _start, endedAt: _end, maxTurnsReached: _outOfTurns, journalId: _journal, ...record } = run;
   return record;
 }
 

@@ -66,7 +66,7 @@ suite("a pool with a short connection timeout", () => {
     for (let time = 0; time < 5; time++) {
       const stop = new AbortController();
       const begun = Promise.withResolvers<void>();
-      const listener = { onListening: begun.resolve, onMessage: () => {} };
+      const listener = { onListening: () => begun.resolve(), onMessage: () => {} };
       const listening = connection.listen("sous_test", listener, stop.signal);
       assert.ok(listening !== undefined, `${time} have listened before`);
       await begun.promise;

@@ -11,6 +11,7 @@ import { budgetFile } from "../../../support/storage/store/budget-file.ts";
 import { sharedBudgetContract } from "../../../support/storage/store/shared-budget/contract.ts";
 import { opened } from "../../../support/storage/store/shared-budget/opened.ts";
 import { BudgetProcess, call, need, tokens } from "../../../support/storage/store/shared-budget/shared-budget-asks.ts";
+import { SQLITE_WITHOUT_PLACING } from "../../../support/storage/store/without-placing.ts";
 import { asDead, asElsewhere } from "./shared-budget-books.ts";
 import { budgetWorker } from "./shared-budget-worker.ts";
 
@@ -204,7 +205,9 @@ suite("a shared budget in a file that fails", () => {
   test("a database from before there were shared budgets gets them", async () => {
     await using place = budgetFile();
     await (await openSqliteStore(place.file))[Symbol.asyncDispose]();
-    place.run("ALTER TABLE runs DROP COLUMN questions; DROP TABLE tallies; DROP TABLE purses; PRAGMA user_version = 1");
+    place.run(
+      `${SQLITE_WITHOUT_PLACING} ALTER TABLE runs DROP COLUMN questions; DROP TABLE tallies; DROP TABLE purses; PRAGMA user_version = 1`,
+    );
     const store = await place.open();
     assert.deepEqual(await (await store.sharedBudget("team", { tokens: 7 })).left(), { tokens: 7 });
   });

@@ -142,10 +142,10 @@ suite("G3, B8.1: the files that a SQLite store refuses", () => {
   test("a SQLite store refuses a database of a newer version", async () => {
     await using place = sqlitePlace();
     await made(place);
-    execute(place.file, "PRAGMA user_version = 7");
+    execute(place.file, "PRAGMA user_version = 8");
     await refuses(
       place,
-      `${place.file} was written by a newer version of sous (schema 7; this one knows 5): update sous, or give another file with --db-path`,
+      `${place.file} was written by a newer version of sous (schema 8; this one knows 6): update sous, or give another file with --db-path`,
     );
   });
 

@@ -10,6 +10,7 @@ import { sampleTree } from "../../../../src/testing/sample-tree.ts";
 import { everyEnding, tallied } from "../../../../src/testing/store-contract-totals.ts";
 import { askingTrees, STILL_ASKING } from "../../../support/storage/store/asking-trees.ts";
 import { type SqlitePlace, sqlitePlace } from "../../../support/storage/store/sqlite-place.ts";
+import { SQLITE_WITHOUT_PLACING } from "../../../support/storage/store/without-placing.ts";
 import { runScript } from "./run-node.ts";
 
 suite("G2: a database of an older sous", () => {
@@ -48,7 +49,10 @@ suite("G2: a database of an older sous", () => {
     await withStore(place, async (store) => {
       for (const tree of askingTrees()) await store.append(tree.rootId, tree.events, NO_OWNER);
     });
-    const columns = () => place.query("SELECT id, questions FROM runs WHERE root = number ORDER BY id");
+    const columns = () =>
+      place
+        .query("SELECT id, questions FROM runs WHERE root = number ORDER BY id")
+        .map(({ id, questions }) => [id, JSON.parse(String(questions))]);
     const before = columns();
     makeOlder(place, 3, []);
     await withStore(place, async (store) => {
@@ -242,7 +246,9 @@ function makeOlder(place: SqlitePlace, version: number, gone: readonly string[])
   const dropped = ["INDEX tallies_by_start", ...gone.map((table) => `TABLE ${table}`)]
     .map((part) => `DROP ${part};`)
     .join(" ");
-  place.tamper(`${dropped} ALTER TABLE runs DROP COLUMN questions; PRAGMA user_version = ${version}`);
+  place.tamper(
+    `${SQLITE_WITHOUT_PLACING} ${dropped} ALTER TABLE runs DROP COLUMN questions; PRAGMA user_version = ${version}`,
+  );
 }
 
 /** As JSON keeps it. */

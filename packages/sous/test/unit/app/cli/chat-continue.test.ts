@@ -58,7 +58,7 @@ const saidBy = (stage: Stage, index: number): string[] | undefined =>
     .at(index)
     ?.messages.flatMap((message) => (message.role === "user" ? [textOf(message)] : []));
 
-suite("a chat that continues after a crash", () => {
+suite("a chat that continues after a crash", { concurrency: 4 }, () => {
   test("a chat that continues shows where it stands, the live rows, the answer and the line under it; all of its cost counts", async () => {
     const { promise: isOpen, resolve: open } = Promise.withResolvers<string>();
     const gate = tool({ name: "gate", description: "Waits.", inputSchema: z.object({}), execute: () => isOpen });

@@ -82,7 +82,7 @@ suite("/compact", () => {
   });
 });
 
-suite("/resume", () => {
+suite("/resume", { concurrency: 4 }, () => {
   test("/resume lists conversations, one each, and neither messages nor children nor runs of other agents", async () => {
     const store = openMemoryStore();
     const other = agent({ name: "lead", model: scriptedModel(says("Led.")) });

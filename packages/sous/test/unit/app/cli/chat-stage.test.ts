@@ -105,7 +105,7 @@ suite("three children in chat", () => {
   });
 });
 
-suite("questions", () => {
+suite("questions", { concurrency: 4 }, () => {
   const asks = (count: number): Parameters<typeof openStage>[0] => ({
     sous: [
       Array.from({ length: count }, (_, index) => calls("terminal", { command: `make ${index}` })),
@@ -221,7 +221,7 @@ suite("questions", () => {
   });
 });
 
-suite("a conversation", () => {
+suite("a conversation", { concurrency: 4 }, () => {
   test("a conversation continues from message to message; what is typed while it works steers it", async () => {
     const { promise: isOpen, resolve: open } = Promise.withResolvers<string>();
     const gate = tool({ name: "gate", description: "Waits.", inputSchema: z.object({}), execute: () => isOpen });

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { CommandError } from "../../../../src/app/cli/exit-codes.ts";
 import { changeTo, shellWord, shortFolder, thisFolder } from "../../../../src/app/cli/files/paths.ts";
-import { eventsOf, isThere } from "../../../../src/app/cli/stored/database.ts";
+import { isThere } from "../../../../src/app/cli/stored/database.ts";
 import { findRun, folderNote, type RunSearch } from "../../../../src/app/cli/stored/find-run.ts";
 import { listConversations } from "../../../../src/app/cli/stored/list-conversations.ts";
 import { NO_OWNER, type Store } from "../../../../src/core/store.ts";
@@ -174,20 +174,4 @@ test("a folder that cannot be looked at is named as it was given", () => {
 
 test("a database that cannot even be looked at counts as one that is there, so that opening it says why", () => {
   assert.deepEqual([isThere("x".repeat(5000)), isThere("/no/such/file"), isThere("/")], [true, false, true]);
-});
-
-test("G4: the events of a large tree are read page by page, each once and in order", async () => {
-  const store = openMemoryStore();
-  const tree = sampleTree("large", 1000);
-  tree.start("large");
-  for (let index = 0; index < 5200; index++) tree.turn("large", "Yes.");
-  tree.end("large");
-  await store.append("large", tree.events, NO_OWNER);
-  const read: unknown[] = [];
-  for await (const { seq } of eventsOf(store, "large")) read.push(seq);
-  assert.ok(read.length > 10_000);
-  assert.deepEqual(
-    read,
-    tree.events.map(({ seq }) => seq),
-  );
 });

@@ -6,7 +6,7 @@ import { chooseStyle } from "../../../../src/app/cli/terminal/style.ts";
 import { plainLine } from "../../../../src/app/cli/view/plain-lines.ts";
 import { RunTree } from "../../../../src/app/cli/view/run-tree.ts";
 import type { StoredEvent } from "../../../../src/core/event.ts";
-import { ROWS, STORED_TYPES } from "../../../../src/core/words/events.ts";
+import { ROWS, STORED_TYPES } from "../../../../src/core/words/event-rows.ts";
 import { changed, EVERY_EVENT } from "../../../support/core/every-event.ts";
 
 const style = chooseStyle({ color: "never", isAscii: false, isTerminal: false, env: {} });

@@ -131,7 +131,7 @@ suite("E1: config explain", () => {
 
   test("config explain knows groups, and what was meant by an unknown name", async () => {
     const loaded = await folder.load({});
-    assert.equal(explain(loaded, "agent.subagent")?.length, 13);
+    assert.equal(explain(loaded, "agent.subagent")?.length, 14);
     assert.equal(explain(loaded, "agent.sub"), undefined);
     assert.equal(nearestSetting("max_depht"), "agent.subagent.max_depth");
     assert.equal(nearestSetting("agent.max_turn"), "agent.max_turns");

@@ -269,6 +269,11 @@ const TABLE: Record<string, Row> = {
     bad: [["wait", /allowed: queue, refuse/]],
     read: ({ agent }) => agent.limits.onFull,
   },
+  "agent.subagent.place": {
+    good: [["children", "children"]],
+    bad: [["everything", /allowed: asked, children/]],
+    read: ({ agent }) => agent.limits.place,
+  },
   "agent.subagent.summary": {
     good: [["never", "never"]],
     bad: [["true", /allowed: auto, always, never/]],

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { StoreError } from "../../../../src/core/errors.ts";
 import type { SousEvent, StoredEvent } from "../../../../src/core/event.ts";
-import type { Journal } from "../../../../src/core/store.ts";
+import type { Journal } from "../../../../src/core/tree-ports.ts";
 import { noUsage } from "../../../../src/core/usage.ts";
 import { iterateEvents, iterateSince } from "../../../../src/runtime/events/iterate.ts";
 import { openMemoryStore } from "../../../../src/storage/store/memory.ts";

@@ -1,7 +1,7 @@
 /** A store whose every write is decided by the test, and a journal on it with its clock and its schedule in the test's hands. */
 
 import type { RunIdentity, SousEvent, StoredBody, StoredEvent } from "../../../../src/core/event.ts";
-import type { Journal } from "../../../../src/core/store.ts";
+import type { Journal } from "../../../../src/core/tree-ports.ts";
 import { createJournal, type JournalHooks, type JournalOptions } from "../../../../src/runtime/events/journal.ts";
 import { VirtualClock } from "../../../../src/testing/world.ts";
 

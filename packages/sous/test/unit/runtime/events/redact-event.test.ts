@@ -7,7 +7,7 @@ import type { DeltaBody, PieceBody, StoredBody } from "../../../../src/core/even
 import type { AssistantMessage, FilePart } from "../../../../src/core/message.ts";
 import { toStoredLimits } from "../../../../src/core/units.ts";
 import { noUsage } from "../../../../src/core/usage.ts";
-import { STORED_TYPES } from "../../../../src/core/words/events.ts";
+import { STORED_TYPES } from "../../../../src/core/words/event-rows.ts";
 import { DEFAULT_LIMITS } from "../../../../src/core/words/limits.ts";
 import { redactBody, redactDelta, redactPiece } from "../../../../src/runtime/events/redact-event.ts";
 import { createRedactor } from "../../../../src/runtime/secrets/redact.ts";

@@ -321,7 +321,8 @@ suite("C5: one answer has a size", () => {
   });
 });
 
-suite("A4: the cost of a failed call", () => {
+// They wait for timeouts and retries, each on a server of its own.
+suite("A4: the cost of a failed call", { concurrency: 4 }, () => {
   const begins = (_: unknown, response: ServerResponse) => stream(response).flushHeaders();
   const isCut: RequestListener = (_, response) => {
     stream(response).flushHeaders();

@@ -22,6 +22,7 @@ test("every event has a name, with its turn where it belongs to one", () => {
     "turn 2, the pruning",
     "turn 2, the cut of its report",
     "turn 2, the refusal of scout",
+    "turn 2, the placing of scout",
     "turn 2, the silence",
     "turn 2, the cancel (last-words)",
     "turn 2, what was said to it",

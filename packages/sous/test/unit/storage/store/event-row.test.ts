@@ -14,7 +14,10 @@ test("an event comes back as it was, and its row repeats nothing the key and the
   const text = 'a "quoted" \\ \u0000 \ud800 text';
   const event = eventOf({ type: "steer", text });
   const { type, json, blobs } = encodeEvent(event);
-  assert.deepEqual({ type, json: JSON.parse(json), blobs }, { type: "steer", json: { time: 7, text }, blobs: [] });
+  assert.deepEqual(
+    { type, json: JSON.parse(json), blobs },
+    { type: "steer", json: { v: 3, time: 7, text }, blobs: [] },
+  );
   assert.deepEqual(roundTrip(event), event);
 });
 

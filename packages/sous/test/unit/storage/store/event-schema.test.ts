@@ -7,7 +7,7 @@ import { suite, test } from "node:test";
 import fc from "fast-check";
 import * as z from "zod";
 import { StoreError } from "../../../../src/core/errors.ts";
-import { EVENT_VERSION, STORED_TYPES } from "../../../../src/core/words/events.ts";
+import { EVENT_VERSION, STORED_TYPES } from "../../../../src/core/words/event-rows.ts";
 import { parseStoredEvent, storedEventSchema } from "../../../../src/storage/store/event-schema.ts";
 import { assertGolden } from "../../../support/app/cli/golden.ts";
 import { changed, EVERY_EVENT, type Place, placesOf } from "../../../support/core/every-event.ts";
@@ -15,7 +15,11 @@ import { changed, EVERY_EVENT, type Place, placesOf } from "../../../support/cor
 const events = Object.values(EVERY_EVENT);
 
 /** The schema of each version by its hash. A new version gets a row; no row changes. */
-const SEALED: Readonly<Record<number, string>> = { 1: "ab83009e19731d79", 2: "0cb150b80cf86483" };
+const SEALED: Readonly<Record<number, string>> = {
+  1: "ab83009e19731d79",
+  2: "0cb150b80cf86483",
+  3: "095700557b6f5069",
+};
 
 test("the schema of stored events is that of its version: a change needs the next version (EVENT_VERSION says how), and its hash in a row", () => {
   const schema = { version: EVENT_VERSION, ...z.toJSONSchema(storedEventSchema(), { io: "input" }) };
@@ -156,13 +160,15 @@ function isOfItsKind(event: object, place: Place, value: unknown): boolean {
   const found = place.reduce((at: unknown, step) => (at as Record<string | number, unknown>)[step], event);
   const field = String(place.at(-1));
   if (place.includes("value")) return true;
-  if (value === null) return ["parentId", "costUsd", "tokens", "seconds", "executions", "maxTokens"].includes(field);
+  if (value === null)
+    return ["parentId", "costUsd", "costBelowUsd", "tokens", "seconds", "executions", "maxTokens"].includes(field);
   if (Array.isArray(found)) return Array.isArray(value);
   // A record of anything takes a record of anything; an empty budget is one without limits.
   if (field === "calls" || field === "providerCalls")
     return typeof value === "object" && Object.values(value).every(isWhole);
   if (["provider", "budget", "children"].includes(field) && typeof found === "object")
     return typeof value === "object" && !Array.isArray(value);
+  if (field === "limits" && place.includes("budgets")) return typeof value === "object" && !Array.isArray(value);
   if (field === "parentId") return typeof value === "string";
   if (typeof found === "number") return value === 0.5;
   return typeof found === typeof value && typeof value !== "object";

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { after, suite, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { StoredEvent } from "../../../../src/core/event.ts";
-import { ROWS, STORED_TYPES } from "../../../../src/core/words/events.ts";
+import { ROWS, STORED_TYPES } from "../../../../src/core/words/event-rows.ts";
 import { readCassette } from "../../../../src/storage/replay/cassette.ts";
 import { openMemoryStore } from "../../../../src/storage/store/memory.ts";
 import { sampleTree } from "../../../../src/testing/sample-tree.ts";

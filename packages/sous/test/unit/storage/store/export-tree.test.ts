@@ -58,7 +58,7 @@ test("only a whole tree is exported, and only in a format that exists", async ()
 suite("JSON", () => {
   test("G6: the JSON file has a format, a version and one event per line", async () => {
     const [head, ...lines] = (await exported("json")).split("\n");
-    assert.equal(head, '{"format":"sous-tree","version":2,"events":[');
+    assert.equal(head, '{"format":"sous-tree","version":3,"events":[');
     const events = lines.slice(0, -2).map((line) => JSON.parse(line.replace(/,$/, "")));
     assert.deepEqual(events, JSON.parse(JSON.stringify(wholeTree())));
     assert.deepEqual(lines.slice(-2), ["]}", ""]);

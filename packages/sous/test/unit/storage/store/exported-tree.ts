@@ -1,5 +1,6 @@
 /** Trees for tests of exports and imports: real ids, every type of event, and their file as a value that can be spoilt. */
 
+import assert from "node:assert/strict";
 import type { RunIdentity, StoredBody, StoredEvent } from "../../../../src/core/event.ts";
 import { exportTree } from "../../../../src/storage/store/export/tree.ts";
 import { openMemoryStore } from "../../../../src/storage/store/memory.ts";
@@ -19,15 +20,21 @@ const bodyOf = (type: StoredEvent["type"]): StoredBody => {
   return body as StoredBody;
 };
 
+function ofChild(body: StoredBody): StoredBody {
+  return body.type === "placed" ? { ...body, childRunId: CHILD, childAgentId: CHILD } : body;
+}
+
 /** A root with a child that is a fork of it, and a follow-up of the root. It has every type of event. */
 export function wholeTree(): StoredEvent[] {
-  const { summarizes, ...start } = bodyOf("run-start") as StoredBody & { type: "run-start" };
+  const { summarizes, placed, ...whole } = bodyOf("run-start") as StoredBody & { type: "run-start" };
+  assert.ok(placed !== undefined);
+  const start = { ...whole, placed: { ...placed, rootId: ROOT } };
   const middle = (Object.keys(EVERY_EVENT) as StoredEvent["type"][]).filter(
     (type) => type !== "run-start" && type !== "run-end" && type !== "report",
   );
   const told: [who: RunIdentity, body: StoredBody][] = [
     [root, { ...start, origin: undefined, call: undefined }],
-    ...middle.map((type): [RunIdentity, StoredBody] => [root, bodyOf(type)]),
+    ...middle.map((type): [RunIdentity, StoredBody] => [root, ofChild(bodyOf(type))]),
     [child, { ...start, label: "scout", origin: { kind: "fork", runId: ROOT, messages: 1 }, terms: undefined }],
     [child, bodyOf("message-end")],
     [child, bodyOf("tool-call-end")],

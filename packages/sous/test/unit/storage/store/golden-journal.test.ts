@@ -10,7 +10,7 @@ import { chooseStyle } from "../../../../src/app/cli/terminal/style.ts";
 import type { StoredEvent } from "../../../../src/core/event.ts";
 import { readMessages } from "../../../../src/core/read-history.ts";
 import type { Store } from "../../../../src/core/store.ts";
-import { EVENT_VERSION } from "../../../../src/core/words/events.ts";
+import { EVENT_VERSION } from "../../../../src/core/words/event-rows.ts";
 import { parseStoredEvent } from "../../../../src/storage/store/event-schema.ts";
 import { exportTree } from "../../../../src/storage/store/export/tree.ts";
 import { importTree } from "../../../../src/storage/store/import/tree.ts";

@@ -65,7 +65,7 @@ suite("a tree that is in the store already", () => {
     const store = openMemoryStore();
     const [start] = wholeTree().filter(({ runId }) => runId === FOLLOW_UP);
     if (start?.type !== "run-start") throw new Error("no start");
-    const { origin, ...bare } = start;
+    const { origin, placed, ...bare } = start;
     store.append(FOLLOW_UP, [{ ...bare, origin: undefined, seq: 1, agentId: FOLLOW_UP }]);
     await refuses(store, await exportedText(), /run 01KDVDP9G2F0110WF0110WF003 is in this store already/);
   });
@@ -96,6 +96,7 @@ suite("a file that is refused", () => {
     return file;
   };
   const text = (write: (json: string) => string) => (file: Spoilable) => write(JSON.stringify(file));
+  const placedAt = wholeTree().findIndex(({ type }) => type === "placed");
   const childAt = wholeTree().findIndex(({ runId }) => runId === CHILD);
   const followUpAt = wholeTree().findIndex(({ runId }) => runId === FOLLOW_UP);
   const reportAt = wholeTree().findIndex(({ type }) => type === "report");
@@ -262,6 +263,10 @@ suite("a file that is refused", () => {
       /is about a run that has not started$/,
     ],
     ["a report about another agent", event(reportAt, { childAgentId: ROOT }), /is about a run of another agent$/],
+    ["a root of another tree", event(0, { placed: { rootId: CHILD, budgets: [] } }), /was placed in another tree$/],
+    ["a child of another tree", event(childAt, { placed: { rootId: CHILD, budgets: [] } }), /in another tree$/],
+    ["a placing of its own root", event(placedAt, { childRunId: ROOT }), /\(placed\) places a run that has started$/],
+    ["a placing of a path", event(placedAt, { childRunId: "../x" }), /\(placed\) has an id that is not a ULID$/],
     ["runs nested without end", () => chain(102), /event 102 \(run-start\) is deeper than 100$/],
   ];
 
@@ -367,6 +372,7 @@ function chain(length: number): unknown {
   const idOf = (index: number) => `01KDVDP9G0${String(index).padStart(16, "0")}`;
   const events = Array.from({ length }, (_, depth) => ({
     ...start,
+    placed: undefined,
     seq: depth + 1,
     runId: idOf(depth),
     agentId: idOf(depth),

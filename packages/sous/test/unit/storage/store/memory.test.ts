@@ -11,7 +11,7 @@ import { storeContract } from "../../../../src/testing/store-contract.ts";
 import { EVERY_EVENT } from "../../../support/core/every-event.ts";
 import { checkBadQueries } from "../../../support/storage/store/bad-queries.ts";
 
-storeContract(test, async () => openMemoryStore(), true);
+storeContract(test, async () => openMemoryStore());
 
 placingContract(test, async () => {
   const store = openMemoryStore();

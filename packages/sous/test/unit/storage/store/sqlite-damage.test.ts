@@ -7,6 +7,7 @@ import { inspectDatabase } from "../../../../src/storage/store/sqlite/inspect.ts
 import { sampleTree } from "../../../../src/testing/sample-tree.ts";
 import { type DamagedPlace, damageContract } from "../../../support/storage/store/damage-contract.ts";
 import { sqlitePlace } from "../../../support/storage/store/sqlite-place.ts";
+import { SQLITE_WITHOUT_PLACING } from "../../../support/storage/store/without-placing.ts";
 
 suite("B8.2: SQLite keeps the contract about damage", () => {
   damageContract(test, async (): Promise<DamagedPlace> => {
@@ -24,6 +25,18 @@ suite("B8.2: SQLite keeps the contract about damage", () => {
       [Symbol.asyncDispose]: () => place[Symbol.asyncDispose](),
     };
   });
+});
+
+test("a database of an older version is looked at as it is, without the columns that it lacks", async () => {
+  await using place = sqlitePlace();
+  const store = await place.open();
+  const tree = sampleTree("lead");
+  tree.start("lead");
+  store.append("lead", tree.events);
+  await store[Symbol.asyncDispose]();
+  place.tamper(`${SQLITE_WITHOUT_PLACING} PRAGMA user_version = 5`);
+  const { version, runs, damage, damagedRuns } = inspectDatabase(place.file) ?? assert.fail("it is there");
+  assert.deepEqual({ version, runs, damage, damagedRuns }, { version: 5, runs: 1, damage: undefined, damagedRuns: [] });
 });
 
 test("an interrupted run with an event that cannot be read claims no cost, also when it is deleted, and the others in its tree are what they were", async () => {

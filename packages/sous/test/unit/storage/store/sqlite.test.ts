@@ -13,6 +13,7 @@ import {
   SELECT_TREE,
   SELECT_UNENDED,
 } from "../../../../src/storage/store/sqlite/reader.ts";
+import { placingContract } from "../../../../src/testing/placing-contract.ts";
 import { type SampleTree, sampleTree } from "../../../../src/testing/sample-tree.ts";
 import { storeContract } from "../../../../src/testing/store-contract.ts";
 import { checkBadQueries } from "../../../support/storage/store/bad-queries.ts";
@@ -25,6 +26,18 @@ suite("G2: SQLite keeps the contract of stores", () => {
     const place = sqlitePlace();
     return wrapStore(await place.open(), { [Symbol.asyncDispose]: () => place[Symbol.asyncDispose]() });
   });
+});
+
+suite("SQLite keeps the contract of placing", () => {
+  placingContract(
+    test,
+    async () => {
+      const place = sqlitePlace();
+      const [store, other] = [await place.open(), await place.open()];
+      return { store: { ...store, [Symbol.asyncDispose]: () => place[Symbol.asyncDispose]() }, other };
+    },
+    false,
+  );
 });
 
 test("a query that cannot be answered is refused, and a time that is no time deletes nothing", async () => {
@@ -183,7 +196,7 @@ suite("G2: of however many runs", () => {
   const NEWEST = "ORDER BY r.started_at DESC, r.id DESC";
   const plans: [what: string, sql: string, plan: string][] = [
     ["one", SELECT_RUN, "SEARCH r USING INDEX sqlite_autoindex_runs_1 (id=?)"],
-    ["the children of one", SELECT_CHILDREN, "SEARCH r USING INDEX runs_by_tree (root=? AND parent=?)"],
+    ["the children of one", SELECT_CHILDREN, "SEARCH r USING INTEGER PRIMARY KEY (rowid=?)"],
     ["a tree", SELECT_TREE, "SEARCH r USING INDEX runs_by_tree (root=?)"],
     ["all", listed({}), "SCAN r USING INDEX runs_by_start"],
     ["the latest", listed({ since: 1 }), "SEARCH r USING INDEX runs_by_start (started_at>?)"],
@@ -234,6 +247,10 @@ suite("G2: of however many runs", () => {
       assert.deepEqual(
         plan.filter((line) => /\br\b/.test(line)),
         [expected],
+      );
+      assert.deepEqual(
+        plan.filter((line) => /^SCAN (?!r |json_each )/.test(line)),
+        [],
       );
       assert.equal(
         plan.some((line) => line.includes("TEMP B-TREE")),

@@ -39,6 +39,7 @@ test("G1: a run is kept with its place, its times, its messages and everything t
     id: "scout",
     parentId: "lead",
     rootId: "lead",
+    journalId: "lead",
     agentId: "scout",
     path: "lead/scout",
     agent: "scout",

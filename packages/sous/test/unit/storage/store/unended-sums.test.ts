@@ -49,5 +49,5 @@ test("a tree without new events is not counted again, and its runs have the same
 
 function rowOf(tree: number, number: number): SqliteRunRow {
   const record = { rootId: `root ${tree}`, turns: 0, toolCount: 0, usage: noUsage(), costUsd: 0 };
-  return { number, tree, firstSeq: 1, record: record as RunRecord, isAsked: false };
+  return { number, tree, firstSeq: 1, record: record as RunRecord, isAsked: false, isQueued: false };
 }

@@ -91,7 +91,7 @@ suite("a root whose process ends", () => {
 });
 
 suite("a submitted root", () => {
-  test("is taken by a worker, and its result comes to whoever waits for it", async () => {
+  test("is taken by a worker, and its result comes to the process that waits for it", async () => {
     const { root, another, store } = setUp({
       lead: [calls("subagent_scout", { task: "Look." }), says("Seen.")],
       "lead/scout": [says("A wall.")],
@@ -109,7 +109,7 @@ suite("a submitted root", () => {
     assert.equal(events.filter((type) => type === "run-end").length, 2);
   });
 
-  test("is cancelled by whoever submitted it", async () => {
+  test("is cancelled by the process that submitted it", async () => {
     const { root, another } = setUp({
       lead: [calls("subagent_scout", { task: "Look." }), says("Seen.")],
       "lead/scout": [hangs()],

@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { workingMs } from "../../../../../src/runtime/tree/restore/earlier-run.ts";
 import { EarlierTree } from "../../../../../src/runtime/tree/restore/earlier-tree.ts";
 import { sampleTree } from "../../../../../src/testing/sample-tree.ts";
 
@@ -22,7 +23,7 @@ test("the time of children is that in which at least one was at work, without th
   const { events } = tree;
   const [resumed, ended] = events.slice(-2).map(({ time }) => time);
   assert.equal(
-    new EarlierTree("lead", events).childMs(),
+    workingMs([...new EarlierTree("lead", events).runs].filter(({ state }) => state.start.depth > 0)),
     paused - 1_000 + (free - 5_000) + ((ended ?? 0) - (resumed ?? 0)),
   );
 });
