@@ -40,7 +40,8 @@ suite("a worker", () => {
 
   test("knows agents that are roots and nothing else: it takes them, and no call finds them", async () => {
     const store = openMemoryStore();
-    const models = () => scriptedModel({ chief: [calls("subagent", { agent: "chief", task_prompt: "Go." }), says("Alone.")] });
+    const models = () =>
+      scriptedModel({ chief: [calls("subagent", { agent: "chief", task_prompt: "Go." }), says("Alone.")] });
     const chief = agent({ name: "chief", model: "scripted/one", tools: [], delegate: true });
     const make = () => runtimeOn(models, { store, engine: storeEngine(store) }, { roots: [chief] });
     await using worker = await make().work({ name: "one" });
@@ -62,7 +63,10 @@ suite("a worker", () => {
     const shared = { host, store, engine: storeEngine(store), agents: [lead, scout] };
     const news: WorkerNews[] = [];
     const submitted = await runtimeOn(() => scriptedModel({}), shared).submit(lead, "Go.");
-    await using _worker = await runtimeOn(lacking, shared).work({ name: "poor", onRun: (each) => void news.push(each) });
+    await using _worker = await runtimeOn(lacking, shared).work({
+      name: "poor",
+      onRun: (each) => void news.push(each),
+    });
     const result = await submitted.result;
     assert.deepEqual(
       [result.status, result.error?.message],
@@ -74,17 +78,17 @@ suite("a worker", () => {
 
   test("says in the journal how often a run was taken", async () => {
     let isFirst = true;
+    const asked = Promise.withResolvers<void>();
     const { root, another, store } = setUp({
       lead: () => {
         if (!isFirst) return says("Seen.");
         isFirst = false;
+        asked.resolve();
         return [after(60_000), says("Late.")];
       },
     });
     const first = await another().work({ name: "one" });
-    const asked = Promise.withResolvers<void>();
-    const onEvent = ({ type }: { type: string }) => void (type === "turn-start" && asked.resolve());
-    const submitted = await root.submit(lead, "Go.", { onEvent });
+    const submitted = await root.submit(lead, "Go.");
     await asked.promise;
     await first.stop();
     await using _second = await another().work({ name: "two" });
