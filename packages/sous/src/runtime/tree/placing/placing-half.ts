@@ -77,9 +77,9 @@ export function placingHalf(parts: Omit<Shared, "runOptions">, ownName: string):
   };
 }
 
-function checkKnown({ name }: AgentDefinition, { options, roots = [] }: Pick<Shared, "options" | "roots">): void {
+function checkKnown({ name }: AgentDefinition, { options, roots }: Pick<Shared, "options" | "roots">): void {
   const { agents = [] } = options;
-  if ([...roots, ...agents].some((each) => each.name === name)) return;
+  if (roots?.names.includes(name) === true || agents.some((each) => each.name === name)) return;
   throw new UserError(`A worker finds an agent by its name: give ${name} in agents, here and to the workers`);
 }
 

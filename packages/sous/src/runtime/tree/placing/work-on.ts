@@ -81,7 +81,7 @@ async function openTaken(parts: WorkParts, { journalId, fence, claims }: TakenJo
   if (end !== undefined) return undefined;
   if (start.placed === undefined) throw new UserError(`Run ${journalId} was not placed: continue it with resume()`);
   const reason = fault ?? (claims > MAX_CLAIMS ? poisoned(claims) : undefined);
-  const definition = definitionOf(start, parts, reason !== undefined);
+  const definition = await definitionOf(start, parts, reason !== undefined);
   earlier.placed.setEnds(await readEnds(parts.placed.placing, earlier.placed.ids));
   const answers = new RemoteAnswers();
   // The budgets that it shares are named in its start.
@@ -108,14 +108,13 @@ function askingRemotely(approve: WorkParts["options"]["approve"]): ApprovalPolic
 }
 
 /** A run that is only ended needs no tools. */
-function definitionOf(
+async function definitionOf(
   { agent: name, depth }: Pick<EventOf<"run-start">, "agent" | "depth">,
-  { options, roots = [] }: WorkParts,
+  { options, roots }: WorkParts,
   isEnding: boolean,
-): AgentDefinition {
-  const isNamed = (each: AgentDefinition): boolean => each.name === name;
-  const root = depth === 0 ? roots.find(isNamed) : undefined;
-  const known = root ?? options.agents?.find(isNamed);
+): Promise<AgentDefinition> {
+  const root = depth === 0 ? await roots?.definitionOf(name) : undefined;
+  const known = root ?? options.agents?.find((each) => each.name === name);
   if (known !== undefined) return known;
   if (isEnding) return agent({ name });
   throw new UserError(`This worker does not know the agent ${name}`);

@@ -23,7 +23,7 @@ const DEFAULT_PLACES = 50;
 
 export async function startWorker(parts: WorkParts, options: WorkerOptions, defaultName: string): Promise<Worker> {
   const { name = defaultName, places = DEFAULT_PLACES, folder, onRun = ignore } = options;
-  const known = [...(parts.roots ?? []), ...(parts.options.agents ?? [])].map((each) => each.name);
+  const known = [...(parts.roots?.names ?? []), ...(parts.options.agents ?? []).map((each) => each.name)];
   const facts = { name, places, agents: [...new Set(known)], ...(folder !== undefined && { folder }) };
   const worker = new StoreWorker(parts, facts, onRun);
   await worker.start();

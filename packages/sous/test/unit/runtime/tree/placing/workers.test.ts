@@ -43,7 +43,14 @@ suite("a worker", () => {
     const models = () =>
       scriptedModel({ chief: [calls("subagent", { agent: "chief", task_prompt: "Go." }), says("Alone.")] });
     const chief = agent({ name: "chief", model: "scripted/one", tools: [], delegate: true });
-    const make = () => runtimeOn(models, { store, engine: storeEngine(store) }, { roots: [chief] });
+    const make = () =>
+      runtimeOn(
+        models,
+        { store, engine: storeEngine(store) },
+        {
+          roots: { names: ["chief"], definitionOf: () => chief },
+        },
+      );
     await using worker = await make().work({ name: "one" });
     assert.equal(worker.name, "one");
     const submitted = await make().submit(chief, "Go.");
