@@ -81,13 +81,12 @@ async function fanOut(store: PostgresStore, children: number, name: string | und
   const from = name === undefined ? undefined : opened(await store.sharedBudget(name, { tokens: children * 20_000 }));
   const counting = from && {
     ...from,
-    books: {
-      step: (step: Parameters<typeof from.books.step>[0]) => {
+    rows: {
+      ...from.rows,
+      step: (step: Parameters<typeof from.rows.step>[0]) => {
         counted.steps += 1;
-        return from.books.step(step);
+        return from.rows.step(step);
       },
-      leave: () => from.books.leave(),
-      listen: (onNews: () => void) => from.books.listen(onNews),
     },
   };
   const scout = agent({ name: "scout", model: slowModel(counted), instructions: "Look." });

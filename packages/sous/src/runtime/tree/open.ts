@@ -9,19 +9,20 @@ import { externalModelFor } from "../../core/external-agent.ts";
 import type { Budget, Ledger } from "../../core/limits.ts";
 import type { Model } from "../../core/model.ts";
 import { readHistory } from "../../core/read-history.ts";
-import type { TreeTerms } from "../../core/run-start.ts";
+import type { PlacedStart, TreeTerms } from "../../core/run-start.ts";
 import type { ReservedId, RunOptions, RuntimeOptions } from "../../core/runtime.ts";
-import { checkShared } from "../../core/shared-budget.ts";
+import { budgetRowsOf, type ChainLink, checkShared } from "../../core/shared-budget.ts";
 import { FIRST_FENCE, type Store } from "../../core/store.ts";
 import { readTraceContext } from "../../core/trace-context.ts";
 import { isUlid } from "../../core/ulid.ts";
+import { fromStored } from "../../core/units.ts";
 import { checkLimits, DEFAULT_LIMITS } from "../../core/words/limits.ts";
 import { ChildTime, type MessageLimit, MessageStarts } from "../budget/admission.ts";
 import { createDeadlines } from "../budget/deadlines.ts";
 import { openLedger, withinBudget } from "../budget/ledger.ts";
 import { priceFor, priceOf, withFees } from "../budget/prices.ts";
 import { Slots } from "../budget/run-slots.ts";
-import { sharedBudgetClientOf } from "../budget/shared-budget-client.ts";
+import { chainOf, sharedChainOf } from "../budget/shared-budget-client.ts";
 import { createJournal } from "../events/journal.ts";
 import { ruledAgent, type TreeParts } from "./parts.ts";
 import type { PlacedRuns } from "./placing/placed-runs.ts";
@@ -101,11 +102,19 @@ export function openTree(shared: Shared, earlier?: Earlier) {
   const deadlines = createDeadlines(clock);
   const { from, ...budget } = runOptions.budget ?? {};
   checkShared(from);
+  const isPlacedChild = first?.placed !== undefined && first.parentId !== null;
+  const rows = placed && budgetRowsOf(store);
+  const treeId = first?.placed?.rootId ?? rootId;
   const root =
     shared.openLedger?.(budget) ??
-    openLedger(budget, {
+    // The budgets of a placed child are those that it was given: its own share is among them.
+    openLedger(isPlacedChild ? {} : budget, {
       slots: new Slots(limits.maxConcurrent, limits.onFull),
-      shared: from && sharedBudgetClientOf(from, clock),
+      shared:
+        rows && first?.placed
+          ? chainOf(rows, linksOf(first.placed, rootId), clock)
+          : from && sharedChainOf(from, clock),
+      stored: rows && { rows, id: treeId, clock },
       onNear: (limit, path) => tellBudgetNear(path, limit, tree.book, journal),
     });
   const profiles = new Profiles({
@@ -136,9 +145,9 @@ export function openTree(shared: Shared, earlier?: Earlier) {
       budget,
       sharedBudget: from?.name,
       root,
-      children: root.openAs("children", withinBudget(limits.children, budget)),
+      children: isPlacedChild ? root : root.openAs("children", withinBudget(limits.children, budget)),
       deadlines,
-      childTime: new ChildTime(limits.children.durationMs, clock, deadlines, {
+      childTime: new ChildTime(isPlacedChild ? undefined : limits.children.durationMs, clock, deadlines, {
         onExceeded(reason) {
           for (const live of tree.book.live) if (live.who.depth === 1) live.scope.abort(reason);
         },
@@ -149,7 +158,7 @@ export function openTree(shared: Shared, earlier?: Earlier) {
     approve: earlier?.worker === undefined ? askOf(options.approve) : earlier.worker.ask,
     rules: typeof options.approve === "object" ? options.approve : ruledAgent(options.agents ?? []) && NO_RULES,
     records: {
-      rootId: first?.placed?.rootId ?? rootId,
+      rootId: treeId,
       newId,
       journal: (journalId, which) => store.read(journalId, which),
       ...readHistory(earlier?.tree.reader(store) ?? store, rootId),
@@ -167,6 +176,13 @@ export function openTree(shared: Shared, earlier?: Earlier) {
   const last: Promise<unknown> = Promise.resolve();
   const rootAgentId = first?.agentId ?? rootId;
   return { tree, journal, deadlines, rootId, rootAgentId, store, runOptions, newId, earlier: earlier?.tree, last };
+}
+
+/** The stored budgets that a placed run draws on. A root opens its own itself. */
+function linksOf({ budgets }: PlacedStart, journalId: string): ChainLink[] {
+  return budgets
+    .filter(({ name }) => name !== journalId)
+    .map(({ name, limits }) => ({ name, ...(Object.keys(limits).length > 0 && { limits: fromStored(limits) }) }));
 }
 
 function askOf(approve: RuntimeOptions["approve"]): Approve | undefined {

@@ -1,4 +1,4 @@
-/** What the events of a tree in several journals need to have come before them: what `placed` and the calls of parents tell. */
+/** The events of a tree in several journals that must come before others: known from `placed` and the calls of parents. */
 
 import type { EventOf, StoredEvent } from "../../core/event.ts";
 import { isFromOutside } from "./from-outside.ts";
@@ -72,7 +72,7 @@ class Needs {
     if (start !== undefined) this.#needs(start, event);
   }
 
-  /** What it continues has ended, and it has ended before its parent reads of it or ends. */
+  /** The run that it continues has ended, and it has ended before its parent reads of it or ends. */
   addStart(start: EventOf<"run-start">): void {
     const { origin } = start;
     if (origin?.kind === "follow-up") this.#needsAll(start, this.#journalBegunBy(origin.runId));
@@ -148,7 +148,7 @@ class Needs {
     if (turn !== undefined && last !== undefined) this.#needs(last, turn);
   }
 
-  /** What the call of a parent said or did to a child comes behind the call, and the call behind the turn before it. */
+  /** Everything that the call of a parent said or did to a child comes behind the call, and the call behind the turn before it. */
   addWord(event: EventOf<"steer" | "cancel">): void {
     const start = this.#starts.get(event.runId);
     const parent = start && this.#parentOf(start);

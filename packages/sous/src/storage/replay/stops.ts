@@ -1,4 +1,4 @@
-/** What stops a run, and what comes of it. */
+/** The events that stop a run, and those that follow from them. */
 
 import type { EventOf, StoredEvent } from "../../core/event.ts";
 import { OUTCOMES } from "../../core/words/outcomes.ts";

@@ -5,7 +5,6 @@ import type { PlacingStore } from "../../core/engine.ts";
 import { checkTime, StaleOwner, StoreError, UserError } from "../../core/errors.ts";
 import type { StoredEvent } from "../../core/event.ts";
 import type { SharedBudget, SharedBudgetOptions, SharedBudgets, SharedLimits } from "../../core/shared-budget.ts";
-import type { SharedBudgetBooks } from "../../core/shared-budget-books.ts";
 import {
   type Claim,
   checkRunQuery,
@@ -19,13 +18,13 @@ import {
   type Store,
 } from "../../core/store.ts";
 import { interruptedTally, refusalTally, runTally, type Totals, type TotalsQuery } from "../../core/totals.ts";
-import { systemClock } from "../../machine/host.ts";
 import { runIdOf, toBrief, toStoredEvent } from "./brief-event.ts";
 import { foldRows, isQueued, type MemoryJournal, type MemoryRow, statusOf } from "./memory-journals.ts";
+import { MemoryBudgets } from "./memory-budgets.ts";
 import { MemoryPlacing } from "./memory-placing.ts";
 import { MemoryTallies } from "./memory-tallies.ts";
 import { checkAbove, rootElsewhere, runAbove } from "./placed-start.ts";
-import { openSharedBudget, type SharedBudgetTables } from "./shared-budget.ts";
+import { openSharedBudget } from "./shared-budget.ts";
 
 /** Stores everything as long as the store itself is referenced. Its shared budgets are those of this process. */
 export function openMemoryStore(): Store & SharedBudgets & PlacingStore {
@@ -35,7 +34,9 @@ export function openMemoryStore(): Store & SharedBudgets & PlacingStore {
 class MemoryStore implements Store, SharedBudgets, PlacingStore {
   readonly isImmediate = true;
   readonly placing: MemoryPlacing;
-  readonly #sharedBudgets = memorySharedBudgets();
+  readonly #budgets = new MemoryBudgets();
+  /** The process that draws here lives as long as the store does, so nothing ever lapses. */
+  readonly budgetRows = this.#budgets.rowsFor("this process");
   readonly #journals = new Map<string, MemoryJournal>();
   /** The rows by run id, in the order they started. */
   readonly #rows = new Map<string, MemoryRow>();
@@ -144,6 +145,7 @@ class MemoryStore implements Store, SharedBudgets, PlacingStore {
     }
     for (const [runId, { journal }] of this.#rows) if (deleted.has(journal)) this.#rows.delete(runId);
     for (const { journalId } of journals) this.#journals.delete(journalId);
+    for (const { rootId } of journals) this.#budgets.deleteTree(rootId);
     this.placing.noteGone(journals);
   }
 
@@ -209,7 +211,7 @@ class MemoryStore implements Store, SharedBudgets, PlacingStore {
   }
 
   sharedBudget(name: string, limits?: SharedLimits, options?: SharedBudgetOptions): Promise<SharedBudget> {
-    return openSharedBudget(this.#sharedBudgets, name, limits, options);
+    return openSharedBudget(this.budgetRows, name, limits, options);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -238,41 +240,4 @@ function isCountedUnended({ journal, endIndex }: MemoryRow): boolean {
 
 function byNewest({ start: first }: MemoryRow, { start: second }: MemoryRow): number {
   return second.time - first.time || (second.runId < first.runId ? -1 : 1);
-}
-
-/** Shared budgets of one process: what its trees draw on together. */
-type Listener = { readonly name: string; readonly onNews: (from: string | undefined) => void };
-
-/** The process that draws here lives as long as the tables do, so nothing ever lapses. */
-export function memorySharedBudgets(now: () => number = systemClock.now): SharedBudgetTables {
-  const sharedBudgets = new Map<string, SharedBudgetBooks>();
-  const listeners = new Set<Listener>();
-  let ids = 0;
-
-  /** Notifies in a microtask: those who listen may want to change the books themselves. */
-  function tell(name: string, from: string): void {
-    for (const listener of listeners) {
-      if (listener.name !== name) continue;
-      queueMicrotask(() => {
-        if (listeners.has(listener)) listener.onNews(from);
-      });
-    }
-  }
-
-  return {
-    owner: "this process",
-    now,
-    newId: () => String(++ids),
-    update(name, change) {
-      const { books, result, newsFrom } = change(sharedBudgets.get(name));
-      if (books !== undefined) sharedBudgets.set(name, books);
-      if (newsFrom !== undefined) tell(name, newsFrom);
-      return result;
-    },
-    listen(name, onNews) {
-      const listener = { name, onNews };
-      listeners.add(listener);
-      return { [Symbol.dispose]: () => void listeners.delete(listener) };
-    },
-  };
 }

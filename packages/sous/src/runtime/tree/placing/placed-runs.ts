@@ -20,10 +20,16 @@ type Wait = {
   stop: Fault | undefined;
   /** It is being ended from here. */
   isClosing: boolean;
+  /** An answer is on its way, or a person has the question: it is not over because it is parked. */
+  answer: { readonly lastSeq: number } | "asked" | undefined;
+  /** The last event that its journal had when it was looked at last. */
+  lastSeq: number;
   readonly parked: PromiseWithResolvers<"parked">;
 };
 
-type Receiver = { readonly seen: Set<number>; readonly onMail: (mail: Mail) => void };
+/** `isOld`: the message was there when the receiver came. */
+type OnMail = (mail: Mail, isOld: boolean) => void;
+type Receiver = { readonly seen: Set<number>; readonly onMail: OnMail; isNew: boolean };
 
 export type PlacedRunsParts = {
   readonly engine: Engine;
@@ -46,6 +52,8 @@ export class PlacedRuns {
   readonly #post: Gathered<NewMail>;
   readonly #waits = new Map<string, Wait>();
   readonly #receivers = new Map<string, Receiver>();
+  /** Answers to questions of runs that are not waited for yet. */
+  readonly #answered = new Map<string, { readonly lastSeq: number }>();
   readonly #followed = new Set<Followed>();
   /** The trees whose stop is on its way. */
   readonly #stopping = new Set<string>();
@@ -88,7 +96,11 @@ export class PlacedRuns {
   /** Waits for the end of a run that has begun, and has the engine see to it that it is continued. */
   async waitFor(journalId: string, { rootId, agent }: Pick<Wait, "rootId" | "agent">): Promise<PlacedEnd> {
     const parked = Promise.withResolvers<"parked">();
-    this.#waits.set(journalId, { rootId, agent, since: this.#parts.now(), stop: undefined, isClosing: false, parked });
+    const since = this.#parts.now();
+    const answer = this.#answered.get(journalId);
+    this.#answered.delete(journalId);
+    const own = { stop: undefined, isClosing: false, answer, lastSeq: 0, parked };
+    this.#waits.set(journalId, { rootId, agent, since, ...own });
     this.#listen();
     this.engine.continueRun(journalId).catch((error: unknown) => {
       this.mustEnd(journalId, {
@@ -98,6 +110,7 @@ export class PlacedRuns {
     });
     try {
       const end = await Promise.race([endWatchOf(this.placing).ended(journalId), parked.promise]);
+      if (end === "parked") endWatchOf(this.placing).forget(journalId);
       // Everything below is shown before the parent hears of the end.
       for (const followed of this.#followed) if (followed.rootId === rootId) await followed.show();
       return end;
@@ -105,6 +118,18 @@ export class PlacedRuns {
       this.#waits.delete(journalId);
       this.#rest();
     }
+  }
+
+  /** An answer is on its way: the journal has more events than this before it counts as parked. */
+  expectTaking(journalId: string, lastSeq: number): void {
+    this.#answered.set(journalId, { lastSeq });
+  }
+
+  /** A person has its question, has answered it, or will do so later. */
+  asking(journalId: string, state: "asked" | "answered" | "later"): void {
+    const wait = this.#waits.get(journalId);
+    if (wait === undefined) return;
+    wait.answer = state === "asked" ? state : state === "answered" ? { lastSeq: wait.lastSeq } : undefined;
   }
 
   /** From now on the run has to end: by its worker, or from here when it has none. */
@@ -115,8 +140,8 @@ export class PlacedRuns {
   }
 
   /** Passes each message to the journal on once, in the order of their numbers, from those that were kept before. */
-  receive(journalId: string, onMail: (mail: Mail) => void): Disposable {
-    this.#receivers.set(journalId, { seen: new Set(), onMail });
+  receive(journalId: string, onMail: OnMail): Disposable {
+    this.#receivers.set(journalId, { seen: new Set(), onMail, isNew: true });
     this.#listen();
     this.#hear({ kind: "mail", journalId });
     return onDispose(() => {
@@ -171,7 +196,11 @@ export class PlacedRuns {
       const receiver = this.#receivers.get(mail.journalId);
       if (receiver === undefined || receiver.seen.has(mail.id)) continue;
       receiver.seen.add(mail.id);
-      receiver.onMail(mail);
+      receiver.onMail(mail, receiver.isNew);
+    }
+    for (const id of journalIds) {
+      const receiver = this.#receivers.get(id);
+      if (receiver !== undefined) receiver.isNew = false;
     }
   }
 
@@ -186,11 +215,13 @@ export class PlacedRuns {
 
   async #lookAt(rootId: string, now: number): Promise<void> {
     let known: ReadonlySet<string> | undefined;
-    for (const { journalId, state } of await this.placing.journals(rootId)) {
+    for (const { journalId, state, lastSeq } of await this.placing.journals(rootId)) {
       const wait = this.#waits.get(journalId);
-      if (wait === undefined || wait.isClosing || state === "held" || state === "ended") continue;
+      if (wait === undefined || wait.isClosing || state === "ended") continue;
+      wait.lastSeq = lastSeq;
+      if (state === "held") continue;
       if (wait.stop !== undefined) this.#close(journalId, wait, wait.stop);
-      else if (state === "parked") wait.parked.resolve("parked");
+      else if (state === "parked") park(wait, lastSeq);
       else if (now - wait.since > UNKNOWN_AFTER_MS) {
         known ??= await this.#knownAgents();
         // Without any worker it waits: one may be started yet.
@@ -213,6 +244,12 @@ export class PlacedRuns {
     // Another process may have taken it meanwhile: then its end comes from there.
     this.#parts.close(journalId, fault).then(again, again);
   }
+}
+
+/** Unless an answer is on its way, which the next worker has not read yet. */
+function park({ answer, parked }: Wait, lastSeq: number): void {
+  if (answer === "asked" || (answer !== undefined && lastSeq <= answer.lastSeq)) return;
+  parked.resolve("parked");
 }
 
 function unknownAgent(agent: string): string {

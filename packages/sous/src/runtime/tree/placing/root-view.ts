@@ -109,6 +109,7 @@ export class RootView {
     const { approve, rules } = this.#tree.parts;
     if (approve === undefined) return;
     const { runId, callId } = asked;
+    this.#placed.asking(journalId, "asked");
     const digest = questionDigest(asked as AskedCall) ?? "";
     const request = { ...this.#requestOf(asked), digest };
     const rule = rules?.decide(request);
@@ -120,6 +121,7 @@ export class RootView {
     } catch (error) {
       answer = { allow: false, reason: `the question failed: ${messageOf(error)}` };
     }
+    this.#placed.asking(journalId, answer === "later" ? "later" : "answered");
     if (!scope.aborted) this.#placed.post({ to: journalId, body: { runId, callId, digest, ...mailOf(answer) } });
   }
 

@@ -67,7 +67,9 @@ async function workOnTaken(parts: WorkParts, taken: TakenJournal, options: WorkO
     return "ended";
   }
   const { tree, run, journal, answers } = opened;
-  using _mail = parts.placed.receive(journalId, (mail) => deliver(mail, run, answers, tree.earlier.mail));
+  using _mail = parts.placed.receive(journalId, (mail, isOld) => {
+    if (!isOld || !isLater(mail)) deliver(mail, run, answers, tree.earlier.mail);
+  });
   using _leaving = giveBack(opened, options.leaving);
   const { cause } = await run.ended;
   if (tree.tree.isParked) return "parked";
@@ -140,6 +142,11 @@ function endingWith(fault: Fault, { root }: EarlierTree): Work {
     run.tree.closeOrphans(run);
     return { status: statusOfRefusal(fault.type), fault };
   };
+}
+
+/** A question that was put off is put to the person again by each worker. */
+function isLater({ body }: Mail): boolean {
+  return body.kind === "answer" && body.answer === "later";
 }
 
 /** A message that is in the journal was acted on. A stop holds for as long as the run has no end. */

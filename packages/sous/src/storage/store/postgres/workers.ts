@@ -34,7 +34,7 @@ export function createWorkers({ connection, schema, owner, timer, listening }: W
   let missing = new Map<string, number>();
   let lastLook = Number.NEGATIVE_INFINITY;
 
-  /** Those that were missing for the whole of the grace. */
+  /** Workers that were missing for the whole of the grace. */
   function outOfGrace(unlocked: readonly string[]): Set<string> {
     const now = performance.now();
     const before = now - lastLook > MAX_BETWEEN_LOOKS_MS ? new Map<string, number>() : missing;
@@ -118,7 +118,7 @@ function statements(schema: string) {
   const held = `with held as materialized (${HELD_LOCKS})`;
   const isUnlocked = "w.lock_key is not null and w.lock_key not in (select key from held)";
   return {
-    // Those that have been gone for an hour are forgotten.
+    // Workers that have been gone for an hour are forgotten.
     enlist: statement(
       `with gone as (delete from ${schema}.workers where lease_until < clock_timestamp() - interval '1 hour' and owner <> $1)
        insert into ${schema}.workers (owner, name, agents, places, lock_key, lease_until, folder)

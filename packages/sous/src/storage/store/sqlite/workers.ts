@@ -78,7 +78,7 @@ function namesIn(json: string): readonly string[] {
   }
 }
 
-/** Those that have been gone for an hour are forgotten. */
+/** Workers that have been gone for an hour are forgotten. */
 const FORGOTTEN_MS = 3_600_000;
 const FORGET = "DELETE FROM workers WHERE leased_until < ?";
 const ENLIST = `INSERT INTO workers (owner, name, agents, places, leased_until, folder) VALUES (?, ?, ?, ?, ?, ?)

@@ -113,7 +113,7 @@ function bodiesWith(text: string): Bodies {
       placed: {
         rootId: "run-1",
         summary: { mode: "auto", maxBytes: 4096 },
-        budgets: [{ name: "run-1", limits: budget }],
+        budgets: [{ name: "run-1", limits: { tokens: 10, costUsd: 1, executions: 2 } }],
         asks: true,
       },
       terms: {
