@@ -59,6 +59,8 @@ export type WorkerFacts = {
   readonly agents: readonly string[];
   /** The runs that it works on at most at once. */
   readonly places: number;
+  /** It takes only runs whose tree was made in this folder; those of any when unset. */
+  readonly folder?: string | undefined;
 };
 
 export type WorkerState = WorkerFacts & {

@@ -50,6 +50,20 @@ function takingPromises(check: CheckPlacing): void {
     assert.deepEqual(await store.placing.take(worker("writer", "scout"), 9), []);
   });
 
+  check("a worker of a folder takes only runs that were made there", async ({ store, other }) => {
+    const root = await begunRoot(store);
+    const folders = [undefined, "/work/here", "/work/there", "/work/here"];
+    const starts = folders.map((cwd, index) => ({
+      ...startOf(samplePlaced(root, "lead", `run${index}`, "scout")),
+      cwd,
+    }));
+    await store.placing.place(starts);
+    const here = { ...worker(), folder: "/work/here" };
+    assert.deepEqual(await other.placing.take(here, 9), [taken("run1"), taken("run3")]);
+    assert.deepEqual(await other.placing.take({ ...here, folder: "/work" }, 9), []);
+    assert.deepEqual(await other.placing.take(worker(), 9), [taken("run0"), taken("run2")]);
+  });
+
   check("two that take at once from 200 placed runs get each of them once", async ({ store, other }) => {
     const placed = await placeScouts(store, 200);
     const both = [store, other].map(async ({ placing }) => {
@@ -262,9 +276,9 @@ function lookingPromises(check: CheckPlacing): void {
 
   check("a worker is listed with what it holds, until it is gone", async ({ store, other }) => {
     await placeScouts(store, 3);
-    const facts = { name: "one", agents: ["scout", "writer"], places: 8 };
+    const facts = { name: "one", agents: ["scout", "writer"], places: 8, folder: "/work/\0here" };
     const enlisted = await other.placing.enlist(facts);
-    await other.placing.take(facts, 2);
+    await other.placing.take({ ...facts, folder: undefined }, 2);
     const [found, ...rest] = await store.placing.workers();
     assert.deepEqual(rest, []);
     const { isWatched: _, ...listed } = found ?? assert.fail("it is not listed");

@@ -1,6 +1,6 @@
 /** A tree that has no root run yet: everything its runs share, put together. */
 
-import type { ModelChoice } from "../../core/agent.ts";
+import type { AgentDefinition, ModelChoice } from "../../core/agent.ts";
 import type { Approve } from "../../core/approval.ts";
 import type { Host } from "../../core/clock.ts";
 import { checkConversation, DEFAULT_CONVERSATION } from "../../core/conversation.ts";
@@ -42,12 +42,19 @@ export type Shared = {
   models: (choice: ModelChoice) => Model | Promise<Model>;
   /** The children of one message, where no limit of executions is set. */
   perMessage?: MessageLimit | undefined;
+  /** Definitions of roots that are placed, before those in `agents`. No call finds them. */
+  roots?: Roots | undefined;
   /** Runs that work elsewhere; undefined without an engine. */
   placed?: PlacedRuns | undefined;
   /** Keeps the books in another way than by the rules, as a rerun does. */
   openLedger?: ((budget: Budget) => Ledger) | undefined;
   /** Takes the place of the profiles that follow from the definitions, as in a rerun. */
   profiles?: ((given: Profiles) => ProfileSource) | undefined;
+};
+
+export type Roots = {
+  readonly names: readonly string[];
+  definitionOf(name: string): AgentDefinition | undefined | Promise<AgentDefinition | undefined>;
 };
 
 /** The options of a caller for a tree, and what its root remembers besides. */

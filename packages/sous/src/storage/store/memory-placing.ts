@@ -64,6 +64,7 @@ export class MemoryPlacing implements Placing, Disposable {
       if (taken.length >= limit) break;
       const { journalId, placed, isOwned, lost } = journal;
       if (placed?.isOpen !== true || isOwned || lost !== undefined || !worker.agents.includes(placed.agent)) continue;
+      if (worker.folder !== undefined && this.#tables.rows.get(journalId)?.start.cwd !== worker.folder) continue;
       if (journal.questions.size > 0 && !this.#isWoken(journal, placed)) continue;
       const { fence } = this.claim(journal);
       placed.worker = worker.name;

@@ -230,6 +230,7 @@ export const EVERY_EVENT: Whole = {
     ...head,
     type: "resume",
     usedMs: 1200.5,
+    attempt: 2,
     worker: "two on host-b",
     run: {
       agent: "scout",

@@ -15,6 +15,7 @@ export const PLACING_TABLES: readonly string[] = [
      name text not null,
      agents text not null,
      places double precision not null,
+     folder text,
      lock_key bigint,
      lease_until timestamptz not null
    )`,

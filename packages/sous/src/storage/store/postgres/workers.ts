@@ -43,7 +43,7 @@ export function createWorkers({ connection, schema, owner, timer, listening }: W
     return new Set(unlocked.filter((name) => now - (missing.get(name) ?? now) >= GRACE_MS));
   }
 
-  async function enlist({ name, agents, places }: WorkerFacts): Promise<AsyncDisposable> {
+  async function enlist({ name, agents, places, folder }: WorkerFacts): Promise<AsyncDisposable> {
     const key = keyOf(owner);
     let isWatched = false;
     let renewal: Disposable | undefined;
@@ -51,7 +51,7 @@ export function createWorkers({ connection, schema, owner, timer, listening }: W
     let listing: Promise<void> = Promise.resolve();
     const list = async (): Promise<void> => {
       const values = [owner, toColumn(name), toColumn(JSON.stringify(agents)), places, isWatched ? key : null];
-      await connection.query(sql.enlist, values);
+      await connection.query(sql.enlist, [...values, folder === undefined ? null : toColumn(folder)]);
     };
     const renew = (): void => {
       renewal = timer(RENEWAL_MS, renew);
@@ -99,6 +99,7 @@ function toWorkerState(row: Row): WorkerState {
     name: fromColumn(String(row.name)),
     agents: namesIn(fromColumn(String(row.agents))),
     places: Number(row.places),
+    ...(typeof row.folder === "string" && { folder: fromColumn(row.folder) }),
     where: describeOwner(owner),
     isAlive: row.is_leased === true && row.is_unlocked !== true && !isGone(owner),
     isWatched: row.is_watched === true,
@@ -124,14 +125,14 @@ function statements(schema: string) {
     // Workers that have been gone for an hour are forgotten.
     enlist: statement(
       `with gone as (delete from ${schema}.workers where lease_until < clock_timestamp() - interval '1 hour' and owner <> $1)
-       insert into ${schema}.workers (owner, name, agents, places, lock_key, lease_until)
-       values ($1, $2, $3, $4, $5::bigint, ${LEASE_END})
+       insert into ${schema}.workers (owner, name, agents, places, lock_key, lease_until, folder)
+       values ($1, $2, $3, $4, $5::bigint, ${LEASE_END}, $6)
        on conflict (owner) do update set name = excluded.name, agents = excluded.agents, places = excluded.places,
-         lock_key = excluded.lock_key, lease_until = excluded.lease_until`,
+         lock_key = excluded.lock_key, lease_until = excluded.lease_until, folder = excluded.folder`,
     ),
     leave: statement(`delete from ${schema}.workers where owner = $1`),
     workers: statement(
-      `${held} select w.owner, w.name, w.agents, w.places, w.lock_key is not null as is_watched, ${isUnlocked} as is_unlocked,
+      `${held} select w.owner, w.name, w.agents, w.places, w.folder, w.lock_key is not null as is_watched, ${isUnlocked} as is_unlocked,
          w.lease_until > clock_timestamp() as is_leased,
          (select count(*) from ${schema}.trees t where t.owner = w.owner and t.is_open) as held
        from ${schema}.workers w order by w.name, w.owner`,

@@ -28,6 +28,7 @@ export const PLACING_PARTS = [
   name TEXT NOT NULL,
   agents TEXT NOT NULL,
   places INTEGER NOT NULL,
+  folder TEXT,
   leased_until INTEGER NOT NULL
 )`,
   },

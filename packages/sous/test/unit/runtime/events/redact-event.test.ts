@@ -200,6 +200,7 @@ function bodiesWith(text: string): Bodies {
       type: "resume",
       usedMs: 5,
       worker: text,
+      attempt: 2,
       // The start that it repeats was redacted before it was recorded.
       run: {
         agent: "lead",
