@@ -161,7 +161,8 @@ export function openTree(shared: Shared, earlier?: Earlier) {
       rootId: treeId,
       newId,
       journal: (journalId, which) => store.read(journalId, which),
-      ...readHistory(earlier?.tree.reader(store) ?? store, rootId),
+      run: (runId) => store.run(runId),
+      ...readHistory(earlier === undefined ? store : historyStore(earlier.tree, store), rootId),
       endWithLoss: loss.end,
       release: () => store.release(rootId, earlier?.fence ?? FIRST_FENCE),
     },
@@ -176,6 +177,13 @@ export function openTree(shared: Shared, earlier?: Earlier) {
   const last: Promise<unknown> = Promise.resolve();
   const rootAgentId = first?.agentId ?? rootId;
   return { tree, journal, deadlines, rootId, rootAgentId, store, runOptions, newId, earlier: earlier?.tree, last };
+}
+
+/** Runs of the journal as they were read, and those of other journals from the store. */
+function historyStore(tree: EarlierTree, store: Store): Pick<Store, "read" | "run"> {
+  const own = tree.reader(store);
+  const read: Store["read"] = (id, which) => (id === tree.rootId ? own : store).read(id, which);
+  return { read, run: (runId) => store.run(runId) };
 }
 
 /** The stored budgets that a placed run draws on. A root opens its own itself. */

@@ -117,7 +117,7 @@ function standIn(run: Run, placed: PlacedRuns): NonNullable<Run["placed"]> {
       isStopped = mode === "stop" && path === undefined;
       placed.post({ to, body: { kind: "stop", mode, callId, path } });
     },
-    steer: (path, text) => placed.post({ to, body: { kind: "steer", path, text } }),
+    steer: (path, text, callId) => placed.post({ to, body: { kind: "steer", path, text, callId } }),
   };
 }
 

@@ -156,7 +156,8 @@ function deliver({ id, body }: Mail, run: RootRun, answers: RemoteAnswers, known
       run.cancel(body.path, body.mode, { mail: id, ...(body.callId !== undefined && { callId: body.callId }) });
       return;
     case "steer":
-      if (!known.has(id)) run.steer(body.path, body.text, id);
+      if (!known.has(id))
+        run.steer(body.path, body.text, { mail: id, ...(body.callId !== undefined && { callId: body.callId }) });
       return;
     case "answer":
       answers.take(body);
