@@ -1,5 +1,6 @@
 /** A run that was left to the workers, as the process sees it that submitted it. */
 
+import { ignore } from "../../../core/errors.ts";
 import type { AgentSummary, RunResult } from "../../../core/runtime.ts";
 import type { CancelMode } from "../../../core/spawn.ts";
 import type { RunRecord, Store } from "../../../core/store.ts";
@@ -26,8 +27,9 @@ export function submitted<Output>(
   { runId, agent }: { runId: string; agent: string },
   journal: Pick<Journal, "showForeign"> | undefined,
 ): SubmittedRun<Output> {
-  const result = follow();
-  result.catch(() => undefined);
+  // A program that only submits can end: nothing is waited for before it is asked for.
+  let result = journal === undefined ? undefined : follow();
+  result?.catch(ignore);
 
   async function follow(): Promise<RunResult<Output>> {
     const followed = new Followed({
@@ -44,7 +46,10 @@ export function submitted<Output>(
 
   return {
     id: runId,
-    result,
+    get result() {
+      result ??= follow();
+      return result;
+    },
     steer: (path, text) => placed.post({ to: runId, body: { kind: "steer", path, text } }),
     cancel(path, { mode = "stop" } = {}) {
       if (path === undefined && mode === "stop") placed.stopTree(runId);
