@@ -101,7 +101,7 @@ export const NEW_COLUMN: SourceChanges = {
   "storage/store/run-columns.ts": [
     [
       "} as const satisfies {",
-      '  faultType: { name: "fault_type", kind: "text?", from: "run-end", added: { sqlite: 6, postgres: 5 } },\n$&',
+      '  faultType: { name: "fault_type", kind: "text?", from: "run-end", added: { sqlite: 7, postgres: 6 } },\n$&',
     ],
   ],
 };

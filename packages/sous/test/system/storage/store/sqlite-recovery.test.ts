@@ -152,7 +152,7 @@ function locksOfThisProcess(): string[] {
 }
 
 const HEALTHY = {
-  version: 5,
+  version: 6,
   runs: 1,
   damage: undefined,
   damagedRuns: [],
