@@ -27,7 +27,13 @@ export async function runPlaced(tree: TreeState, run: Run, plan: ChildPlan, plac
   run.waitingFor = "its worker";
   try {
     await beginPlaced(tree, run, plan, placed);
-    const waiting = placed.waitFor(runId, { rootId, agent: run.profile.agentName });
+    const waiting = placed.waitFor(runId, {
+      rootId,
+      agent: run.profile.agentName,
+      holder: parts.asking.journal,
+    });
+    // It may have been lost while the child began.
+    if (parts.asking.journal.degraded !== undefined) placed.leave(parts.asking.journal);
     run.scope.listen(() => stopPlaced(run, tree, placed));
     const end = await waiting;
     if (end === "parked") {
@@ -35,12 +41,16 @@ export async function runPlaced(tree: TreeState, run: Run, plan: ChildPlan, plac
       run.tree.parked(run, outcome);
       return outcome;
     }
+    if (end === "left") {
+      outcome = LEFT;
+      return outcome;
+    }
     outcome = await endedElsewhere(run, end, parts);
     return outcome;
   } catch (error) {
     if (error instanceof Refused) throw error;
     const message = `${path} could not be waited for: ${messageOf(error)}`;
-    outcome = { ...PARKED, status: "failed", stopReason: undefined, fault: { type: "store", message } };
+    outcome = { ...LEFT, fault: { type: "store", message } };
     return outcome;
   } finally {
     if (!run.isParked) run.tree.ended(run, outcome);
@@ -147,4 +157,11 @@ async function endedElsewhere(run: Run, end: EventOf<"run-end">, parts: TreePart
 const PARKED: RunOutcome = {
   ...{ ...LACKS_APPROVAL, text: "", output: undefined, fault: undefined },
   ...{ turns: 0, toolCount: 0, usage: noUsage(), costUsd: 0, durationMs: 0 },
+};
+
+/** Nobody is told: the journal of its parent keeps nothing more here. */
+const LEFT: RunOutcome = {
+  ...PARKED,
+  ...{ status: "failed", stopReason: undefined },
+  fault: { type: "store", message: "Another process continues its parent" },
 };

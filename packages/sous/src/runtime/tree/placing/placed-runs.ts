@@ -9,8 +9,11 @@ import { endWatchOf } from "./end-watch.ts";
 import type { Followed } from "./followed.ts";
 import { Gathered } from "./gathered.ts";
 
-/** The end of a wait for a placed run. `parked`: it waits for an answer, and no worker has it. */
-export type PlacedEnd = EventOf<"run-end"> | "parked";
+/**
+ * The end of a wait for a placed run. `parked`: it waits for an answer, and no worker has it. `left`: the journal of the one that
+ * waits is continued by another process, which waits for it now.
+ */
+export type PlacedEnd = EventOf<"run-end"> | "parked" | "left";
 
 type Wait = {
   readonly rootId: string;
@@ -20,7 +23,9 @@ type Wait = {
   stop: Fault | undefined;
   /** It is being ended from here. */
   isClosing: boolean;
-  readonly parked: PromiseWithResolvers<"parked">;
+  /** The journal of the one that waits; undefined when that is nobody's run. */
+  readonly holder: object | undefined;
+  readonly endless: PromiseWithResolvers<"parked" | "left">;
 };
 
 type Receiver = { readonly seen: Set<number>; readonly onMail: (mail: Mail) => void };
@@ -86,9 +91,14 @@ export class PlacedRuns {
   }
 
   /** Waits for the end of a run that has begun, and has the engine see to it that it is continued. */
-  async waitFor(journalId: string, { rootId, agent }: Pick<Wait, "rootId" | "agent">): Promise<PlacedEnd> {
-    const parked = Promise.withResolvers<"parked">();
-    this.#waits.set(journalId, { rootId, agent, since: this.#parts.now(), stop: undefined, isClosing: false, parked });
+  async waitFor(
+    journalId: string,
+    { rootId, agent, holder }: Pick<Wait, "rootId" | "agent"> & Partial<Pick<Wait, "holder">>,
+  ): Promise<PlacedEnd> {
+    const endless = Promise.withResolvers<"parked" | "left">();
+    const since = this.#parts.now();
+    const wait: Wait = { rootId, agent, since, stop: undefined, isClosing: false, holder, endless };
+    this.#waits.set(journalId, wait);
     this.#listen();
     this.engine.continueRun(journalId).catch((error: unknown) => {
       this.mustEnd(journalId, {
@@ -97,14 +107,20 @@ export class PlacedRuns {
       });
     });
     try {
-      const end = await Promise.race([endWatchOf(this.placing).ended(journalId), parked.promise]);
+      const end = await Promise.race([endWatchOf(this.placing).ended(journalId), endless.promise]);
       // Everything below is shown before the parent hears of the end.
-      for (const followed of this.#followed) if (followed.rootId === rootId) await followed.show();
+      if (end !== "left") for (const followed of this.#followed) if (followed.rootId === rootId) await followed.show();
       return end;
     } finally {
-      this.#waits.delete(journalId);
+      // The run that waits may have been taken again by this process meanwhile.
+      if (this.#waits.get(journalId) === wait) this.#waits.delete(journalId);
       this.#rest();
     }
+  }
+
+  /** Nothing of this journal continues here. What its runs wait for continues elsewhere, and they no longer wait for it. */
+  leave(holder: object): void {
+    for (const wait of this.#waits.values()) if (wait.holder === holder) wait.endless.resolve("left");
   }
 
   /** From now on the run has to end: by its worker, or from here when it has none. */
@@ -116,11 +132,12 @@ export class PlacedRuns {
 
   /** Passes each message to the journal on once, in the order of their numbers, from those that were kept before. */
   receive(journalId: string, onMail: (mail: Mail) => void): Disposable {
-    this.#receivers.set(journalId, { seen: new Set(), onMail });
+    const receiver = { seen: new Set<number>(), onMail };
+    this.#receivers.set(journalId, receiver);
     this.#listen();
     this.#hear({ kind: "mail", journalId });
     return onDispose(() => {
-      this.#receivers.delete(journalId);
+      if (this.#receivers.get(journalId) === receiver) this.#receivers.delete(journalId);
       this.#rest();
     });
   }
@@ -190,7 +207,7 @@ export class PlacedRuns {
       const wait = this.#waits.get(journalId);
       if (wait === undefined || wait.isClosing || state === "held" || state === "ended") continue;
       if (wait.stop !== undefined) this.#close(journalId, wait, wait.stop);
-      else if (state === "parked") wait.parked.resolve("parked");
+      else if (state === "parked") wait.endless.resolve("parked");
       else if (now - wait.since > UNKNOWN_AFTER_MS) {
         known ??= await this.#knownAgents();
         // Without any worker it waits: one may be started yet.

@@ -64,7 +64,7 @@ async function resultOf(store: Store, runId: string, end: PlacedEnd): Promise<Ru
     costUsd = addCost(costUsd, each.costUsd);
   }
   const whole = { usage, costUsd, runId, agents, denied: [], lost: records[0]?.lost };
-  if (end === "parked") {
+  if (typeof end === "string") {
     const questions = openQuestions(await store.read(runId)).map(toOpenQuestion);
     const own = { status: "incomplete", stopReason: "consent", text: "", output: undefined, error: undefined } as const;
     return { ...whole, ...own, turns: root?.turns ?? 0, durationMs: 0, questions };
