@@ -31,6 +31,11 @@ export type MailBody =
       reason?: string | undefined;
     };
 
+/** A yes or a no. An answer that comes later leaves the question as it is. */
+export function isDecided(body: MailBody): body is Extract<MailBody, { kind: "answer" }> {
+  return body.kind === "answer" && body.answer !== "later";
+}
+
 /** `to` is a journal. With `isForTree` it is a root, and every journal of its tree that has not ended gets a copy. */
 export type NewMail = { readonly to: string; readonly isForTree?: boolean | undefined; readonly body: MailBody };
 

@@ -62,7 +62,7 @@ export function answerTo(messages: readonly ChatMessage[]): ScriptedAnswer {
   if (said === 1 && part.includes(".")) return { calls: [call("look")] };
   const results = messages.filter(({ role }) => role === "tool").map(textOf);
   const reported = Array.from({ length: children }, (_, index) => `${part}.${index}`).filter(
-    (child) => results.filter((result) => result.includes(`Report of ${child}:`)).length === 1,
+    (child) => results.filter((result) => result.includes(reportOf(child, shape[1] ?? 0))).length === 1,
   );
   return { text: reportOf(part, reported.length) };
 }

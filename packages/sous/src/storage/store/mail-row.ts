@@ -1,7 +1,7 @@
 /** Mail to a journal as a row: what it says as JSON, and the question that it answers in the words of the column `questions`. */
 
 import * as z from "zod";
-import type { MailBody } from "../../core/engine.ts";
+import { isDecided, type MailBody } from "../../core/engine.ts";
 import { once } from "../../core/schema.ts";
 import { kindSchemas } from "./kind-schemas.ts";
 import { partOfQuestions } from "./run-columns.ts";
@@ -14,7 +14,7 @@ type MailRow = {
 };
 
 export function toMailRow(body: MailBody): MailRow {
-  const question = body.kind === "answer" ? partOfQuestions(body) : null;
+  const question = isDecided(body) ? partOfQuestions(body) : null;
   return { kind: body.kind, question, json: JSON.stringify(body) };
 }
 

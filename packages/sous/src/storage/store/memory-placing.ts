@@ -11,7 +11,7 @@ import type {
   WorkerFacts,
   WorkerState,
 } from "../../core/engine.ts";
-import { isProgress } from "../../core/engine.ts";
+import { isDecided, isProgress } from "../../core/engine.ts";
 import { StoreError } from "../../core/errors.ts";
 import type { EventOf, StoredEvent } from "../../core/event.ts";
 import { quietClock } from "../../machine/host.ts";
@@ -179,7 +179,7 @@ export class MemoryPlacing implements Placing, Disposable {
   #isWoken({ journalId, questions }: MemoryJournal, { mailSeen }: MemoryPlaced): boolean {
     return this.#mailOf(journalId).some(({ id, body }) => {
       if (id <= mailSeen) return false;
-      return body.kind === "stop" || (body.kind === "answer" && questions.has(keyOfQuestion(body)));
+      return body.kind === "stop" || (isDecided(body) && questions.has(keyOfQuestion(body)));
     });
   }
 

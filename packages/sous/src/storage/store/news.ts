@@ -1,8 +1,9 @@
-/** Those who listen for news of a store, and the tick that they hear when there is none: news may be missed. */
+/** Listeners for news of a store, and the tick that they hear when there is none: news may be missed. */
 
 import type { Clock } from "../../core/clock.ts";
 import type { News } from "../../core/engine.ts";
 import { onDispose } from "../../core/scope.ts";
+import { quietClock, systemClock } from "../../machine/host.ts";
 
 type NewsSource = {
   readonly timer: Clock["timer"];
@@ -22,7 +23,9 @@ export type NewsListeners = Disposable & {
 /** The longest time without a call. */
 export const MAX_SILENCE_MS = 500;
 
-export function newsListeners({ timer, tickMs, look, begin }: NewsSource): NewsListeners {
+export function newsListeners({ timer: given, tickMs, look, begin }: NewsSource): NewsListeners {
+  // A process that listens waits for something: it must not end meanwhile.
+  const timer = given === quietClock.timer ? systemClock.timer : given;
   const listeners = new Set<(news: News) => void>();
   let ticking: Disposable | undefined;
   let begun: Disposable | undefined;
@@ -45,9 +48,9 @@ export function newsListeners({ timer, tickMs, look, begin }: NewsSource): NewsL
 
   return {
     tell,
-    listen(given) {
+    listen(listener) {
       // Each call is a listener of its own, also with the same function.
-      const onNews = (news: News): void => given(news);
+      const onNews = (news: News): void => listener(news);
       listeners.add(onNews);
       ticking ??= timer(tickMs, tick);
       begun ??= begin?.();

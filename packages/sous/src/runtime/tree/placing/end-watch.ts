@@ -41,6 +41,12 @@ export class EndWatch {
     return wait.promise;
   }
 
+  /** No one in this process waits for it any more: it waits for an answer, and may do so for days. */
+  forget(journalId: string): void {
+    this.#waits.delete(journalId);
+    this.#rest();
+  }
+
   #hear({ kind, journalId }: News): void {
     if (kind === "all") this.#due = "all";
     else if (kind !== "ended" || journalId === undefined || !this.#waits.has(journalId)) return;
@@ -64,6 +70,10 @@ export class EndWatch {
       }
     }
     this.#isAsking = false;
+    this.#rest();
+  }
+
+  #rest(): void {
     if (this.#waits.size > 0) return;
     this.#listening?.[Symbol.dispose]();
     this.#listening = undefined;

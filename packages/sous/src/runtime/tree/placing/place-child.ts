@@ -13,6 +13,7 @@ import { redactBody } from "../../events/redact-event.ts";
 import { type ChildPlan, type RunPlan, startOf } from "../lifecycle.ts";
 import { type TreeParts, termsOf } from "../parts.ts";
 import type { TreeState } from "../state.ts";
+import { patiently } from "./patiently.ts";
 import type { PlacedRuns } from "./placed-runs.ts";
 import { viewElsewhere } from "./root-view.ts";
 
@@ -76,7 +77,9 @@ async function beginPlaced(tree: TreeState, run: Run, plan: ChildPlan, placed: P
   }
   tree.elsewhere ??= { view: viewElsewhere(tree, placed) };
   tree.elsewhere.view?.start();
-  await placed.begin(placedStart(tree, run, plan));
+  const start = placedStart(tree, run, plan);
+  // Beginning it twice is beginning it once.
+  await patiently(() => placed.begin(start), tree.parts.asking);
 }
 
 /** The start of a run that is placed, with all that its worker has to know. */
@@ -147,7 +150,7 @@ async function endedElsewhere(run: Run, end: EventOf<"run-end">, parts: TreePart
   if (end.usageBelow !== undefined) run.billBelow(end.usageBelow, end.costBelowUsd ?? 0);
   if (lacksApproval(end)) run.lacksApproval = true;
   if (run.toolLog !== undefined) {
-    const events = await parts.records.journal(run.who.runId);
+    const events = await patiently(() => parts.records.journal(run.who.runId), parts.asking);
     run.toolLog = toolLogOf(events, (name) => run.profile.tools.byName.get(name)?.tool.displayName);
   }
   return { status, stopReason, text, output, fault, turns, toolCount, usage, costUsd, durationMs };

@@ -23,12 +23,18 @@ type Wait = {
   stop: Fault | undefined;
   /** It is being ended from here. */
   isClosing: boolean;
+  /** An answer is on its way, or a person has the question: it is not over because it is parked. */
+  answer: { readonly lastSeq: number } | "asked" | undefined;
+  /** The last event that its journal had when it was looked at last. */
+  lastSeq: number;
   /** The journal of the one that waits; undefined when that is nobody's run. */
   readonly holder: object | undefined;
   readonly endless: PromiseWithResolvers<"parked" | "left">;
 };
 
-type Receiver = { readonly seen: Set<number>; readonly onMail: (mail: Mail) => void };
+/** `isOld`: the message was there when the receiver came. */
+type OnMail = (mail: Mail, isOld: boolean) => void;
+type Receiver = { readonly seen: Set<number>; readonly onMail: OnMail; isNew: boolean };
 
 export type PlacedRunsParts = {
   readonly engine: Engine;
@@ -51,6 +57,8 @@ export class PlacedRuns {
   readonly #post: Gathered<NewMail>;
   readonly #waits = new Map<string, Wait>();
   readonly #receivers = new Map<string, Receiver>();
+  /** Answers to questions of runs that are not waited for yet. */
+  readonly #answered = new Map<string, { readonly lastSeq: number }>();
   readonly #followed = new Set<Followed>();
   /** The trees whose stop is on its way. */
   readonly #stopping = new Set<string>();
@@ -97,7 +105,10 @@ export class PlacedRuns {
   ): Promise<PlacedEnd> {
     const endless = Promise.withResolvers<"parked" | "left">();
     const since = this.#parts.now();
-    const wait: Wait = { rootId, agent, since, stop: undefined, isClosing: false, holder, endless };
+    const answer = this.#answered.get(journalId);
+    this.#answered.delete(journalId);
+    const own = { stop: undefined, isClosing: false, answer, lastSeq: 0, holder, endless };
+    const wait: Wait = { rootId, agent, since, ...own };
     this.#waits.set(journalId, wait);
     this.#listen();
     this.engine.continueRun(journalId).catch((error: unknown) => {
@@ -108,6 +119,7 @@ export class PlacedRuns {
     });
     try {
       const end = await Promise.race([endWatchOf(this.placing).ended(journalId), endless.promise]);
+      if (end === "parked") endWatchOf(this.placing).forget(journalId);
       // Everything below is shown before the parent hears of the end.
       if (end !== "left") for (const followed of this.#followed) if (followed.rootId === rootId) await followed.show();
       return end;
@@ -123,6 +135,18 @@ export class PlacedRuns {
     for (const wait of this.#waits.values()) if (wait.holder === holder) wait.endless.resolve("left");
   }
 
+  /** An answer is on its way: the journal goes on behind this event before it counts as parked. */
+  expectTaking(journalId: string, lastSeq: number): void {
+    this.#answered.set(journalId, { lastSeq });
+  }
+
+  /** A person has its question, has answered it, or will do so later. */
+  asking(journalId: string, state: "asked" | "answered" | "later"): void {
+    const wait = this.#waits.get(journalId);
+    if (wait === undefined) return;
+    wait.answer = state === "asked" ? state : state === "answered" ? { lastSeq: wait.lastSeq } : undefined;
+  }
+
   /** From now on the run has to end: by its worker, or from here when it has none. */
   mustEnd(journalId: string, fault: Fault): void {
     const wait = this.#waits.get(journalId);
@@ -131,8 +155,8 @@ export class PlacedRuns {
   }
 
   /** Passes each message to the journal on once, in the order of their numbers, from those that were kept before. */
-  receive(journalId: string, onMail: (mail: Mail) => void): Disposable {
-    const receiver = { seen: new Set<number>(), onMail };
+  receive(journalId: string, onMail: OnMail): Disposable {
+    const receiver: Receiver = { seen: new Set(), onMail, isNew: true };
     this.#receivers.set(journalId, receiver);
     this.#listen();
     this.#hear({ kind: "mail", journalId });
@@ -188,7 +212,11 @@ export class PlacedRuns {
       const receiver = this.#receivers.get(mail.journalId);
       if (receiver === undefined || receiver.seen.has(mail.id)) continue;
       receiver.seen.add(mail.id);
-      receiver.onMail(mail);
+      receiver.onMail(mail, receiver.isNew);
+    }
+    for (const id of journalIds) {
+      const receiver = this.#receivers.get(id);
+      if (receiver !== undefined) receiver.isNew = false;
     }
   }
 
@@ -203,11 +231,13 @@ export class PlacedRuns {
 
   async #lookAt(rootId: string, now: number): Promise<void> {
     let known: ReadonlySet<string> | undefined;
-    for (const { journalId, state } of await this.placing.journals(rootId)) {
+    for (const { journalId, state, lastSeq } of await this.placing.journals(rootId)) {
       const wait = this.#waits.get(journalId);
-      if (wait === undefined || wait.isClosing || state === "held" || state === "ended") continue;
+      if (wait === undefined || wait.isClosing || state === "ended") continue;
+      wait.lastSeq = lastSeq;
+      if (state === "held") continue;
       if (wait.stop !== undefined) this.#close(journalId, wait, wait.stop);
-      else if (state === "parked") wait.endless.resolve("parked");
+      else if (state === "parked") park(wait, lastSeq);
       else if (now - wait.since > UNKNOWN_AFTER_MS) {
         known ??= await this.#knownAgents();
         // Without any worker it waits: one may be started yet.
@@ -230,6 +260,12 @@ export class PlacedRuns {
     // Another process may have taken it meanwhile: then its end comes from there.
     this.#parts.close(journalId, fault).then(again, again);
   }
+}
+
+/** Unless an answer is on its way, which the next worker has not read yet. */
+function park({ answer, endless }: Wait, lastSeq: number): void {
+  if (answer === "asked" || (answer !== undefined && lastSeq <= answer.lastSeq)) return;
+  endless.resolve("parked");
 }
 
 function unknownAgent(agent: string): string {

@@ -3,9 +3,10 @@
 import { type AgentDefinition, agent } from "../../../core/agent.ts";
 import type { ApprovalPolicy } from "../../../core/approval.ts";
 import type { Mail, TakenJournal } from "../../../core/engine.ts";
-import { StaleOwner, UserError } from "../../../core/errors.ts";
+import { StaleOwner, StoreError, UserError } from "../../../core/errors.ts";
 import { type Fault, statusOfRefusal } from "../../../core/outcome.ts";
 import { onDispose } from "../../../core/scope.ts";
+import type { Store } from "../../../core/store.ts";
 import type { Work } from "../lifecycle.ts";
 import { openTree, type Shared } from "../open.ts";
 import { interruptedCalls } from "../restore/as-started.ts";
@@ -49,7 +50,7 @@ export async function workOn(parts: WorkParts, taken: TakenJournal, options: Wor
   try {
     opened = await openTaken(parts, taken, options);
   } catch (error) {
-    await store.release(journalId, fence);
+    await release(store, taken);
     throw error;
   }
   if (opened === undefined) {
@@ -57,11 +58,25 @@ export async function workOn(parts: WorkParts, taken: TakenJournal, options: Wor
     return "ended";
   }
   const { tree, run, journal, answers } = opened;
-  using _mail = parts.placed.receive(journalId, (mail) => deliver(mail, run, answers, tree.earlier.mail));
+  using _mail = parts.placed.receive(journalId, (mail, isOld) => {
+    if (!isOld || !isLater(mail)) deliver(mail, run, answers, tree.earlier.mail);
+  });
   using _leaving = giveBack(opened, options.leaving);
-  const { cause } = await run.ended;
+  const { cause } = await run.ended.catch(async (error: unknown) => {
+    await release(store, taken);
+    throw error;
+  });
   if (tree.tree.isParked) return "parked";
   return cause instanceof StaleOwner || journal.degraded !== undefined ? "left" : "ended";
+}
+
+/** For a run that did not begin here. What cannot be given back now is free when its lease is over. */
+async function release(store: Store, { journalId, fence }: TakenJournal): Promise<void> {
+  try {
+    await store.release(journalId, fence);
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+  }
 }
 
 async function openTaken(parts: WorkParts, { journalId, fence, claims }: TakenJournal, options: WorkOptions) {
@@ -115,6 +130,11 @@ function endingWith(fault: Fault, { root }: EarlierTree): Work {
     run.tree.closeOrphans(run);
     return { status: statusOfRefusal(fault.type), fault };
   };
+}
+
+/** A question that was put off is put to the person again by each worker. */
+function isLater({ body }: Mail): boolean {
+  return body.kind === "answer" && body.answer === "later";
 }
 
 /** A message that is in the journal was acted on. A stop holds for as long as the run has no end. */

@@ -193,7 +193,10 @@ async function continueElsewhere(
     throw new UserError(`Run ${rootId} has children on workers: give createRuntime() an engine, as when it began`);
   const { placing } = parts.placed;
   placed.setEnds(await readEnds(placing, placed.ids));
-  if (mail.length > 0) await placing.post(mail);
+  if (mail.length === 0) return;
+  const ends = new Map((await placing.journals(rootId)).map(({ journalId, lastSeq }) => [journalId, lastSeq]));
+  for (const { to } of mail) parts.placed.expectTaking(to, ends.get(to) ?? 0);
+  await placing.post(mail);
 }
 
 async function rootRecord(runId: string, store: Store): Promise<RunRecord> {

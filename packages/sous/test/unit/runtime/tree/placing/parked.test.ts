@@ -24,7 +24,7 @@ const SCRIPT = {
 suite("a placed child whose question is answered later", () => {
   test("parks with the whole tree, and goes on when resume brings the answer", async () => {
     const agents = [careful, asking];
-    const { root, another, store, models } = setUp(SCRIPT, { agents, approve: async () => "later" });
+    const { root, another, store, models } = setUp(SCRIPT, { agents, approve: () => "later" });
     await using _worker = await another().work({ name: "one" });
     const parked = await root.run(asking, "Go.");
     assert.deepEqual([parked.status, parked.stopReason, touched], ["incomplete", "consent", []]);
@@ -42,7 +42,7 @@ suite("a placed child whose question is answered later", () => {
   test("a yes with the digest of another question is refused, and nothing is done", async () => {
     touched.length = 0;
     const agents = [careful, asking];
-    const { root, another } = setUp(SCRIPT, { agents, approve: async () => "later" });
+    const { root, another } = setUp(SCRIPT, { agents, approve: () => "later" });
     await using _worker = await another().work({ name: "one" });
     const { runId, questions } = await root.run(asking, "Go.");
     const answers = { [`${questions[0]?.id}:01234567`]: { allow: true } } as const;
