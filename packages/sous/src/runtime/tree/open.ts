@@ -6,6 +6,7 @@ import type { Host } from "../../core/clock.ts";
 import { checkConversation, DEFAULT_CONVERSATION } from "../../core/conversation.ts";
 import { ignore, UserError, withDefaults } from "../../core/errors.ts";
 import { externalModelFor } from "../../core/external-agent.ts";
+import type { Journal } from "../../core/tree-ports.ts";
 import type { Budget, Ledger } from "../../core/limits.ts";
 import type { Model } from "../../core/model.ts";
 import { readHistory } from "../../core/read-history.ts";
@@ -85,7 +86,7 @@ export function openTree(shared: Shared, earlier?: Earlier) {
   // A child elsewhere is known by its place in the journal alone.
   const requireStore = options.requireStore === true || placed !== undefined;
   const loss = lossOf(store, rootId, earlier?.fence);
-  const journal = createJournal({
+  const journal: Journal = createJournal({
     store,
     rootId,
     clock,
@@ -97,6 +98,7 @@ export function openTree(shared: Shared, earlier?: Earlier) {
       isAlone: () => tree.book.isOneAtWork,
       // The mark is not needed with a required store: nothing outside happens after the loss, so the journal is as good as after a crash.
       onDegraded: requireStore ? undefined : loss.mark,
+      onLost: () => placed?.leave(journal),
     },
   });
   const deadlines = createDeadlines(clock);

@@ -14,6 +14,7 @@ import { redactBody } from "../../events/redact-event.ts";
 import { type ChildPlan, type RunPlan, startOf } from "../lifecycle.ts";
 import { type TreeParts, termsOf } from "../parts.ts";
 import type { TreeState } from "../state.ts";
+import { patiently } from "./patiently.ts";
 import type { PlacedRuns } from "./placed-runs.ts";
 import { viewElsewhere } from "./root-view.ts";
 
@@ -28,7 +29,13 @@ export async function runPlaced(tree: TreeState, run: Run, plan: ChildPlan, plac
   run.waitingFor = "its worker";
   try {
     await beginPlaced(tree, run, plan, placed);
-    const waiting = placed.waitFor(runId, { rootId, agent: run.profile.agentName });
+    const waiting = placed.waitFor(runId, {
+      rootId,
+      agent: run.profile.agentName,
+      holder: parts.asking.journal,
+    });
+    // It may have been lost while the child began.
+    if (parts.asking.journal.degraded !== undefined) placed.leave(parts.asking.journal);
     run.scope.listen(() => stopPlaced(run, tree, placed));
     const end = await waiting;
     if (end === "parked") {
@@ -36,12 +43,16 @@ export async function runPlaced(tree: TreeState, run: Run, plan: ChildPlan, plac
       run.tree.parked(run, outcome);
       return outcome;
     }
+    if (end === "left") {
+      outcome = LEFT;
+      return outcome;
+    }
     outcome = await endedElsewhere(run, end, parts);
     return outcome;
   } catch (error) {
     if (error instanceof Refused) throw error;
     const message = `${path} could not be waited for: ${messageOf(error)}`;
-    outcome = { ...PARKED, status: "failed", stopReason: undefined, fault: { type: "store", message } };
+    outcome = { ...LEFT, fault: { type: "store", message } };
     return outcome;
   } finally {
     if (!run.isParked) run.tree.ended(run, outcome);
@@ -67,7 +78,9 @@ async function beginPlaced(tree: TreeState, run: Run, plan: ChildPlan, placed: P
   }
   tree.elsewhere ??= { view: viewElsewhere(tree, placed) };
   tree.elsewhere.view?.start();
-  await placed.begin(placedStart(tree, run, plan));
+  const start = placedStart(tree, run, plan);
+  // Beginning it twice is beginning it once.
+  await patiently(() => placed.begin(start), tree.parts.asking);
 }
 
 /** The start of a run that is placed, with all that its worker has to know. */
@@ -143,7 +156,7 @@ async function endedElsewhere(run: Run, end: EventOf<"run-end">, parts: TreePart
   if (end.usageBelow !== undefined) run.billBelow(end.usageBelow, end.costBelowUsd ?? 0);
   if (lacksApproval(end)) run.lacksApproval = true;
   if (run.toolLog !== undefined) {
-    const events = await parts.records.journal(run.who.runId);
+    const events = await patiently(() => parts.records.journal(run.who.runId), parts.asking);
     run.toolLog = toolLogOf(events, (name) => run.profile.tools.byName.get(name)?.tool.displayName);
   }
   return { status, stopReason, text, output, fault, turns, toolCount, usage, costUsd, durationMs };
@@ -153,4 +166,11 @@ async function endedElsewhere(run: Run, end: EventOf<"run-end">, parts: TreePart
 const PARKED: RunOutcome = {
   ...{ ...LACKS_APPROVAL, text: "", output: undefined, fault: undefined },
   ...{ turns: 0, toolCount: 0, usage: noUsage(), costUsd: 0, durationMs: 0 },
+};
+
+/** Nobody is told: the journal of its parent keeps nothing more here. */
+const LEFT: RunOutcome = {
+  ...PARKED,
+  ...{ status: "failed", stopReason: undefined },
+  fault: { type: "store", message: "Another process continues its parent" },
 };

@@ -198,6 +198,31 @@ suite("workers that are gone", { concurrency: true }, () => {
     ]);
     assert.deepEqual(await unlucky.placing.take(worker(), 8), []);
   });
+
+  test("what a worker could not give back is not renewed, and taken by it again", async () => {
+    await using place = await placed();
+    await using failing = otherPool((given, client) =>
+      given.text.includes("with freed as")
+        ? Promise.reject(new Error("Connection terminated unexpectedly"))
+        : client.query(given),
+    );
+    const timers: (() => void)[] = [];
+    const timer = (_milliseconds: number, callback: () => void) => {
+      timers.push(callback);
+      return { [Symbol.dispose]: () => void timers.splice(timers.indexOf(callback), 1) };
+    };
+    const { schema } = place;
+    await using unlucky = await openPostgresStore({ pool: failing.pool, schema, clock: { timer } });
+    const [one, two] = await unlucky.placing.take(worker(), 8);
+    assert.ok(one !== undefined && two !== undefined);
+    await assert.rejects(unlucky.release(one.journalId, one.fence));
+    assert.deepEqual(await unlucky.placing.take(worker(), 8), [{ ...one, fence: 2, claims: 2 }]);
+    await assert.rejects(unlucky.release(one.journalId, 2));
+    await pool.query(`update "${schema}".trees set lease_until = clock_timestamp() where is_open`);
+    for (const renew of timers.splice(0)) renew();
+    await unlucky.read(one.journalId);
+    assert.deepEqual(await place.store.placing.take(worker(), 8), [{ ...one, fence: 3, claims: 3 }]);
+  });
 });
 
 const TAKEN_AGAIN: readonly TakenJournal[] = ["scout0", "scout1"].map((journalId) => {
