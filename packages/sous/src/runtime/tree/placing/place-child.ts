@@ -1,6 +1,6 @@
 /** A child in a journal of its own, as its parent sees it: a run that does nothing here but wait for its end. */
 
-import { BudgetExceeded, messageOf, Refused } from "../../../core/errors.ts";
+import { BudgetExceeded, messageOf, Refused, StoreError } from "../../../core/errors.ts";
 import type { EventOf, RunIdentity } from "../../../core/event.ts";
 import { LACKS_APPROVAL, type RunOutcome } from "../../../core/outcome.ts";
 import type { Run } from "../../../core/run.ts";
@@ -29,8 +29,13 @@ export async function runPlaced(tree: TreeState, run: Run, plan: ChildPlan, plac
   try {
     await beginPlaced(tree, run, plan, placed);
     const waiting = placed.waitFor(runId, { rootId, agent: run.profile.agentName });
-    run.scope.listen(() => stopPlaced(run, tree, placed));
-    const end = await waiting;
+    const left = Promise.withResolvers<never>();
+    run.scope.listen(() => {
+      // This process has lost the tree, or gives it back: another one continues the parent, and nothing is cancelled.
+      if (parts.asking.journal.degraded === undefined) stopPlaced(run, tree, placed);
+      else left.reject(new StoreError(parts.asking.journal.degraded));
+    });
+    const end = await Promise.race([waiting, left.promise]);
     if (end === "parked") {
       outcome = PARKED;
       run.tree.parked(run, outcome);
@@ -123,8 +128,6 @@ function standIn(run: Run, placed: PlacedRuns): NonNullable<Run["placed"]> {
 
 /** The scope of the stand-in was aborted: by a cancel, a limit, or the end of its parent. */
 function stopPlaced(run: Run, { parts }: TreeState, placed: PlacedRuns): void {
-  // This process has lost the tree, or gives it back: another one continues the parent, and nothing is cancelled.
-  if (parts.asking.journal.degraded !== undefined) return;
   let top = run;
   while (top.parent !== undefined) top = top.parent;
   const isWholeTree = top.scope.aborted && top.who.parentId === null;
