@@ -29,7 +29,8 @@ function shaky(...failing: readonly string[]) {
     });
   const placing = failOnce(store.placing);
   const others = failOnce(store);
-  const get = (_: typeof store, name: string | symbol): unknown => (name === "placing" ? placing : Reflect.get(others, name));
+  const get = (_: typeof store, name: string | symbol): unknown =>
+    name === "placing" ? placing : Reflect.get(others, name);
   return { left, inner: store, store: new Proxy(store, { get }) };
 }
 
