@@ -19,7 +19,7 @@ import { type Shape, taskOf } from "./workers-script.ts";
 export type StageOptions = {
   /** Of one answer of the model. */
   readonly delayMs: () => number;
-  /** Of one tool call, at most one and a half times. */
+  /** Of one tool call. */
   readonly toolMs: number;
   readonly places: number;
   /** Connections of each process. */
