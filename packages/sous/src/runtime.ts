@@ -127,7 +127,7 @@ function checkModelOptions(given: ModelOptions = {}): void {
 export function runtimeOn(
   models: Shared["models"],
   options: RuntimeOptions,
-  more: Pick<Shared, "perMessage"> = {},
+  more: Pick<Shared, "perMessage" | "roots"> = {},
 ): ReadingRuntime {
   const host = systemHost(options.host);
   const store = options.store ?? openMemoryStore();
@@ -194,7 +194,12 @@ function submitting(parts: Omit<Shared, "runOptions">): Pick<Runtime, "submit" |
 }
 
 const WORK_ON_OPTIONS: OptionKinds<WorkOnOptions> = { name: TEXT, signal: RUN_OPTIONS.signal };
-const WORKER_OPTIONS: OptionKinds<WorkerOptions> = { name: TEXT, places: wholeNumber(1), onRun: functionOf() };
+const WORKER_OPTIONS: OptionKinds<WorkerOptions> = {
+  name: TEXT,
+  places: wholeNumber(1),
+  folder: TEXT,
+  onRun: functionOf(),
+};
 
 /**
  * Runs an agent on a task, with a runtime of its own. Awaiting the handle rejects for a run that ended as `failed`, with a

@@ -20,7 +20,7 @@ export type MailBody =
   /** Stops the run at `path`, or the run that the journal begins with. */
   | { kind: "stop"; mode: CancelMode; path?: string | undefined; callId?: string | undefined }
   /** A person says something to the run at `path`; it reads it before its next turn. */
-  | { kind: "steer"; path: string; text: string }
+  | { kind: "steer"; path: string; text: string; callId?: string | undefined }
   /** The answer of a person to an open question; `digest` is that of the question as it was shown. */
   | {
       kind: "answer";
@@ -59,6 +59,8 @@ export type WorkerFacts = {
   readonly agents: readonly string[];
   /** The runs that it works on at most at once. */
   readonly places: number;
+  /** It takes only runs whose tree was made in this folder; those of any when unset. */
+  readonly folder?: string | undefined;
 };
 
 export type WorkerState = WorkerFacts & {
@@ -119,7 +121,7 @@ export type Placing = {
 export type PlacedRun = {
   /** `path` names a run below it; the run itself when unset. */
   stop(mode: CancelMode, callId?: string, path?: string): void;
-  steer(path: string, text: string): void;
+  steer(path: string, text: string, callId?: string): void;
 };
 
 /** A store that can place runs. */

@@ -157,7 +157,14 @@ export type StoredBody =
    * time was used. `run` is for a listener that did not see it start; journals of earlier versions lack it. `worker` says which
    * worker took it; with it, the run may have been waiting for its first one.
    */
-  | { type: "resume"; usedMs: number; run?: ResumedRun | undefined; worker?: string | undefined }
+  | {
+      type: "resume";
+      usedMs: number;
+      run?: ResumedRun | undefined;
+      worker?: string | undefined;
+      /** Only of the first run of a placed journal: 1 when a worker takes it for the first time. */
+      attempt?: number | undefined;
+    }
   /** A run is over: exactly one per run, whatever happened to it. */
   | ({
       type: "run-end";

@@ -2,6 +2,7 @@
 
 import type { Amount } from "./amount.ts";
 import type { Scope } from "./scope.ts";
+import type { ChainLink } from "./shared-budget.ts";
 import type { Price } from "./usage.ts";
 
 /** Unset = unlimited. A child may be given less than what is left, never more. */
@@ -157,6 +158,8 @@ export type Account = {
   left(): Budget;
   /** Every limit that holds here, from the top down. */
   limits(): LimitState[];
+  /** The rows of a store that it draws on, from the top down: an account on these rows can be opened in another process. */
+  chain(): readonly ChainLink[];
   /** Undefined when everything spent and given back so far is known to the processes that share it. Never rejects. */
   flushed(): Promise<void> | undefined;
 };

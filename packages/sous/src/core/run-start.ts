@@ -99,4 +99,4 @@ export type PlacedStart = {
 };
 
 /** A budget that is kept in the store, and its limits. */
-export type StoredBudgetName = { name: string; limits: StoredBudget };
+export type StoredBudgetName = { name: string; limits: Omit<StoredBudget, "seconds"> };

@@ -56,6 +56,8 @@ export type RunProfile = {
   readonly rules?: TreePorts["rules"];
   /** The share of what is left, when the definition gives it one. */
   readonly budget: Budget | undefined;
+  /** Its tools are those that its parent passes on: its definition names none. */
+  readonly inheritsTools?: true | undefined;
   /** The definition asks for a worker. */
   readonly place?: "worker" | undefined;
 };
@@ -208,7 +210,7 @@ export class Run {
 
   receive(incoming: Incoming): void {
     if (this.placed !== undefined) {
-      if (incoming.kind === "steer") this.placed.steer(this.who.path, incoming.text);
+      if (incoming.kind === "steer") this.placed.steer(this.who.path, incoming.text, incoming.callId);
       return;
     }
     this.inbox ??= [];

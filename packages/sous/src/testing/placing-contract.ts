@@ -50,6 +50,20 @@ function takingPromises(check: CheckPlacing): void {
     assert.deepEqual(await store.placing.take(worker("writer", "scout"), 9), []);
   });
 
+  check("a worker of a folder takes only runs that were made there", async ({ store, other }) => {
+    const root = await begunRoot(store);
+    const folders = [undefined, "/work/here", "/work/there", "/work/here"];
+    const starts = folders.map((cwd, index) => ({
+      ...startOf(samplePlaced(root, "lead", `run${index}`, "scout")),
+      cwd,
+    }));
+    await store.placing.place(starts);
+    const here = { ...worker(), folder: "/work/here" };
+    assert.deepEqual(await other.placing.take(here, 9), [taken("run1"), taken("run3")]);
+    assert.deepEqual(await other.placing.take({ ...here, folder: "/work" }, 9), []);
+    assert.deepEqual(await other.placing.take(worker(), 9), [taken("run0"), taken("run2")]);
+  });
+
   check("two that take at once from 200 placed runs get each of them once", async ({ store, other }) => {
     const placed = await placeScouts(store, 200);
     const both = [store, other].map(async ({ placing }) => {
@@ -140,7 +154,7 @@ function claimPromises(check: CheckPlacing): void {
     const takes = async (fence: number, claims: number) => {
       assert.deepEqual(await other.placing.take(worker(), 1), [taken("scout", fence, claims)]);
       assert.equal((await store.placing.journals("lead"))[0]?.claims, claims);
-      await other.append("scout", scout.events.slice(written), fence);
+      for (const event of scout.events.slice(written)) await other.append("scout", [event], fence);
       written = scout.events.length;
       await other.release("scout", fence);
     };
@@ -149,6 +163,7 @@ function claimPromises(check: CheckPlacing): void {
     await takes(1, 1);
     scout.add("scout", { ...RETRY, kind: "interrupted" });
     await takes(2, 2);
+    scout.add("scout", { type: "resume", usedMs: 0, worker: "one" });
     scout.add("scout", { ...RETRY, kind: "overloaded" });
     await takes(3, 3);
     scout.turn("scout", "I look.");
@@ -261,9 +276,9 @@ function lookingPromises(check: CheckPlacing): void {
 
   check("a worker is listed with what it holds, until it is gone", async ({ store, other }) => {
     await placeScouts(store, 3);
-    const facts = { name: "one", agents: ["scout", "writer"], places: 8 };
+    const facts = { name: "one", agents: ["scout", "writer"], places: 8, folder: "/work/\0here" };
     const enlisted = await other.placing.enlist(facts);
-    await other.placing.take(facts, 2);
+    await other.placing.take({ ...facts, folder: undefined }, 2);
     const [found, ...rest] = await store.placing.workers();
     assert.deepEqual(rest, []);
     const { isWatched: _, ...listed } = found ?? assert.fail("it is not listed");

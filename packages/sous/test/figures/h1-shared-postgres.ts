@@ -81,13 +81,12 @@ async function fanOut(store: PostgresStore, children: number, name: string | und
   const from = name === undefined ? undefined : opened(await store.sharedBudget(name, { tokens: children * 20_000 }));
   const counting = from && {
     ...from,
-    books: {
-      step: (step: Parameters<typeof from.books.step>[0]) => {
+    rows: {
+      ...from.rows,
+      step: (step: Parameters<typeof from.rows.step>[0]) => {
         counted.steps += 1;
-        return from.books.step(step);
+        return from.rows.step(step);
       },
-      leave: () => from.books.leave(),
-      listen: (onNews: () => void) => from.books.listen(onNews),
     },
   };
   const scout = agent({ name: "scout", model: slowModel(counted), instructions: "Look." });
@@ -98,15 +97,15 @@ async function fanOut(store: PostgresStore, children: number, name: string | und
   return counted;
 }
 
-/** Answers with a call of a tool three times, then with words; each takes 100 to 200 ms, in no step with the others. */
+/** Answers with a call of a tool four times, then with words; each takes 250 to 350 ms, in no step with the others. */
 function slowModel(counted: { calls: number }): Model {
   return {
     id: "test/slow",
     async answer({ caller, mayCallTools }) {
       counted.calls += 1;
-      await pause(100 + ((counted.calls * 37) % 100));
+      await pause(250 + ((counted.calls * 37) % 100));
       const usage = { ...noUsage(), inputTokens: 300, outputTokens: 50, totalTokens: 350 };
-      const isMore = mayCallTools && caller.turn <= 3;
+      const isMore = mayCallTools && caller.turn <= 4;
       const call = { type: "tool-call", callId: `${caller.path} ${caller.turn}`, toolName: "look", input: {} } as const;
       const text = { type: "text", text: "Done." } as const;
       return {

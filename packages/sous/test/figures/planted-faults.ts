@@ -49,18 +49,15 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   ),
   raced("a shared budget that takes its steps without a transaction", ["overspent", "leaked", "hung", "faults"], {
     guard: "budget-in-a-transaction",
-    replace: `const row = this.#connection.prepare(LOAD).get(name);
-      const { books, result } = change(row === undefined ? undefined : toSharedBudgetBooks(row));
-      if (books !== undefined) this.#connection.prepare(SAVE).run(name, ...bookValues(books));`,
+    replace: "transaction: (work) => work(),",
   }),
-  raced("a shared budget that does not look at what is in flight", ["overspent"], {
-    guard: "free-of-a-shared-budget",
-    replace: "const free = unspent;",
+  raced("a shared budget whose rows have no limits", ["overspent"], {
+    guard: "row-within-limit",
+    replace: "return true;",
   }),
   raced("a shared budget that refuses instead of waiting", ["wrongRefusals"], {
-    guard: "never-of-a-shared-budget",
-    replace:
-      'if (outputThatFits(unspent - reserved[unit], prompt[unit], perToken[unit]) < least) return { kind: "never" };',
+    guard: "wait-for-other-processes",
+    replace: "return super.isQuiet;",
   }),
   {
     figure: "R8",

@@ -6,8 +6,8 @@ import type { Account, Budget, Ledger, OnExhausted, Started } from "../../src/co
 import { Scope } from "../../src/core/scope.ts";
 import { openLedger as openRealLedger } from "../../src/runtime/budget/ledger.ts";
 import { Slots as RealSlots } from "../../src/runtime/budget/run-slots.ts";
-import { type SharedBudgetClient, sharedBudgetClientOf } from "../../src/runtime/budget/shared-budget-client.ts";
-import { memorySharedBudgets } from "../../src/storage/store/memory.ts";
+import { type SharedChain, sharedChainOf } from "../../src/runtime/budget/shared-budget-client.ts";
+import { MemoryBudgets } from "../../src/storage/store/memory-budgets.ts";
 import { openSharedBudget } from "../../src/storage/store/shared-budget.ts";
 import { VirtualClock } from "../../src/testing/world.ts";
 import { Judge } from "./r15-judge.ts";
@@ -49,10 +49,10 @@ export type TreeResult = {
 export async function runTree(options: TreeOptions): Promise<TreeResult> {
   const { isShared, budget } = options;
   if (isShared !== true) return await new Tree(options).run(options);
-  const shared = await openSharedBudget(memorySharedBudgets(), "all", budget);
+  const shared = await openSharedBudget(new MemoryBudgets().rowsFor("one"), "all", budget);
   // Its clock stands still: a run that waits is woken by what happens here, or never.
-  const books = sharedBudgetClientOf(shared, new VirtualClock(0));
-  return await new Tree({ ...options, budget: {} }, books).run(options);
+  const chain = sharedChainOf(shared, new VirtualClock(0));
+  return await new Tree({ ...options, budget: {} }, chain).run(options);
 }
 
 /** Who started a child, and the call that waits for it. */
@@ -86,10 +86,10 @@ export class Tree {
   #started = 0;
   #fault: unknown;
 
-  constructor({ budget, onExhausted, atOnce, modules = REAL_LEDGER }: TreeOptions, books?: SharedBudgetClient) {
+  constructor({ budget, onExhausted, atOnce, modules = REAL_LEDGER }: TreeOptions, shared?: SharedChain) {
     this.#slots = new modules.Slots(atOnce, "queue");
     this.#atOnce = atOnce;
-    this.account = modules.openLedger(budget, { slots: this.#slots, shared: books });
+    this.account = modules.openLedger(budget, { slots: this.#slots, shared });
     this.onExhausted = onExhausted;
     this.judge = new Judge(this);
   }

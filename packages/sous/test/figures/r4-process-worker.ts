@@ -15,7 +15,7 @@ import { noUsage } from "../../src/core/usage.ts";
 import { systemHost } from "../../src/machine/host.ts";
 import { openLedger } from "../../src/runtime/budget/ledger.ts";
 import { Slots } from "../../src/runtime/budget/run-slots.ts";
-import { sharedBudgetClientOf } from "../../src/runtime/budget/shared-budget-client.ts";
+import { sharedChainOf } from "../../src/runtime/budget/shared-budget-client.ts";
 import { createRuntime } from "../../src/runtime.ts";
 import { openSqliteStore } from "../../src/storage/store/sqlite/store.ts";
 import { between, chance, seededRandom } from "../../src/testing/world.ts";
@@ -61,10 +61,7 @@ async function race({ seed, name, kind, callers }: RaceTask): Promise<void> {
   try {
     const shared = await store.sharedBudget(name);
     const random = seededRandom(seed, `${name} ${process.pid}`);
-    const tree = openLedger(
-      {},
-      { slots: new Slots(1_000, "queue"), shared: sharedBudgetClientOf(opened(shared), clock) },
-    );
+    const tree = openLedger({}, { slots: new Slots(1_000, "queue"), shared: sharedChainOf(opened(shared), clock) });
     const one = { calls: () => callsOn(tree, random, report), trees: () => treeOn(shared, random, report), enough };
     function enough(): Promise<void> {
       return enoughOn(tree, report);

@@ -11,8 +11,8 @@ const WIDTH = 64;
 
 type Ledger = typeof import("../../src/runtime/budget/ledger.ts");
 type Charge = typeof import("../../src/runtime/model/charge.ts");
-type SharedBudgetClients = typeof import("../../src/runtime/budget/shared-budget-client.ts");
-type SharedBudgets = typeof import("../../src/storage/store/shared-budget.ts");
+type Clients = typeof import("../../src/runtime/budget/shared-budget-client.ts");
+type Budgets = typeof import("../../src/storage/store/memory-budgets.ts");
 
 suite("R4 notices a ledger that", () => {
   const ledger = import.meta.resolve("../../src/runtime/budget/ledger.ts");
@@ -69,40 +69,31 @@ suite("R4 notices a ledger that", () => {
 });
 
 suite("R4 notices a process on a shared budget that", () => {
-  const lines = import.meta.resolve("../../src/runtime/budget/shared-budget-client.ts");
-  const mutations: [what: string, notices: keyof RaceFigures, mutation: Mutation][] = [
-    ["wakes no run when others have changed the books", "hung", { guard: "listen-while-waiting" }],
+  const clients = import.meta.resolve("../../src/runtime/budget/shared-budget-client.ts");
+  const mutations: [what: string, notices: keyof RaceFigures, processes: number, mutation: Mutation][] = [
+    ["wakes no run when others have changed the rows", "hung", 2, { guard: "listen-while-waiting" }],
     [
-      "writes down no last words",
-      "overspent",
-      { guard: "shared-reserve", replace: "kept: { tokens: 0, nanoUsd: 0 }," },
+      "refuses while something of it moves",
+      "wrongRefusals",
+      1,
+      { guard: "shared-moves", replace: "if (!meter.isQuiet) continue;" },
     ],
-    ["says that nothing of it moves", "wrongRefusals", { guard: "shared-moves", replace: "moves: false," }],
-    [
-      "does not say when it has stopped moving",
-      "hung",
-      { guard: "tell-when-stopped", replace: "if (!isSame(share, this.#row.share())) return true;" },
-    ],
-    ["refuses no run although it came last", "hung", { guard: "refuse-the-last-shared" }],
+    ["refuses no run although nothing moves", "hung", 1, { guard: "refuse-the-last-shared" }],
   ];
-  for (const [what, notices, mutation] of mutations) {
+  for (const [what, notices, processes, mutation] of mutations) {
     test(`R4 notices a process on a shared budget that ${what}`, async () => {
-      const { sharedBudgetClientOf: lineOf } = await importWithout<SharedBudgetClients>(lines, mutation);
-      const open = openSharedRace({ processes: 2, lineOf });
-      await assertNoticed(notices, open);
+      const { sharedChainOf: chainOf } = await importWithout<Clients>(clients, mutation);
+      await assertNoticed(notices, openSharedRace({ processes, chainOf }));
     });
   }
 
-  test("R4 notices a process on a shared budget that shares books that do not count what others hold", async () => {
-    const { openSharedBudget: openShared } = await importWithout<SharedBudgets>(
-      import.meta.resolve("../../src/storage/store/shared-budget.ts"),
-      {
-        guard: "free-of-a-shared-budget",
-        replace: "const free = unspent;",
-      },
+  test("R4 notices a process on a shared budget whose rows have no limits", async () => {
+    const book = import.meta.resolve("../../src/storage/store/memory-budgets.ts");
+    const mutation = { guard: "row-within-limit", replace: "return true;" };
+    const { MemoryBudgets } = await importWithout<Budgets>(book, mutation);
+    await assertNoticed("overspent", (budget, slots) =>
+      openSharedRace({ processes: 2, budgets: new MemoryBudgets() })(budget, slots),
     );
-    const open = openSharedRace({ processes: 2, openShared });
-    await assertNoticed("overspent", open);
   });
 });
 

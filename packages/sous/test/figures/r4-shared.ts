@@ -1,44 +1,39 @@
 /** Trees on a shared budget in memory, in one process or several, for races that every ledger must pass. */
 
 import type { Account, Budget, LimitState } from "../../src/core/limits.ts";
-import type { OpenedBudget } from "../../src/core/shared-budget.ts";
+import type { BudgetRows, OpenedBudget } from "../../src/core/shared-budget.ts";
 import { openLedger } from "../../src/runtime/budget/ledger.ts";
-import { type SharedBudgetClient, sharedBudgetClientOf } from "../../src/runtime/budget/shared-budget-client.ts";
-import { memorySharedBudgets } from "../../src/storage/store/memory.ts";
+import { type SharedChain, sharedChainOf } from "../../src/runtime/budget/shared-budget-client.ts";
+import { MemoryBudgets } from "../../src/storage/store/memory-budgets.ts";
 import { openSharedBudget } from "../../src/storage/store/shared-budget.ts";
 import { VirtualClock } from "../../src/testing/world.ts";
 import type { OpenRace } from "./r4-races.ts";
 
 export type SharedRaceOptions = {
-  /** Each has rows of its own in the books. */
+  /** Each draws on the rows by itself. */
   processes: number;
   /** Answers in a later turn of the event loop. */
   isSlow?: boolean | undefined;
-  lineOf?: ((shared: OpenedBudget, clock: VirtualClock) => SharedBudgetClient) | undefined;
-  openShared?: typeof openSharedBudget | undefined;
+  chainOf?: typeof sharedChainOf | undefined;
+  budgets?: MemoryBudgets | undefined;
   open?: typeof openLedger | undefined;
 };
 
 /** The clock stands still: a run that waits is woken by what happens here, or never. Each process has two trees. */
 export function openSharedRace(options: SharedRaceOptions): OpenRace {
-  const {
-    processes,
-    isSlow = false,
-    lineOf = sharedBudgetClientOf,
-    openShared = openSharedBudget,
-    open = openLedger,
-  } = options;
+  const { processes, isSlow = false, chainOf = sharedChainOf, open = openLedger } = options;
   return async (budget, slots) => {
-    const tables = memorySharedBudgets();
+    const budgets = options.budgets ?? new MemoryBudgets();
     const trees: Account[] = [];
     for (let process = 0; process < processes; process++) {
-      const shared = await openShared(tables, "race", process === 0 ? budget : undefined);
-      const books = lineOf(isSlow ? slow(shared) : shared, new VirtualClock(0));
-      for (let tree = 0; tree < 2; tree++) trees.push(open({}, { slots: slots(), shared: books }));
+      const rows = budgets.rowsFor(`process ${process}`);
+      const shared = await openSharedBudget(isSlow ? slow(rows) : rows, "race", process === 0 ? budget : undefined);
+      const chain: SharedChain = chainOf(shared, new VirtualClock(0));
+      for (let tree = 0; tree < 2; tree++) trees.push(open({}, { slots: slots(), shared: chain }));
     }
     const [first, ...others] = trees;
     if (first === undefined) throw new Error("A race needs a process");
-    const limits = async () => limitsOf(await openShared(tables, "race"), budget);
+    const limits = async () => limitsOf(await openSharedBudget(budgets.rowsFor("judge"), "race"), budget);
     return { name: NAME, trees: [first, ...others], limits };
   };
 }
@@ -56,17 +51,14 @@ async function limitsOf(shared: OpenedBudget, budget: Budget): Promise<LimitStat
   });
 }
 
-function slow(shared: OpenedBudget): OpenedBudget {
-  const { books } = shared;
+function slow(rows: BudgetRows): BudgetRows {
   return {
-    ...shared,
-    books: {
-      step: async (step) => {
-        await new Promise<void>((resolve) => setImmediate(resolve));
-        return books.step(step);
-      },
-      leave: () => books.leave(),
-      listen: (onNews) => books.listen(onNews),
+    step: async (step) => {
+      await new Promise<void>((resolve) => setImmediate(resolve));
+      return rows.step(step);
     },
+    look: (name) => rows.look(name),
+    make: (budget) => rows.make(budget),
+    listen: rows.listen,
   };
 }

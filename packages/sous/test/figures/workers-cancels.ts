@@ -21,14 +21,24 @@ export type WorkersCancelOptions = {
   readonly delayMs?: number;
 };
 
-export async function cancelWorkers({ shape, killAfterMs, delayMs = 2_000 }: WorkersCancelOptions): Promise<WorkersCancelFigure> {
-  await using stage = await WorkersStage.open({ delayMs: () => delayMs, toolMs: 100, places: 2_000, maxConnections: 8 });
+export async function cancelWorkers({
+  shape,
+  killAfterMs,
+  delayMs = 2_000,
+}: WorkersCancelOptions): Promise<WorkersCancelFigure> {
+  await using stage = await WorkersStage.open({
+    delayMs: () => delayMs,
+    toolMs: 100,
+    places: 2_000,
+    maxConnections: 8,
+  });
   await Promise.all([stage.start(), stage.start()]);
   const submitted = await stage.submit("cancelled", shape);
   const scouts = shape.reduce((product, children) => product * children, 1);
   const { provider } = stage;
   // All of them have begun, and are in the middle of their work.
-  const isAtWork = () => provider.requests.filter(({ part }) => part.split(".").length > shape.length).length >= 2 * scouts;
+  const isAtWork = () =>
+    provider.requests.filter(({ part }) => part.split(".").length > shape.length).length >= 2 * scouts;
   while (!isAtWork()) await pause(20);
   const at = performance.now();
   submitted.cancel();

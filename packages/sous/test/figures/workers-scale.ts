@@ -2,9 +2,8 @@
 
 import { setTimeout as pause } from "node:timers/promises";
 import { judge } from "./workers-judge.ts";
-import { SCOUT } from "./workers-script.ts";
+import { SCOUT, taskOf } from "./workers-script.ts";
 import { WorkersStage } from "./workers-stage.ts";
-import { taskOf } from "./workers-script.ts";
 
 export type ScaleFigure = {
   readonly children: number;
@@ -56,14 +55,19 @@ export async function measureScale(options: ScaleOptions): Promise<ScaleFigure> 
 }
 
 /** The time until this many children of one root have begun, from a process with a pool of this size. */
-export async function measureBeginning(children: number, maxConnections: number): Promise<{ children: number; seconds: number }> {
+export async function measureBeginning(
+  children: number,
+  maxConnections: number,
+): Promise<{ children: number; seconds: number }> {
   await using stage = await WorkersStage.open({ delayMs: () => 0, toolMs: 0, places: 1, maxConnections });
   const { root, runtime } = stage.runtime();
   const at = performance.now();
   const handle = runtime.run(root, taskOf("many", [children]));
   const running = handle.result;
   for (let begun = 0; begun < children; await pause(50)) {
-    const [row] = await stage.rows<{ begun: number }>("select count(*)::integer as begun from sous.trees where is_open");
+    const [row] = await stage.rows<{ begun: number }>(
+      "select count(*)::integer as begun from sous.trees where is_open",
+    );
     begun = row?.begun ?? 0;
   }
   const seconds = round((performance.now() - at) / 1_000);

@@ -3,8 +3,8 @@
  * until their runs are at work again, and what a woken one does.
  */
 
-import { judge } from "./workers-judge.ts";
 import type { WorkerHand } from "./workers-hand.ts";
+import { judge } from "./workers-judge.ts";
 import { WorkersStage } from "./workers-stage.ts";
 
 export type Ending = "killed" | "killed elsewhere" | "stopped" | "stopped and cut off";
@@ -49,10 +49,12 @@ async function wake(stage: WorkersStage, woken: WorkerHand, held: readonly strin
   woken.signal("SIGCONT");
   await woken.until(() => woken.held.length === 0);
   const ends = woken.said.filter(({ state, runId }) => state !== "taken" && held.includes(runId));
-  for (const { state, runId } of ends) if (state !== "left") problems.push(`The woken worker says ${state} of ${runId}`);
+  for (const { state, runId } of ends)
+    if (state !== "left") problems.push(`The woken worker says ${state} of ${runId}`);
   const [requests, calls] = [stage.provider.requests.length - asked, stage.tools().length - ran];
   // Calls of tools that were on their way come to their end.
-  if (requests > 0 || calls > held.length) problems.push(`The woken worker made ${requests} requests and ${calls} tool calls`);
+  if (requests > 0 || calls > held.length)
+    problems.push(`The woken worker made ${requests} requests and ${calls} tool calls`);
   const before = woken.count("taken");
   // The other one is busy with nothing: both take from many.
   const again = await stage.submit("again", [40]);

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { eventTypes } from "../../../../scripts/reference/events-page.ts";
 import { readOnlyTools } from "../../src/app/tools/read-only.ts";
 import { agent } from "../../src/core/agent.ts";
-import type { RunIdentity, SousEvent } from "../../src/core/event.ts";
+import type { RunIdentity, SousEvent, StoredEvent } from "../../src/core/event.ts";
 import { SUMMARY_HEAD } from "../../src/core/read-history.ts";
 import { type Tool, ToolRegistry } from "../../src/core/tool.ts";
 import { NOTICES } from "../../src/runtime/loop/inbox.ts";
@@ -24,6 +24,7 @@ import { assertGolden } from "../support/app/cli/golden.ts";
 import { ALLOW, fakeClient, registryWith } from "../support/requirements/embedding.ts";
 import { openStage, type Stage, simpleTool } from "../support/requirements/support.ts";
 import { openTown } from "../support/runtime/tree/restore/parking.ts";
+import { lead, setUp } from "./runtime/tree/placing/set-up.ts";
 import { liveEverything } from "./storage/store/make-golden-journal.ts";
 
 const folder = join(import.meta.dirname, "../snapshots");
@@ -90,6 +91,7 @@ test("events have the fields that were promised, and no others", async () => {
     ...(await externalTree()).events,
     ...(await parkedEvents()),
     ...(await limitedEvents()),
+    ...(await placedEvents()),
   ];
   for (const { type, ...event } of [...stage.events, ...others]) {
     seen.add(type);
@@ -114,6 +116,19 @@ test("events have the fields that were promised, and no others", async () => {
   const unseen = Object.keys(described).filter((type) => !seen.has(type));
   assert.deepEqual(unseen, [], "the trees show every type");
 });
+
+/** A child on a worker, with the events of its own journal. */
+async function placedEvents(): Promise<readonly StoredEvent[]> {
+  const { root, another, store } = setUp({
+    lead: [calls("subagent_scout", { task: "Look." }), says("Seen.")],
+    "lead/scout": [calls("subagent_deep", { task: "Dig." }), says("A wall.")],
+    "lead/scout/deep": [says("Sand.")],
+  });
+  await using _worker = await another().work();
+  const { runId } = await root.run(lead, "Go.");
+  const journals = new Set((await store.tree(runId)).map(({ journalId }) => journalId));
+  return (await Promise.all([...journals].map((journalId) => store.read(journalId)))).flat();
+}
 
 /** A question whose answer comes later. */
 async function parkedEvents(): Promise<readonly SousEvent[]> {

@@ -26,6 +26,7 @@ type Command = (parameters: readonly string[], earlier?: () => StopSignal[]) => 
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   acp: async () => (await import("./commands/acp.ts")).acp,
   agents: async () => (await import("./commands/agents.ts")).agents,
+  cancel: async () => (await import("./commands/cancel.ts")).cancel,
   chat: async () => (await import("./commands/chat.ts")).chat,
   completion: async () => (await import("./commands/completion.ts")).completion,
   doctor: async () => (await import("./commands/doctor.ts")).doctor,
@@ -39,13 +40,14 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   run: async () => (await import("./commands/run.ts")).run,
   stats: async () => (await import("./commands/stats.ts")).stats,
   trust: async () => (await import("./commands/trust.ts")).trust,
+  worker: async () => (await import("./commands/worker.ts")).worker,
 };
 
 const USAGE = 2;
 /** The time a command that has ended may still take. With that of telemetry before it, it is less than a second. */
 const MAX_EXIT_MS = 250;
 /** They leave connections behind: to models, and to a collector. */
-const CONNECTS: ReadonlySet<string> = new Set(["run", "chat", "resume"]);
+const CONNECTS: ReadonlySet<string> = new Set(["run", "chat", "resume", "worker"]);
 process.exitCode = await main(process.argv.slice(2));
 
 async function main(given: readonly string[]): Promise<number> {

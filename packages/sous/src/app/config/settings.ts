@@ -129,9 +129,9 @@ export const SETTINGS = {
       telemetry_enabled: given(flag(), true, "never", "Whether the lifecycle of children is logged."),
       persistence_enabled: given(flag(), true, "never", "Whether runs are stored."),
       persistence_path: optional(
-        text({ allowed: "the path of a file", example: "~/runs/sous.db" }),
+        text({ allowed: "the path of a file, or postgres://…", example: "~/runs/sous.db" }),
         "never",
-        "The database of runs, instead of $XDG_DATA_HOME/sous/sous.db. A path beginning with ~/ is in the home directory.",
+        "The database of runs, instead of $XDG_DATA_HOME/sous/sous.db: a file, or the address of a Postgres database. A path beginning with ~/ is in the home directory.",
       ),
     },
   },

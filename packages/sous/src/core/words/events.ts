@@ -222,7 +222,7 @@ export const EVENTS = {
   },
   resume: {
     since: 3,
-    fields: { usedMs: "amount", run: "resumedRun?", worker: "text?" },
+    fields: { usedMs: "amount", run: "resumedRun?", worker: "text?", attempt: "count?" },
     varies: "event",
     noun: "the restart",
     line: ({ worker }, plain) =>

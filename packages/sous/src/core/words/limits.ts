@@ -108,7 +108,7 @@ const UNITS: OptionKinds<Budget> = {
 /** One that a store has opened. A promise of one that was not awaited is none. */
 export const SHARED: OptionKind<SharedBudget> = kindOf(
   "a shared budget: await what sharedBudget() of a store returns",
-  (value) => isRecord(value) && hasFunctions(value.books, ["step"]),
+  (value) => isRecord(value) && hasFunctions(value.rows, ["step"]),
 );
 
 /** `from` is a shared budget, which only a root may have. */

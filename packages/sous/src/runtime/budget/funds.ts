@@ -17,14 +17,16 @@ import {
 import { BudgetExceeded } from "../../core/errors.ts";
 import type { Lease, LimitState, Spent } from "../../core/limits.ts";
 import type { Holder } from "./holder.ts";
+import type { RowFunds } from "./shared-budget-row.ts";
 
 /** The part of a limit from which people are notified. */
 export const NEAR = 0.8;
 
 /** One limit of one account: what may be spent, has been spent and is reserved, and how many of its runs move. */
-export class LimitMeter {
-  readonly unit: AmountUnit;
-  readonly limit: number;
+export class LimitMeter<Unit extends AmountUnit | "executions" = AmountUnit> {
+  readonly unit: Unit;
+  /** Only that of a row in a store changes. */
+  limit: number;
   /** The owner of the limit, for people: the tree, its children, or the path of a run with a share of its own. */
   readonly of: string;
   /** Every run of the tree draws on it. */
@@ -42,7 +44,7 @@ export class LimitMeter {
   shortInRound = 0;
   #isNear = false;
 
-  constructor(unit: AmountUnit, limit: number, of: string) {
+  constructor(unit: Unit, limit: number, of: string) {
     this.unit = unit;
     this.limit = limit;
     this.of = of;
@@ -50,6 +52,11 @@ export class LimitMeter {
 
   get free(): number {
     return this.limit - this.spent - this.inFlight - this.kept; // guard: free-amount
+  }
+
+  /** The amount that could be free if everything came back. */
+  get unspent(): number {
+    return this.limit - this.spent;
   }
 
   /** No call is in flight and no run is about to take its next step: the first in the queue gets what there is. */
@@ -65,11 +72,14 @@ export class LimitMeter {
   }
 
   state(): LimitState {
-    const { unit, of } = this;
-    const [limit, spent, reserved] = [this.limit, this.spent, this.inFlight + this.kept];
-    return unit === "tokens"
-      ? { of, unit, limit, spent, reserved }
-      : { of, unit: "costUsd", limit: toUsd(limit), spent: toUsd(spent), reserved: toUsd(reserved) };
+    return this.stateWith(this.spent, this.inFlight + this.kept);
+  }
+
+  protected stateWith(spent: number, reserved: number): LimitState {
+    const { unit, of, limit } = this;
+    return unit === "nanoUsd"
+      ? { of, unit: "costUsd", limit: toUsd(limit), spent: toUsd(spent), reserved: toUsd(reserved) }
+      : { of, unit, limit, spent, reserved };
   }
 }
 
@@ -97,11 +107,17 @@ export type Wanted = {
 };
 
 export class Funds {
-  /** The meters from the topmost account down: what a parent draws on is the beginning of what its child draws on. */
+  /** The limits that the tree decides on by itself, from the topmost account down: those of a parent are the beginning of its child's. */
+  readonly local: readonly LimitMeter[];
+  /** The limits that are rows of a store; undefined without any. */
+  readonly shared: RowFunds | undefined;
+  /** All of them. */
   readonly meters: readonly LimitMeter[];
 
-  constructor(own: readonly LimitMeter[], above?: Funds) {
-    this.meters = above === undefined ? own : [...above.meters, ...own];
+  constructor(own: readonly LimitMeter[], above?: Funds, shared: RowFunds | undefined = above?.shared) {
+    this.local = above === undefined ? own : [...above.local, ...own];
+    this.shared = shared;
+    this.meters = shared === undefined ? this.local : [...shared.meters, ...this.local];
   }
 
   get isLimited(): boolean {
@@ -111,7 +127,7 @@ export class Funds {
   /** Output tokens that can be had now; undefined when it has to wait. `round` is that of the queue that serves it. */
   affordable(wanted: Wanted, round: number): number | undefined {
     let output = wanted.need.most;
-    for (const meter of this.meters) {
+    for (const meter of this.local) {
       const here = outputAt(meter, wanted, round); // guard: every-limit-above
       if (here < leastAt(meter, wanted.need)) return undefined;
       output = Math.min(output, here);
@@ -121,15 +137,15 @@ export class Funds {
 
   /** Marks and returns the limits where this call is short: later calls wait behind it there. */
   markShort(wanted: Wanted, round: number): LimitMeter[] {
-    const short = this.meters.filter((meter) => outputAt(meter, wanted, round) < leastAt(meter, wanted.need));
+    const short = this.local.filter((meter) => outputAt(meter, wanted, round) < leastAt(meter, wanted.need));
     for (const meter of short) meter.shortInRound = round;
     return short;
   }
 
   /** The first limit too small for the least output, even if all came back except the reserves of the runs above. */
   neverEnough({ need }: Wanted, above: Holder | undefined): LimitMeter | undefined {
-    return this.meters.find((meter, index) => {
-      const within = meter.limit - meter.spent - keptAbove(above, meter, index); // guard: never-enough
+    return this.local.find((meter, index) => {
+      const within = meter.unspent - keptAbove(above, meter, index); // guard: never-enough
       return outputThatFits(within, need.prompt[meter.unit], need.perToken[meter.unit]) < need.least;
     });
   }
@@ -141,20 +157,22 @@ export class Funds {
       meter.inFlight += amount[meter.unit];
       meter.kept += grow[meter.unit] - instead[meter.unit];
     }
+    this.shared?.changed();
     return amount;
   }
 }
 
 /** True when a share of this size is larger than what could ever come free. Computed as for a call. */
 export function cannotShare(meter: LimitMeter, index: number, limit: number, above: Holder | undefined): boolean {
-  return limit > meter.limit - meter.spent - keptAbove(above, meter, index); // guard: share-within-limit
+  return limit > meter.unspent - keptAbove(above, meter, index); // guard: share-within-limit
 }
 
 /** The runs above do not end before this one, so their reserves do not come back meanwhile. */
 function keptAbove(above: Holder | undefined, meter: LimitMeter, index: number): number {
   let kept = 0;
   for (let each = above; each !== undefined; each = each.above) {
-    if (index < each.funds.meters.length) kept += each.kept[meter.unit];
+    const { local, shared } = each.funds;
+    if (local[index] === meter || shared?.local[index] === meter) kept += each.kept[meter.unit];
   }
   return kept;
 }

@@ -50,7 +50,7 @@ export class Holder implements Holding {
   }
 
   keep(lastWords: Amount): void {
-    if (this.queue.isShared) return;
+    if (this.funds.shared !== undefined) return;
     let kept = beyond(lastWords, this.kept);
     for (const { unit, free } of this.funds.meters) kept = { ...kept, [unit]: Math.max(0, Math.min(kept[unit], free)) };
     this.kept = plus(this.kept, kept);
@@ -122,6 +122,7 @@ export class Holder implements Holding {
       if (this.#isLive) meter.lastSettled = this;
       if (meter.comesNear()) this.queue.onNear(meter.state(), this.path);
     }
+    this.funds.shared?.changed();
     this.queue.changed();
   }
 
@@ -129,6 +130,7 @@ export class Holder implements Holding {
   clearReserve(): void {
     for (const meter of this.funds.meters) meter.kept -= this.kept[meter.unit];
     this.kept = NO_AMOUNT;
+    this.funds.shared?.changed();
   }
 
   state(): HoldingState {

@@ -1,40 +1,41 @@
 /** The ledger of a tree: a tree of accounts in which no run can take what another has reserved. */
 
 import { NO_AMOUNT, toNanoUsd, toUsd } from "../../core/amount.ts";
-import { BudgetExceeded } from "../../core/errors.ts";
-import type {
-  Budget,
-  Holding,
-  HoldingState,
-  Lease,
-  Ledger,
-  LimitState,
-  Spent,
-  StartAsk,
-  Started,
-} from "../../core/limits.ts";
+import type { Clock } from "../../core/clock.ts";
+import { BudgetExceeded, UserError } from "../../core/errors.ts";
+import type { Budget, Holding, HoldingState, Ledger, LimitState, Spent, StartAsk, Started } from "../../core/limits.ts";
+import type { BudgetRows, ChainLink } from "../../core/shared-budget.ts";
 import { checkBudget } from "../../core/words/limits.ts";
+import { FREE_HOLDING } from "./free-holding.ts";
 import { cannotShare, exceededAt, Funds, isNear, LimitMeter } from "./funds.ts";
 import { Holder } from "./holder.ts";
 import { BudgetQueue, type OnNear } from "./queue.ts";
 import type { Slots } from "./run-slots.ts";
-import type { SharedBudgetClient } from "./shared-budget-client.ts";
+import { type SharedBudgetClient, type SharedChain, sharedBudgetClientOf } from "./shared-budget-client.ts";
+import { RowFunds, RowMeter, type SharedRow } from "./shared-budget-row.ts";
 
 /** The parts that the accounts of a tree have in common. */
 type LedgerParts = {
   readonly slots: Slots;
-  /** The budget that the tree shares with others. */
-  readonly shared?: SharedBudgetClient | undefined;
-  /** Called once for each limit when most of it is spent, with the run that came near it. */
+  /** The rows of a store that the tree draws on besides its own budget. */
+  readonly shared?: SharedChain | undefined;
+  /** Keeps the budget of the tree, and each share of it, as rows of a store: `ID`, and `ID/path` for a share. */
+  readonly stored?: { readonly rows: BudgetRows; readonly id: string; readonly clock: Clock } | undefined;
+  /** Called once for each limit when most of it is spent, with the run that came near it, if that is known. */
   readonly onNear?: OnNear | undefined;
 };
 
 /** The account of a root. Time is kept by the deadlines of the tree, not here. */
 export function openLedger(budget: Budget, parts: LedgerParts): Ledger {
-  const queue = new BudgetQueue(parts.slots, parts.shared, parts.onNear ?? (() => {}));
-  const shared = parts.shared && new Funds(parts.shared.meters);
-  const root = new LedgerAccount({ queue, shared: parts.shared }, shared, []);
-  return root.openAs("tree", budget, undefined, true);
+  const { slots, stored, onNear = () => {} } = parts;
+  const client = stored && sharedBudgetClientOf(stored.rows, stored.clock);
+  if (client !== undefined && parts.shared !== undefined && parts.shared.client !== client)
+    throw new UserError("A shared budget must be in the store of the tree that draws on it from several processes");
+  const shared = parts.shared ?? (client && { client, rows: [] });
+  const common = { queue: new BudgetQueue(slots, shared, onNear), client: shared?.client, storedAs: stored?.id };
+  return new LedgerAccount(common, undefined, [], NO_ROWS)
+    .within(shared?.rows ?? NO_ROWS)
+    .openAs("tree", budget, undefined, true);
 }
 
 /** The number of children that may start. */
@@ -49,19 +50,29 @@ type Executions = {
   isNotified: boolean;
 };
 
-type Common = { readonly queue: BudgetQueue; readonly shared: SharedBudgetClient | undefined };
+type Common = {
+  readonly queue: BudgetQueue;
+  readonly client: SharedBudgetClient | undefined;
+  /** The id of the tree; set when its budget and its shares are rows of a store. */
+  readonly storedAs: string | undefined;
+};
+
+const NO_ROWS: readonly SharedRow[] = [];
 
 class LedgerAccount implements Ledger {
   /** Undefined when neither tokens nor money are limited here or above. */
   readonly #funds: Funds | undefined;
   readonly #executions: readonly Executions[];
+  /** The rows of a store that it draws on, from the top down. */
+  readonly #rows: readonly SharedRow[];
   readonly #common: Common;
   readonly isMetered: boolean;
 
-  constructor(common: Common, funds: Funds | undefined, executions: readonly Executions[]) {
+  constructor(common: Common, funds: Funds | undefined, executions: readonly Executions[], rows: readonly SharedRow[]) {
     this.#common = common;
     this.#funds = funds;
     this.#executions = executions;
+    this.#rows = rows;
     this.isMetered = funds !== undefined;
   }
 
@@ -74,10 +85,8 @@ class LedgerAccount implements Ledger {
     const meters = metersOf(budget, of);
     for (const own of meters) {
       own.isOfAll = isOfAll;
-      for (const [index, meter] of (this.#funds?.meters ?? []).entries()) {
-        if (meter.unit === own.unit && cannotShare(meter, index, own.limit, above))
-          throw exceededAt(meter.state(), { ...NO_AMOUNT, [own.unit]: own.limit }, true);
-      }
+      this.#checkShare(own, this.#funds?.local ?? [], above);
+      this.#checkShare(own, this.#funds?.shared?.local ?? [], above);
     }
     const executions = isLimited(budget.executions)
       ? [{ of, limit: budget.executions, started: 0, aside: 0, isNotified: false }]
@@ -85,8 +94,37 @@ class LedgerAccount implements Ledger {
     for (const { limit } of executions) this.#checkExecutions(limit);
     // A child without limits of its own is its parent's account: a wide tree costs nothing.
     if (meters.length + executions.length === 0) return this;
+    const { client, storedAs } = this.#common;
+    if (client !== undefined && storedAs !== undefined)
+      return this.within([this.#openRow(client, storedAs, of, budget)]);
     const funds = meters.length === 0 ? this.#funds : new Funds(meters, this.#funds);
-    return new LedgerAccount(this.#common, funds, [...this.#executions, ...executions]);
+    return new LedgerAccount(this.#common, funds, [...this.#executions, ...executions], this.#rows);
+  }
+
+  #checkShare(own: LimitMeter, meters: readonly LimitMeter[], above: Holder | undefined): void {
+    for (const [index, meter] of meters.entries()) {
+      // The rest of a shared budget changes at any time: calls find out.
+      if (meter instanceof RowMeter && meter.row.link.limits === undefined) continue;
+      if (meter.unit === own.unit && cannotShare(meter, index, own.limit, above))
+        throw exceededAt(meter.state(), { ...NO_AMOUNT, [own.unit]: own.limit }, true);
+    }
+  }
+
+  /** An account that draws on these rows as well. */
+  within(more: readonly SharedRow[]): LedgerAccount {
+    if (more.length === 0) return this;
+    const rows = [...this.#rows, ...more];
+    const metered = rows.filter(({ ofCalls }) => ofCalls.length > 0);
+    const shared = metered.length === 0 ? undefined : new RowFunds(metered);
+    const funds = shared === undefined ? this.#funds : new Funds([], this.#funds, shared);
+    return new LedgerAccount(this.#common, funds, this.#executions, rows);
+  }
+
+  #openRow(client: SharedBudgetClient, id: string, of: string, { tokens, costUsd, executions }: Budget): SharedRow {
+    const isRoot = of === "tree";
+    const row = client.open({ name: isRoot ? id : `${id}/${of}`, limits: { tokens, costUsd, executions } }, isRoot);
+    row.tree = this.#common.queue;
+    return row;
   }
 
   startExecution(): void | Promise<void> {
@@ -94,17 +132,16 @@ class LedgerAccount implements Ledger {
       if (started >= limit) throw new BudgetExceeded("executions", started, limit); // guard: execution-limit
     }
     this.#setAside(1);
-    return this.#common.shared === undefined ? undefined : this.#startShared(this.#common.shared);
+    return this.#common.client === undefined ? undefined : this.#startShared(this.#common.client);
   }
 
-  #startShared(shared: SharedBudgetClient): void | Promise<void> {
+  #startShared(client: SharedBudgetClient): void | Promise<void> {
     const undo = (error: unknown): never => {
       this.#setAside(-1);
       throw error;
     };
     try {
-      const starting = shared.startExecution(this.#common.queue);
-      return starting instanceof Promise ? starting.catch(undo) : starting;
+      return client.startExecution(this.#rows)?.catch(undo);
     } catch (error) {
       return undo(error);
     }
@@ -123,11 +160,12 @@ class LedgerAccount implements Ledger {
 
   undoExecution(): void {
     this.#setAside(-1);
-    this.#common.shared?.undoExecution();
+    this.#common.client?.undoExecution(this.#rows);
   }
 
   countExecution(): void {
     for (const executions of this.#executions) executions.started += 1;
+    for (const row of this.#rows) row.charge({ executions: 1 });
   }
 
   #setAside(change: 1 | -1): void {
@@ -156,17 +194,19 @@ class LedgerAccount implements Ledger {
   }
 
   charge({ tokens, costUsd }: Spent): void {
-    for (const meter of this.#funds?.meters ?? []) {
-      // The shared budget has already counted what a tree spent before a restart.
-      if (this.#common.shared?.meters.includes(meter)) continue;
-      meter.spent += meter.unit === "tokens" ? tokens : toNanoUsd(costUsd);
-    }
+    const nanoUsd = toNanoUsd(costUsd);
+    for (const meter of this.#funds?.local ?? []) meter.spent += meter.unit === "tokens" ? tokens : nanoUsd;
+    for (const row of this.#rows) row.charge({ tokens, nanoUsd });
     this.#common.queue.changed();
   }
 
   limitsMoney(): boolean | Promise<boolean> {
     const isLimitedHere = this.#limited().some(({ unit }) => unit === "nanoUsd");
-    return isLimitedHere || (this.#common.shared?.limitsMoney() ?? false);
+    return isLimitedHere || (this.#common.client?.limitsMoney(this.#rows) ?? false);
+  }
+
+  chain(): readonly ChainLink[] {
+    return this.#rows.map(({ link }) => link);
   }
 
   /** The rest that is neither spent nor reserved, without limits that are not set. */
@@ -179,12 +219,16 @@ class LedgerAccount implements Ledger {
     for (const { limit, started } of this.#executions) {
       left.executions = Math.max(0, Math.min(left.executions ?? limit, limit - started));
     }
+    for (const { executions, link } of this.#rows) {
+      if (link.limits?.executions === undefined) continue;
+      left.executions = Math.max(0, Math.min(left.executions ?? executions.free, executions.free));
+    }
     return left;
   }
 
   limits(): LimitState[] {
-    const money = this.#limited().map((meter) => meter.state());
-    return [...money, ...this.#executions.map(stateOf), ...(this.#common.shared?.limits() ?? [])];
+    const money = (this.#funds?.local ?? []).map((meter) => meter.state());
+    return [...money, ...this.#executions.map(stateOf), ...this.#rows.flatMap((row) => row.limits())];
   }
 
   holdings(): HoldingState[] {
@@ -192,16 +236,23 @@ class LedgerAccount implements Ledger {
   }
 
   flushed(): Promise<void> | undefined {
-    return this.#common.shared?.flushed(this.#common.queue);
+    return this.#common.client?.flushed();
   }
 
+  /** The limits of the tree, its own and those of its rows. What a shared budget has left is not its own. */
   #limited(): LimitMeter[] {
-    return this.#funds?.meters.filter(({ limit }) => limit !== Number.POSITIVE_INFINITY) ?? [];
+    const ofRows = this.#rows.flatMap(({ link, ofCalls }) => (link.limits === undefined ? [] : ofCalls));
+    return [...(this.#funds?.local ?? []), ...ofRows];
   }
 
   #checkExecutions(asked: number): void {
     for (const { limit, started } of this.#executions) {
       if (started + asked > limit) throw new BudgetExceeded("executions", started + asked, limit);
+    }
+    for (const { executions, link } of this.#rows) {
+      const { free, limit } = executions;
+      if (link.limits !== undefined && free < asked)
+        throw new BudgetExceeded("executions", limit - free + asked, limit);
     }
   }
 }
@@ -217,24 +268,6 @@ function withoutCounting({ holding, slot }: Started): Started {
 }
 
 const NO_FUNDS = new Funds([]);
-
-/** Shared by all runs without limits: it covers any output. */
-const FREE_LEASE: Lease = Object.freeze({
-  outputCap: Number.POSITIVE_INFINITY,
-  settle: () => {},
-  [Symbol.dispose]: () => {},
-});
-
-const NOTHING_HELD: Disposable = Object.freeze({ [Symbol.dispose]: () => {} });
-
-const FREE_HOLDING: Holding = Object.freeze({
-  reserve: () => FREE_LEASE,
-  keep: () => {},
-  takeStep: () => {},
-  runCall: () => NOTHING_HELD,
-  wait: () => NOTHING_HELD,
-  [Symbol.dispose]: () => {},
-});
 
 function metersOf({ tokens, costUsd }: Budget, of: string): LimitMeter[] {
   const meters: LimitMeter[] = [];

@@ -10,11 +10,14 @@ import type { Scope } from "../../core/scope.ts";
 import { type LimitMeter, lend } from "./funds.ts";
 import type { Holder } from "./holder.ts";
 import type { Slots } from "./run-slots.ts";
-import type { SharedBudgetClient } from "./shared-budget-client.ts";
+import type { SharedBudgetClient, SharedChain } from "./shared-budget-client.ts";
+import type { SharedRow } from "./shared-budget-row.ts";
 import { type Granted, insert, remove, Waiter } from "./waiter.ts";
 
 /** Called when most of a limit is spent, with the run that came near it, if that is known. */
 export type OnNear = (limit: LimitState, path: string | undefined) => void;
+
+const NO_ROWS: readonly SharedRow[] = [];
 
 /** The latest number in the order of starts; trees that share a budget are compared by it. */
 let orders = 0;
@@ -24,6 +27,8 @@ export class BudgetQueue {
   readonly holders = new Set<Holder>();
   readonly slots: Slots;
   readonly #shared: SharedBudgetClient | undefined;
+  /** The rows of a store on which the whole tree draws. */
+  readonly rows: readonly SharedRow[];
   readonly onNear: OnNear;
   readonly #live: Waiter[] = [];
   readonly #starters: Waiter[] = [];
@@ -41,15 +46,12 @@ export class BudgetQueue {
   #isServing = false;
   #isServedAgain = false;
 
-  constructor(slots: Slots, shared: SharedBudgetClient | undefined, onNear: OnNear) {
+  constructor(slots: Slots, shared: SharedChain | undefined, onNear: OnNear) {
     this.slots = slots;
-    this.#shared = shared;
+    this.#shared = shared?.client;
+    this.rows = shared?.rows ?? NO_ROWS;
     this.onNear = onNear;
     slots.queue = this;
-  }
-
-  get isShared(): boolean {
-    return this.#shared !== undefined;
   }
 
   /** A run that draws on a limit has started. */
@@ -159,14 +161,14 @@ export class BudgetQueue {
     return [...this.#live, ...this.#starters];
   }
 
-  /** Grants this much output of the shared budget. If the tree itself has too little now, the next round decides. */
+  /** Grants this much output of the rows in the store. If the tree itself has too little now, the next round decides. */
   grant(waiter: Waiter, output: number): void {
     const { holder, wanted, isStart } = waiter;
     this.#candidates = this.#candidates.filter((each) => each !== waiter);
     if (isStart && this.slots.free === 0) return;
     this.#round += 1;
     const affordable = holder.funds.affordable(wanted, this.#round);
-    if (affordable !== undefined) this.#serveWith(waiter, Math.min(affordable, output), output);
+    if (affordable !== undefined) this.#serveWith(waiter, Math.min(affordable, output));
   }
 
   refuse(waiter: Waiter, error: unknown): void {
@@ -216,7 +218,7 @@ export class BudgetQueue {
         this.#short.add(meter);
         if (meter.isOfAll) this.#heldUp.push(meter);
       }
-    } else if (this.#shared !== undefined && !needsNothing) this.#candidates.push(waiter);
+    } else if (funds.shared !== undefined && !needsNothing) this.#candidates.push(waiter);
     else if (isStart || !needsNothing) this.#serveWith(waiter, output);
   }
 
@@ -228,14 +230,13 @@ export class BudgetQueue {
     return never !== undefined;
   }
 
-  #serveWith(waiter: Waiter, output: number, shared?: number): void {
+  #serveWith(waiter: Waiter, output: number): void {
     const { holder, wanted, isStart, request } = waiter;
     this.#remove(waiter);
     const slot = isStart ? this.slots.take() : undefined;
     if (isStart) holder.enter();
-    // The provider's own cap holds when neither the shared budget nor the tree limits tokens or money.
-    const isCapped = shared !== Number.POSITIVE_INFINITY || holder.funds.isLimited;
-    const cap = isCapped ? output : Number.POSITIVE_INFINITY;
+    // The provider's own cap holds when neither tokens nor money are limited.
+    const cap = holder.funds.isLimited ? output : Number.POSITIVE_INFINITY;
     const lease = request.need === undefined ? undefined : lend(holder, wanted, output, cap);
     waiter.resolve({ slot, lease });
     if (!isStart) holder.isAsking = false;

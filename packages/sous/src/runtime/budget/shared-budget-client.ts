@@ -1,78 +1,110 @@
 /**
- * Draws on a shared budget for one process. Adds up what its runs have spent, hold and keep, and writes it into
- * the books together with what they ask for: one step at a time; while one is on its way the next is gathered.
+ * Draws on the rows of a store for one process. What its runs give back and ask for is gathered while a step is on its way, and
+ * goes into the next one. Runs of this process keep their order; against other processes only the rows decide.
  */
 
 import type { Clock } from "../../core/clock.ts";
 import type { LimitState } from "../../core/limits.ts";
-import type { OpenedBudget } from "../../core/shared-budget.ts";
-import type { SharedBudgetAnswer, SharedBudgetReply, SharedBudgetState } from "../../core/shared-budget-books.ts";
+import type {
+  BudgetReply,
+  BudgetRow,
+  BudgetRows,
+  BudgetStep,
+  ChainLink,
+  OpenedBudget,
+} from "../../core/shared-budget.ts";
 import type { BudgetQueue } from "./queue.ts";
-import { limitsOf, NearNotices, SharedBudgetAlarm, shorterFor } from "./shared-budget-alarm.ts";
-import { type Asked, isSame, isUnanswered, noneLeft, OwnRow, type Start, stepFor } from "./shared-budget-row.ts";
-import type { Waiter } from "./waiter.ts";
+import { SharedBudgetAlarm } from "./shared-budget-alarm.ts";
+import { BudgetPlanner } from "./shared-budget-plan.ts";
+import { SharedRow } from "./shared-budget-row.ts";
+import { type PlannedStep, withPatience } from "./shared-budget-step.ts";
 
-/** Max asks at once: the rest would wait behind the first anyway. */
-const MAX_ASKS = 32;
+/** The rows that a ledger draws on, from the top down. */
+export type SharedChain = { readonly client: SharedBudgetClient; readonly rows: readonly SharedRow[] };
 
-const clients = new WeakMap<OpenedBudget, SharedBudgetClient>();
+const clients = new WeakMap<BudgetRows, SharedBudgetClient>();
 
-/** All trees of this process that were given the same object draw together. */
-export function sharedBudgetClientOf(shared: OpenedBudget, clock: Clock): SharedBudgetClient {
-  const client = clients.get(shared) ?? new SharedBudgetClient(shared, clock);
-  clients.set(shared, client);
+/** All trees of this process that draw on one store do so together. */
+export function sharedBudgetClientOf(rows: BudgetRows, clock: Clock): SharedBudgetClient {
+  const client = clients.get(rows) ?? new SharedBudgetClient(rows, clock);
+  clients.set(rows, client);
   return client;
 }
 
+export function chainOf(rows: BudgetRows, chain: readonly ChainLink[], clock: Clock): SharedChain {
+  const client = sharedBudgetClientOf(rows, clock);
+  return { client, rows: chain.map((link) => client.open(link)) };
+}
+
+export function sharedChainOf({ rows, name }: OpenedBudget, clock: Clock): SharedChain {
+  return chainOf(rows, [{ name }], clock);
+}
+
+/** After losing to other processes this often in a row, a run waits. */
+const MAX_LOSSES = 8;
+
 export class SharedBudgetClient {
-  readonly #of: string;
-  readonly #shared: OpenedBudget;
-  /** The trees that have live runs or waiting ones. */
-  readonly #trees = new Set<BudgetQueue>();
-  /** The trees that have not ended: a child that never starts gives its execution back. */
-  readonly #counting = new Set<BudgetQueue>();
-  readonly #starts: Start[] = [];
-  #state: SharedBudgetState | undefined;
-  readonly #row: OwnRow;
-  /** True from the moment a step is sent until everything in its answer is done. */
-  #isStepping = false;
-  /** A run was refused, or lost its reserve: others may be served by their own trees now. */
-  #mustServe = false;
-  /** Set when the books may have changed elsewhere, or a heartbeat is due. */
-  #isStale = false;
-  /** The last step failed: the next one repeats what it reported. */
-  #isBroken = false;
+  readonly #port: BudgetRows;
+  readonly #clock: Clock;
   readonly #alarm: SharedBudgetAlarm;
-  readonly #flushes: (() => void)[] = [];
-  readonly #near = new NearNotices();
+  readonly #rows = new Map<string, WeakRef<SharedRow>>();
+  readonly #forget = new FinalizationRegistry<string>((name) => {
+    if (this.#rows.get(name)?.deref() === undefined) this.#rows.delete(name);
+  });
+  readonly #planner = new BudgetPlanner();
+  /** The rows of the last reply, until the next step or the end of the turn. */
+  readonly #fresh = new Set<SharedRow>();
+  #flushes: (() => void)[] = [];
+  #number = 1;
+  #lapses = 0;
+  /** True while the rows are asked, or their answer is acted on. */
+  #isBusy = false;
+  /** The rows may have changed elsewhere, or a heartbeat is due. */
+  #isStale = false;
+  /** The last step failed, and it is unknown whether it was taken: it is repeated as it was. */
+  #unsure: PlannedStep | undefined;
+  #isBroken = false;
+  /** The limits of which each tree was notified that most is spent. */
+  readonly #notified = new WeakMap<BudgetQueue, Set<unknown>>();
 
-  constructor(shared: OpenedBudget, clock: Clock) {
-    this.#shared = shared;
-    this.#of = `shared budget ${shared.name}`;
-    this.#row = new OwnRow(shared.books, clock, this.#of);
-    this.#alarm = new SharedBudgetAlarm(shared.books, clock, () => {
+  constructor(port: BudgetRows, clock: Clock) {
+    this.#port = port;
+    this.#clock = clock;
+    this.#alarm = new SharedBudgetAlarm(port, clock, () => {
       this.#isStale = true;
-      this.#isBroken = false;
-      this.#continue();
+      this.#planner.serveTrees();
+      this.pump();
     });
-  }
-
-  get meters(): OwnRow["meters"] {
-    return this.#row.meters;
   }
 
   /** While asks are on their way it is unknown whether anything moves. */
   get isAsking(): boolean {
-    return this.#isStepping;
+    return this.#isBusy;
+  }
+
+  open(link: ChainLink, replaces = false): SharedRow {
+    const known = this.#rows.get(link.name)?.deref();
+    if (known !== undefined) {
+      if (replaces) known.renew(link);
+      return known;
+    }
+    const row = new SharedRow(link, replaces, (changed) => void this.#planner.changed.add(changed));
+    this.#rows.set(link.name, new WeakRef(row));
+    this.#forget.register(row, link.name);
+    return row;
   }
 
   join(tree: BudgetQueue): void {
-    this.#trees.add(tree);
+    this.#planner.trees.add(tree);
   }
 
   /** Throws `BudgetExceeded` when none is left. */
-  startExecution(tree: BudgetQueue): void | Promise<void> {
-    this.#counting.add(tree);
+  startExecution(rows: readonly SharedRow[]): void | Promise<void> {
+    // An execution that was not limited a moment ago is only counted: a child does not wait for that.
+    if (rows.every(({ isKnown, executions }) => isKnown && executions.limit === Number.POSITIVE_INFINITY)) {
+      this.#count(rows, 1);
+      return;
+    }
     const later = Promise.withResolvers<void>();
     let result: { readonly error: unknown } | undefined;
     const settle = (error: unknown) => {
@@ -80,211 +112,177 @@ export class SharedBudgetClient {
       if (error === undefined) later.resolve();
       else later.reject(error);
     };
-    this.#starts.push({ settle });
+    this.#planner.starts.push({ rows, settle });
     this.pump();
     if (result === undefined) return later.promise;
     later.promise.catch(() => {});
     if (result.error !== undefined) throw result.error;
   }
 
-  undoExecution(): void {
-    this.#row.executions -= 1;
+  undoExecution(rows: readonly SharedRow[]): void {
+    this.#count(rows, -1);
     this.pump();
   }
 
-  limitsMoney(): boolean | Promise<boolean> {
-    if (this.#state !== undefined) return this.#state.limits.nanoUsd !== undefined;
-    return this.#shared.left().then(({ costUsd }) => costUsd !== undefined);
+  #count(rows: readonly SharedRow[], change: 1 | -1): void {
+    for (const row of rows) {
+      row.executions.spent += change;
+      row.changed();
+    }
   }
 
-  /** Returns the limits as the books last read say. */
-  limits(): LimitState[] {
-    return this.#state === undefined ? [] : limitsOf(this.#state, this.#of);
+  limitsMoney(rows: readonly SharedRow[]): boolean | Promise<boolean> {
+    const isLimited = () => rows.some(({ money }) => money.limit !== Number.POSITIVE_INFINITY);
+    const unknown = rows.filter(({ isKnown, link }) => !isKnown && link.limits === undefined);
+    if (isLimited() || unknown.length === 0) return isLimited();
+    const looks = unknown.map(async ({ link }) => this.#learn(await this.#port.look(link.name)));
+    return Promise.all(looks).then(isLimited);
   }
 
   /** Called at the end of a tree. Resolves when everything is written; undefined when it is. Never rejects. */
-  flushed(tree: BudgetQueue): Promise<void> | undefined {
-    this.#counting.delete(tree);
+  flushed(): Promise<void> | undefined {
     this.pump();
-    if (!this.#isStepping) return undefined;
+    if (!this.#isBusy) return undefined;
     return new Promise((resolve) => this.#flushes.push(resolve));
   }
 
   /** Writes what has changed and asks for what is wanted. While a step is on its way, waits for its reply first. */
   pump(): void {
     this.#isBroken = false;
-    while (!this.#isStepping && !this.#isBroken) {
-      const hasNews = this.#hasNews();
-      if (this.#row.isLeaving || (!hasNews && this.#isOver)) {
-        this.#leave();
-        continue;
-      }
-      if (!hasNews) break;
-      const asked: Asked = {
-        asks: this.#nextAsks(),
-        starts: this.#starts.splice(0),
-        flushes: this.#flushes.splice(0),
-        moves: this.#moves,
-        mayLower: this.#mayLower,
-      };
+    if (this.#isBusy) return;
+    this.#isBusy = true;
+    this.#steps(0, false);
+  }
+
+  /** Steps until no more is to be done, or an answer is awaited. */
+  #steps(losses: number, isLate: boolean): void {
+    for (let lost = losses; ; ) {
+      const plan = this.#isBroken ? undefined : (this.#unsure ?? this.#nextStep(lost));
+      if (plan?.step === undefined) break;
       this.#isStale = false;
-      this.#isStepping = true;
-      const replying = this.#ask(stepFor(asked, this.#row.share()), asked);
-      if (replying instanceof Promise) void replying.then(() => this.#continue());
-      else if (this.#mustServe) this.#serveTrees();
+      const reply = this.#send(plan, plan.step);
+      if (reply instanceof Promise) {
+        void reply.then((isLost) => this.#steps(isLost ? lost + 1 : 0, true));
+        return;
+      }
+      lost = reply === true ? lost + 1 : 0;
     }
-    if (!this.#isStepping) this.#rest();
+    this.#setFresh([]);
+    this.#isBusy = false;
+    if (isLate || this.#planner.mustServe) this.#planner.serveTrees();
+    if (!this.#isBusy) this.#rest();
   }
 
-  #ask(step: ReturnType<typeof stepFor>, asked: Asked): void | Promise<void> {
-    const failed = (error: unknown) => this.#failed(error, asked);
+  #nextStep(lost: number): PlannedStep {
+    const plan = this.#planner.plan({
+      ...{ number: this.#number, lapses: this.#lapses, isStale: this.#isStale, isLosing: lost >= MAX_LOSSES },
+      anyRow: () => this.#liveRows().slice(0, 1),
+    });
+    if (plan.step !== undefined) plan.flushes = this.#flushes.splice(0);
+    return plan;
+  }
+
+  /** True when it asked for something that was not granted. */
+  #send(plan: PlannedStep, step: BudgetStep): boolean | Promise<boolean> {
+    const failed = (error: unknown) => this.#failed(error, plan);
     try {
-      const reply = this.#row.step(step);
-      if (reply instanceof Promise) return reply.then((late) => this.#answered(late, asked)).catch(failed);
-      this.#answered(reply, asked);
+      const reply = withPatience(() => this.#port.step(step), this.#clock);
+      if (reply instanceof Promise) return reply.then((late) => this.#answered(late, plan)).catch(failed);
+      return this.#answered(reply, plan);
     } catch (error) {
-      failed(error);
+      return failed(error);
     }
   }
 
-  /** A process without live trees leaves the books, so that rows do not pile up. */
-  get #isOver(): boolean {
-    const isEmpty = (tree: BudgetQueue) => tree.holders.size + tree.waiters.length === 0;
-    return this.#row.isThere && !this.#row.isHolding && this.#counting.size === 0 && [...this.#trees].every(isEmpty);
-  }
-
-  #leave(): void {
-    this.#isStepping = true;
-    const done = () => {
-      this.#isStepping = false;
-      this.#isBroken = this.#row.isLeaving;
-    };
-    try {
-      const leaving = this.#row.leave();
-      if (leaving instanceof Promise)
-        void leaving
-          .catch(() => {})
-          .then(done)
-          .then(() => this.#continue());
-      else done();
-    } catch {
-      done();
+  #answered(reply: BudgetReply, plan: PlannedStep): boolean {
+    this.#unsure = undefined;
+    const isGranted = reply.isTaken && reply.isGranted;
+    const hasAsks = plan.starts.length + plan.calls.length > 0 && !plan.isFailed;
+    if (reply.isTaken) {
+      this.#number += 1;
+      plan.take(isGranted);
     }
+    plan.drop();
+    for (const row of plan.rows) row.changed();
+    this.#learn(reply.rows);
+    this.#setFresh(plan.rows);
+    for (const row of plan.rows) row.isMissing = reply.rows.every(({ name }) => name !== row.link.name);
+    if (hasAsks && isGranted) {
+      for (const { rows, settle } of plan.starts) {
+        this.#count(rows, 1);
+        settle(undefined);
+      }
+      for (const [waiter, output] of plan.calls) if (!waiter.isSettled) waiter.holder.queue.grant(waiter, output);
+    } else if (hasAsks) this.#planner.starts.unshift(...plan.starts);
+    if (reply.lapses !== this.#lapses) this.#clearReserves(reply.lapses);
+    this.#tellNear(plan.rows);
+    for (const flushed of plan.flushes) flushed();
+    if (this.#planner.mustServe) this.#planner.serveTrees();
+    return hasAsks && !isGranted;
   }
 
-  #continue(): void {
-    const isBroken = this.#isBroken;
-    this.#serveTrees();
-    if (!isBroken) this.pump();
-    else if (!this.#isStepping) this.#rest();
-  }
-
-  #serveTrees(): void {
-    this.#mustServe = false;
-    for (const tree of [...this.#trees]) tree.serve();
-  }
-
-  #hasNews(): boolean {
-    if (this.#starts.length > 0 || this.#isStale) return true;
-    const { share, moves, mayLower, first } = this.#row.written;
-    if (!isSame(share, this.#row.share()) || (moves && !this.#moves)) return true; // guard: tell-when-stopped
-    // A call in flight already shows that it moves again.
-    if (!moves && this.#moves && this.meters[0].inFlight === 0) return true;
-    const asks = this.#nextAsks();
-    // A waiter that has left must not hold up others from its row in the books.
-    if (first !== undefined && !asks.includes(first)) return true;
-    return asks.some(isUnanswered) || (asks.length > 0 && !mayLower && this.#mayLower);
-  }
-
-  get #moves(): boolean {
-    return this.meters[0].moving > 0;
-  }
-
-  get #mayLower(): boolean {
-    return this.meters[0].lastSettled === undefined;
-  }
-
-  /** Children that wait for a slot ask for nothing yet. */
-  #nextAsks(): Waiter[] {
-    const askers = ({ candidates, slots }: BudgetQueue) => {
-      let free = slots.free;
-      return candidates.filter(({ isStart }) => !isStart || free-- > 0);
-    };
-    return this.#inOrder(askers).slice(0, MAX_ASKS);
-  }
-
-  #answered(reply: SharedBudgetReply, { asks, starts, flushes, moves, mayLower }: Asked): void {
-    this.#state = reply.state;
-    this.#row.executions += reply.starts;
-    const first = asks.find((_, index) => reply.answers[index]?.kind === "wait");
-    // The next step gives back what was granted and not taken.
-    this.#row.written = { share: reply.share, moves, mayLower, first };
-    for (const [index, start] of starts.entries()) {
-      start.settle(index < reply.starts ? undefined : noneLeft(reply.state));
-    }
-    if (reply.wasLapsed) this.#clearReserves();
-    // A run that lost its reserve needs more than it asked for, and must ask again.
-    else for (const [index, waiter] of asks.entries()) this.#answer(waiter, reply.answers[index], reply.since);
-    // guard: refuse-the-last-shared
-    if (reply.mustRefuse && !this.#moves && !this.#nextAsks().some(isUnanswered)) this.#refuseLast();
-    this.#near.notify(this.#trees, this.limits());
-    this.#isStepping = false;
-    for (const flushed of flushes) flushed();
-  }
-
-  #answer(waiter: Waiter, answer: SharedBudgetAnswer | undefined, now: number): void {
-    if (waiter.isSettled || answer === undefined) return;
-    if (answer.kind === "granted") waiter.holder.queue.grant(waiter, answer.output);
-    else if (answer.kind === "never") this.#refuse(waiter, waiter.refusalAt(this.#shortOf(waiter)));
-    else {
-      waiter.since ??= now;
-      waiter.notify(this.#shortOf(waiter));
-    }
-  }
-
-  /** Refuses all asks: nothing may be spent that is not in the books. The next step repeats what was to be written. */
-  #failed(error: unknown, { asks, starts, flushes }: Asked): void {
+  /** Refuses all asks: nothing may be spent that is not in the rows. */
+  #failed(error: unknown, plan: PlannedStep): boolean {
+    this.#unsure = plan;
+    plan.drop();
+    if (!plan.isFailed) for (const { settle } of plan.starts) settle(error);
+    for (const { settle } of this.#planner.starts.splice(0)) settle(error);
+    plan.isFailed = true;
+    for (const waiter of this.#planner.nextAsks()) this.#planner.refuse(waiter, error);
+    for (const flushed of [...plan.flushes, ...this.#flushes.splice(0)]) flushed();
+    plan.flushes = [];
     this.#isBroken = true;
-    for (const start of starts) start.settle(error);
-    for (const waiter of asks) if (!waiter.isSettled) this.#refuse(waiter, error);
-    this.#isStepping = false;
-    for (const flushed of flushes) flushed();
+    return false;
   }
 
-  #refuse(waiter: Waiter, error: unknown): void {
-    this.#mustServe = true;
-    waiter.holder.queue.refuse(waiter, error);
+  #learn(found: readonly BudgetRow[]): void {
+    for (const each of found) this.#rows.get(each.name)?.deref()?.learn(each);
   }
 
-  /** Children that wait to start first, then the youngest run that waits. */
-  #refuseLast(): void {
-    const last = this.#inOrder(({ waiters }) => waiters).at(-1);
-    if (last === undefined) return;
-    this.#isStale = true;
-    this.#refuse(last, last.refusalAt(this.#shortOf(last)));
+  #setFresh(rows: Iterable<SharedRow>): void {
+    for (const row of this.#fresh) row.isFresh = false;
+    this.#fresh.clear();
+    for (const row of rows) {
+      row.isFresh = true;
+      this.#fresh.add(row);
+    }
   }
 
-  #shortOf(waiter: Waiter): LimitState {
-    return shorterFor(waiter.wanted, this.limits(), this.#of);
+  #liveRows(): SharedRow[] {
+    return [...this.#rows.values()].flatMap((ref) => ref.deref() ?? []);
   }
 
   /** This process counted as dead, and others may have what its runs kept. */
-  #clearReserves(): void {
-    this.#mustServe = true;
-    for (const tree of this.#trees) for (const holder of tree.holders) holder.clearReserve();
+  #clearReserves(lapses: number): void {
+    this.#lapses = lapses;
+    this.#planner.mustServe = true;
+    for (const { all } of this.#liveRows()) for (const meter of all) meter.written = { ...meter.written, kept: 0 };
+    for (const tree of this.#planner.trees) for (const holder of tree.holders) holder.clearReserve();
   }
 
-  /** Live runs by their starts, then children that wait to start. */
-  #inOrder(of: (tree: BudgetQueue) => readonly Waiter[]): Waiter[] {
-    const all = [...this.#trees].flatMap(of);
-    return all.sort((one, other) => Number(one.isStart) - Number(other.isStart) || one.order - other.order);
+  #tellNear(rows: Iterable<SharedRow>): void {
+    for (const row of rows) {
+      for (const limit of row.nearLimits()) {
+        for (const tree of this.#planner.trees)
+          if (row.tree === tree || tree.rows.includes(row)) this.#tellOnce(tree, row, limit);
+      }
+    }
+  }
+
+  #tellOnce(tree: BudgetQueue, { link }: SharedRow, limit: LimitState): void {
+    const notified = this.#notified.get(tree) ?? new Set();
+    this.#notified.set(tree, notified);
+    const about = `${limit.unit} ${link.name}`;
+    if (!notified.has(about)) tree.onNear(limit, undefined);
+    notified.add(about);
   }
 
   /** Sets the alarm: asks again after a while if a run waits, and sends heartbeats while anything is held. */
   #rest(): void {
     for (const flushed of this.#flushes.splice(0)) flushed();
-    for (const tree of this.#trees) if (tree.holders.size + tree.waiters.length === 0) this.#trees.delete(tree);
-    if (this.#trees.size === 0) this.#alarm.set(this.#isBroken ? "owing" : "idle");
-    else this.#alarm.set(this.#nextAsks().length > 0 ? "waiting" : "holding");
+    for (const tree of this.#planner.trees)
+      if (tree.holders.size + tree.waiters.length === 0) this.#planner.trees.delete(tree);
+    if (this.#planner.trees.size === 0) this.#alarm.set(this.#isBroken ? "owing" : "idle");
+    else this.#alarm.set(this.#planner.nextAsks().length > 0 ? "waiting" : "holding");
   }
 }

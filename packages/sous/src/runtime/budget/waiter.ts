@@ -27,8 +27,8 @@ export class Waiter {
   readonly request: Request;
   readonly order: number;
   readonly isStart: boolean;
-  /** The time when the shared budget first made it wait. */
-  since: number | undefined;
+  /** It was short on the rows of a store when they were last read for it. */
+  isTold = false;
   /** The limit it waits for, for people. */
   waitsFor: LimitState | undefined;
   #isNotified = false;

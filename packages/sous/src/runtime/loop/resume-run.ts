@@ -14,7 +14,12 @@ import { ToolCallContext } from "./tool-context.ts";
 /** The conversation of the run is restored, without the results of an answer that has still to be acted on. */
 export async function resumeRun(run: Run, state: RunState, work?: (run: Run) => Promise<Ending>): Promise<Ending> {
   const { worker } = run.tree;
-  run.emit({ type: "resume", usedMs: run.usedMs, run: resumedRun(state), ...(worker !== undefined && { worker }) });
+  const attempt = worker === undefined || state.start.placed === undefined ? undefined : state.takings + 1;
+  run.emit({
+    ...{ type: "resume", usedMs: run.usedMs, run: resumedRun(state) },
+    ...(worker !== undefined && { worker }),
+    ...(attempt !== undefined && { attempt }),
+  });
   settleQuestion(run, state); // guard: settle-question
   if (state.answer !== undefined) recordActivity(state.answer.message, run, state.activity);
   await callBackground(run);

@@ -67,6 +67,8 @@ export type RunState = {
   external: { sessionId: string; isPrompted: boolean } | undefined;
   /** The time at work, in all processes together. */
   usedMs: number;
+  /** How often a worker has taken it. */
+  takings: number;
 };
 
 export type UnheardQuestion = {
@@ -128,6 +130,7 @@ export class RunFold {
       unsettled: undefined,
       external: undefined,
       usedMs: 0,
+      takings: 0,
     };
   }
 
@@ -204,6 +207,7 @@ export class RunFold {
       case "resume":
         // Earlier questions were settled by the run that continued.
         this.#isAsking = false;
+        if (event.worker !== undefined) state.takings += 1;
         state.retried = noUsage();
         state.unsettled = undefined;
         this.#usedBefore = event.usedMs;

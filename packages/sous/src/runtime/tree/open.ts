@@ -1,6 +1,6 @@
 /** A tree that has no root run yet: everything its runs share, put together. */
 
-import type { ModelChoice } from "../../core/agent.ts";
+import type { AgentDefinition, ModelChoice } from "../../core/agent.ts";
 import type { Approve } from "../../core/approval.ts";
 import type { Host } from "../../core/clock.ts";
 import { checkConversation, DEFAULT_CONVERSATION } from "../../core/conversation.ts";
@@ -10,19 +10,20 @@ import type { Journal } from "../../core/tree-ports.ts";
 import type { Budget, Ledger } from "../../core/limits.ts";
 import type { Model } from "../../core/model.ts";
 import { readHistory } from "../../core/read-history.ts";
-import type { TreeTerms } from "../../core/run-start.ts";
+import type { PlacedStart, TreeTerms } from "../../core/run-start.ts";
 import type { ReservedId, RunOptions, RuntimeOptions } from "../../core/runtime.ts";
-import { checkShared } from "../../core/shared-budget.ts";
+import { budgetRowsOf, type ChainLink, checkShared } from "../../core/shared-budget.ts";
 import { FIRST_FENCE, type Store } from "../../core/store.ts";
 import { readTraceContext } from "../../core/trace-context.ts";
 import { isUlid } from "../../core/ulid.ts";
+import { fromStored } from "../../core/units.ts";
 import { checkLimits, DEFAULT_LIMITS } from "../../core/words/limits.ts";
 import { ChildTime, type MessageLimit, MessageStarts } from "../budget/admission.ts";
 import { createDeadlines } from "../budget/deadlines.ts";
 import { openLedger, withinBudget } from "../budget/ledger.ts";
 import { priceFor, priceOf, withFees } from "../budget/prices.ts";
 import { Slots } from "../budget/run-slots.ts";
-import { sharedBudgetClientOf } from "../budget/shared-budget-client.ts";
+import { chainOf, sharedChainOf } from "../budget/shared-budget-client.ts";
 import { createJournal } from "../events/journal.ts";
 import { ruledAgent, type TreeParts } from "./parts.ts";
 import type { PlacedRuns } from "./placing/placed-runs.ts";
@@ -42,12 +43,19 @@ export type Shared = {
   models: (choice: ModelChoice) => Model | Promise<Model>;
   /** The children of one message, where no limit of executions is set. */
   perMessage?: MessageLimit | undefined;
+  /** Definitions of roots that are placed, before those in `agents`. No call finds them. */
+  roots?: Roots | undefined;
   /** Runs that work elsewhere; undefined without an engine. */
   placed?: PlacedRuns | undefined;
   /** Keeps the books in another way than by the rules, as a rerun does. */
   openLedger?: ((budget: Budget) => Ledger) | undefined;
   /** Takes the place of the profiles that follow from the definitions, as in a rerun. */
   profiles?: ((given: Profiles) => ProfileSource) | undefined;
+};
+
+export type Roots = {
+  readonly names: readonly string[];
+  definitionOf(name: string): AgentDefinition | undefined | Promise<AgentDefinition | undefined>;
 };
 
 /** The options of a caller for a tree, and what its root remembers besides. */
@@ -96,11 +104,19 @@ export function openTree(shared: Shared, earlier?: Earlier) {
   const deadlines = createDeadlines(clock);
   const { from, ...budget } = runOptions.budget ?? {};
   checkShared(from);
+  const isPlacedChild = first?.placed !== undefined && first.parentId !== null;
+  const rows = placed && budgetRowsOf(store);
+  const treeId = first?.placed?.rootId ?? rootId;
   const root =
     shared.openLedger?.(budget) ??
-    openLedger(budget, {
+    // The budgets of a placed child are those that it was given: its own share is among them.
+    openLedger(isPlacedChild ? {} : budget, {
       slots: new Slots(limits.maxConcurrent, limits.onFull),
-      shared: from && sharedBudgetClientOf(from, clock),
+      shared:
+        rows && first?.placed
+          ? chainOf(rows, linksOf(first.placed, rootId), clock)
+          : from && sharedChainOf(from, clock),
+      stored: rows && { rows, id: treeId, clock },
       onNear: (limit, path) => tellBudgetNear(path, limit, tree.book, journal),
     });
   const profiles = new Profiles({
@@ -131,9 +147,9 @@ export function openTree(shared: Shared, earlier?: Earlier) {
       budget,
       sharedBudget: from?.name,
       root,
-      children: root.openAs("children", withinBudget(limits.children, budget)),
+      children: isPlacedChild ? root : root.openAs("children", withinBudget(limits.children, budget)),
       deadlines,
-      childTime: new ChildTime(limits.children.durationMs, clock, deadlines, {
+      childTime: new ChildTime(isPlacedChild ? undefined : limits.children.durationMs, clock, deadlines, {
         onExceeded(reason) {
           for (const live of tree.book.live) if (live.who.depth === 1) live.scope.abort(reason);
         },
@@ -144,10 +160,11 @@ export function openTree(shared: Shared, earlier?: Earlier) {
     approve: earlier?.worker === undefined ? askOf(options.approve) : earlier.worker.ask,
     rules: typeof options.approve === "object" ? options.approve : ruledAgent(options.agents ?? []) && NO_RULES,
     records: {
-      rootId: first?.placed?.rootId ?? rootId,
+      rootId: treeId,
       newId,
       journal: (journalId, which) => store.read(journalId, which),
-      ...readHistory(earlier?.tree.reader(store) ?? store, rootId),
+      run: (runId) => store.run(runId),
+      ...readHistory(earlier === undefined ? store : historyStore(earlier.tree, store), rootId),
       endWithLoss: loss.end,
       release: () => store.release(rootId, earlier?.fence ?? FIRST_FENCE),
     },
@@ -162,6 +179,20 @@ export function openTree(shared: Shared, earlier?: Earlier) {
   const last: Promise<unknown> = Promise.resolve();
   const rootAgentId = first?.agentId ?? rootId;
   return { tree, journal, deadlines, rootId, rootAgentId, store, runOptions, newId, earlier: earlier?.tree, last };
+}
+
+/** Runs of the journal as they were read, and those of other journals from the store. */
+function historyStore(tree: EarlierTree, store: Store): Pick<Store, "read" | "run"> {
+  const own = tree.reader(store);
+  const read: Store["read"] = (id, which) => (id === tree.rootId ? own : store).read(id, which);
+  return { read, run: (runId) => store.run(runId) };
+}
+
+/** The stored budgets that a placed run draws on. A root opens its own itself. */
+function linksOf({ budgets }: PlacedStart, journalId: string): ChainLink[] {
+  return budgets
+    .filter(({ name }) => name !== journalId)
+    .map(({ name, limits }) => ({ name, ...(Object.keys(limits).length > 0 && { limits: fromStored(limits) }) }));
 }
 
 function askOf(approve: RuntimeOptions["approve"]): Approve | undefined {

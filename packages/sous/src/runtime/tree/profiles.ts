@@ -270,6 +270,7 @@ export class Profiles implements ProfileSource {
         rules: source.rules,
         budget: source.budget,
         place: source.place,
+        ...(source.name !== undefined && source.tools === undefined && { inheritsTools: true as const }),
       }));
     });
   }

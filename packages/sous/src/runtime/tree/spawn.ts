@@ -48,7 +48,7 @@ export async function spawn(tree: TreeState, parent: Run, callId: string, asked:
     }
     const { placed } = tree.parts;
     const isPlaced =
-      placed !== undefined && isToBePlaced(profile, request, limits, placed.engine.sharesWorkspace === true);
+      placed !== undefined && isToBePlaced(parent, profile, request, limits, placed.engine.sharesWorkspace === true);
     const made = newChild(tree, parent, callId, request, { label, path, profile });
     plan = isPlaced ? { ...made, place: "now" } : made;
   } catch (error) {

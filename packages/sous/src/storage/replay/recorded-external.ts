@@ -232,7 +232,7 @@ export function planExternalActs(
         // Read at the beginning of a turn: said since the one before, after the reports that stand before it.
         conductor.acts.push(act(turnStart, heardUntil + 0.5, () => control.steer(path, event.text)));
       } else if (event.type === "cancel" && !comesAgain(recording, run, event, isStubbed)) {
-        // Where an ancestor was stopped, that brings it.
+        // The stop of an ancestor brings it.
         if (isPassedOn(event, start) && wasStoppedAbove(run)) continue;
         conductor.cancels.push({ event, perform: () => control.cancel(path, event.mode) });
       }

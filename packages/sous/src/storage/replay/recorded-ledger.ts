@@ -197,6 +197,7 @@ class RecordedLedger implements Ledger {
   charge(): void {}
   left = (): Budget => ({});
   limits = (): [] => [];
+  chain = (): [] => [];
   holdings = (): [] => [];
   flushed = (): undefined => {};
 }

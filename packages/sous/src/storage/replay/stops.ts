@@ -1,4 +1,4 @@
-/** What stops a run, and what comes of it. */
+/** The stops of runs, and what comes of them. */
 
 import type { EventOf, StoredEvent } from "../../core/event.ts";
 import { OUTCOMES } from "../../core/words/outcomes.ts";

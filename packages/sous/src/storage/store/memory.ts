@@ -3,9 +3,8 @@
 import { addToQuestions, toQuestion } from "../../core/approval.ts";
 import type { PlacingStore } from "../../core/engine.ts";
 import { checkTime, StaleOwner, StoreError, UserError } from "../../core/errors.ts";
-import type { StoredEvent } from "../../core/event.ts";
+import type { EventOf, StoredEvent } from "../../core/event.ts";
 import type { SharedBudget, SharedBudgetOptions, SharedBudgets, SharedLimits } from "../../core/shared-budget.ts";
-import type { SharedBudgetBooks } from "../../core/shared-budget-books.ts";
 import {
   type Claim,
   checkRunQuery,
@@ -19,13 +18,13 @@ import {
   type Store,
 } from "../../core/store.ts";
 import { interruptedTally, refusalTally, runTally, type Totals, type TotalsQuery } from "../../core/totals.ts";
-import { systemClock } from "../../machine/host.ts";
 import { runIdOf, toBrief, toStoredEvent } from "./brief-event.ts";
+import { MemoryBudgets } from "./memory-budgets.ts";
 import { foldRows, isQueued, type MemoryJournal, type MemoryRow, statusOf } from "./memory-journals.ts";
 import { MemoryPlacing } from "./memory-placing.ts";
 import { MemoryTallies } from "./memory-tallies.ts";
 import { checkAbove, rootElsewhere, runAbove } from "./placed-start.ts";
-import { openSharedBudget, type SharedBudgetTables } from "./shared-budget.ts";
+import { openSharedBudget } from "./shared-budget.ts";
 
 /** Stores everything as long as the store itself is referenced. Its shared budgets are those of this process. */
 export function openMemoryStore(): Store & SharedBudgets & PlacingStore {
@@ -35,7 +34,9 @@ export function openMemoryStore(): Store & SharedBudgets & PlacingStore {
 class MemoryStore implements Store, SharedBudgets, PlacingStore {
   readonly isImmediate = true;
   readonly placing: MemoryPlacing;
-  readonly #sharedBudgets = memorySharedBudgets();
+  readonly #budgets = new MemoryBudgets();
+  /** The process that draws here lives as long as the store does, so nothing ever lapses. */
+  readonly budgetRows = this.#budgets.rowsFor("this process");
   readonly #journals = new Map<string, MemoryJournal>();
   /** The rows by run id, in the order they started. */
   readonly #rows = new Map<string, MemoryRow>();
@@ -76,7 +77,7 @@ class MemoryStore implements Store, SharedBudgets, PlacingStore {
     const above = first.type === "run-start" ? runAbove(first) : undefined;
     if (first.type === "run-start" && above !== undefined) checkAbove(first, this.#rows.get(above)?.journal.rootId);
     const rootId = rootElsewhere(journalId, first) ?? journalId;
-    const nothing = { isOwned: false, lost: undefined, placed: undefined };
+    const nothing = { isOwned: false, wasClaimed: false, lost: undefined, placed: undefined };
     return { journalId, rootId, events: [], epoch: first.time, fence, questions: new Map(), ...nothing };
   }
 
@@ -144,6 +145,7 @@ class MemoryStore implements Store, SharedBudgets, PlacingStore {
     }
     for (const [runId, { journal }] of this.#rows) if (deleted.has(journal)) this.#rows.delete(runId);
     for (const { journalId } of journals) this.#journals.delete(journalId);
+    for (const { rootId } of journals) this.#budgets.deleteTree(rootId);
     this.placing.noteGone(journals);
   }
 
@@ -176,7 +178,7 @@ class MemoryStore implements Store, SharedBudgets, PlacingStore {
     for (const row of this.#rows.values()) {
       const { start } = row;
       if (start.time < since || (rootsOnly && start.parentId !== null)) continue;
-      if (!start.runId.startsWith(idPrefix) || (cwd !== undefined && start.cwd !== cwd)) continue;
+      if (!start.runId.startsWith(idPrefix) || !isIn(cwd, start)) continue;
       if (rootId !== undefined && row.journal.rootId !== rootId) continue;
       if (status === undefined || status === statusOf(row)) matching.push(row);
     }
@@ -184,14 +186,23 @@ class MemoryStore implements Store, SharedBudgets, PlacingStore {
   }
 
   async children(runId: string): Promise<RunRecord[]> {
-    const rootId = this.#rows.get(runId)?.journal.rootId;
-    return this.#fold(({ journal, start }) => start.parentId === runId && journal.rootId === rootId);
+    const isInItsTree = this.#isIn(this.#rows.get(runId)?.journal.rootId ?? "");
+    return this.#fold((row) => isInItsTree(row) && row.start.parentId === runId);
   }
 
   async tree(rootId: string): Promise<RunRecord[]> {
-    const rows = this.#rows.values().filter(({ journal }) => journal.rootId === rootId);
+    const rows = this.#rows.values().filter(this.#isIn(rootId));
     // Journal by journal: the one of the root comes first, and each comes behind the one of the run above it.
     return foldRows([...Map.groupBy(rows, ({ journal }) => journal).values()].flat());
+  }
+
+  /** Asked for every row of the store: most are in other trees, and the journal of their root alone says so. */
+  #isIn(rootId: string): (row: MemoryRow) => boolean {
+    const root = this.#journals.get(rootId);
+    return ({ journal }) => {
+      if (journal === root) return journal.rootId === rootId;
+      return journal.journalId !== journal.rootId && journal.rootId === rootId;
+    };
   }
 
   async totals(query: TotalsQuery = {}): Promise<Totals> {
@@ -209,7 +220,7 @@ class MemoryStore implements Store, SharedBudgets, PlacingStore {
   }
 
   sharedBudget(name: string, limits?: SharedLimits, options?: SharedBudgetOptions): Promise<SharedBudget> {
-    return openSharedBudget(this.#sharedBudgets, name, limits, options);
+    return openSharedBudget(this.budgetRows, name, limits, options);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -236,43 +247,11 @@ function isCountedUnended({ journal, endIndex }: MemoryRow): boolean {
   return endIndex === undefined && (journal.fence !== NO_OWNER || isQueued(journal));
 }
 
-function byNewest({ start: first }: MemoryRow, { start: second }: MemoryRow): number {
-  return second.time - first.time || (second.runId < first.runId ? -1 : 1);
+/** Only of a root: a placed run may say a folder, too. */
+function isIn(cwd: string | undefined, start: EventOf<"run-start">): boolean {
+  return cwd === undefined || (start.cwd === cwd && start.parentId === null);
 }
 
-/** Shared budgets of one process: what its trees draw on together. */
-type Listener = { readonly name: string; readonly onNews: (from: string | undefined) => void };
-
-/** The process that draws here lives as long as the tables do, so nothing ever lapses. */
-export function memorySharedBudgets(now: () => number = systemClock.now): SharedBudgetTables {
-  const sharedBudgets = new Map<string, SharedBudgetBooks>();
-  const listeners = new Set<Listener>();
-  let ids = 0;
-
-  /** Notifies in a microtask: those who listen may want to change the books themselves. */
-  function tell(name: string, from: string): void {
-    for (const listener of listeners) {
-      if (listener.name !== name) continue;
-      queueMicrotask(() => {
-        if (listeners.has(listener)) listener.onNews(from);
-      });
-    }
-  }
-
-  return {
-    owner: "this process",
-    now,
-    newId: () => String(++ids),
-    update(name, change) {
-      const { books, result, newsFrom } = change(sharedBudgets.get(name));
-      if (books !== undefined) sharedBudgets.set(name, books);
-      if (newsFrom !== undefined) tell(name, newsFrom);
-      return result;
-    },
-    listen(name, onNews) {
-      const listener = { name, onNews };
-      listeners.add(listener);
-      return { [Symbol.dispose]: () => void listeners.delete(listener) };
-    },
-  };
+function byNewest({ start: first }: MemoryRow, { start: second }: MemoryRow): number {
+  return second.time - first.time || (second.runId < first.runId ? -1 : 1);
 }

@@ -111,7 +111,7 @@ export const EVERY_EVENT: Whole = {
     placed: {
       rootId: "01KDVDP9G0ROOTROOTROOTR001",
       summary: { mode: "auto", maxBytes: 4096 },
-      budgets: [{ name: "team", limits: budget }],
+      budgets: [{ name: "team", limits: { tokens: 1000, costUsd: 0.5, executions: 3 } }],
       asks: true,
     },
   },
@@ -230,6 +230,7 @@ export const EVERY_EVENT: Whole = {
     ...head,
     type: "resume",
     usedMs: 1200.5,
+    attempt: 2,
     worker: "two on host-b",
     run: {
       agent: "scout",

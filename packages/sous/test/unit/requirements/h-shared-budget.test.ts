@@ -3,9 +3,8 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { agent } from "../../../src/core/agent.ts";
-import { NO_AMOUNT } from "../../../src/core/amount.ts";
 import { StoreError, UserError } from "../../../src/core/errors.ts";
-import type { OpenedBudget, SharedBudget, SharedBudgetPort } from "../../../src/core/shared-budget.ts";
+import type { BudgetRows, OpenedBudget, SharedBudget } from "../../../src/core/shared-budget.ts";
 import { createRuntime } from "../../../src/runtime.ts";
 import { openMemoryStore } from "../../../src/storage/store/memory.ts";
 import { scriptedModel } from "../../../src/testing/scripted-model.ts";
@@ -13,7 +12,6 @@ import { after, calls, hangs, says, uses } from "../../../src/testing/steps.ts";
 import { readBy, runTree, statuses } from "../../support/requirements/run-tree.ts";
 import { openStage } from "../../support/requirements/support.ts";
 import { opened } from "../../support/storage/store/shared-budget/opened.ts";
-import { tokens } from "../../support/storage/store/shared-budget/shared-budget-asks.ts";
 
 const USED = uses({ input: 300, output: 100 });
 
@@ -136,7 +134,6 @@ suite("H1: a shared budget", () => {
   test("H1: a child's last words are kept for it, whatever other trees take", async () => {
     const store = openMemoryStore();
     const team = await store.sharedBudget("team", { tokens: 12_000 });
-    const elsewhere = await store.sharedBudget("team");
     const { stage, result } = await runTree({
       script: {
         lead: [calls("subagent", { label: "a", task_prompt: "Do a." }), says("Seen.")],
@@ -148,7 +145,7 @@ suite("H1: a shared budget", () => {
       during: ({ stage }) =>
         stage.when(
           ({ type, path }) => type === "tool-call-start" && path === "lead/a",
-          () => spendWhatIsFree(elsewhere),
+          () => leaveNothing(opened(team).rows),
         ),
     });
     assert.deepEqual(statuses(result), { lead: "budget_exceeded", "lead/a": "budget_exceeded" });
@@ -310,29 +307,35 @@ suite("H1: the record of a shared budget", () => {
   });
 });
 
-/** As another process would, in one call. */
-function spendWhatIsFree(shared: SharedBudget): void {
-  const { books } = opened(shared);
-  const share = { spent: NO_AMOUNT, inFlight: NO_AMOUNT, kept: NO_AMOUNT, executions: 0 };
-  const step = { share, asks: [], starts: 0, moves: false, mayLower: true, lapses: 0 };
-  const reply = books.step(step);
-  assert.ok(!(reply instanceof Promise));
-  const { limits, spent, reserved } = reply.state;
-  const free = (limits.tokens ?? 0) - spent.tokens - reserved.tokens;
-  assert.ok(free > 0);
-  void books.step({ ...step, share: { ...share, spent: tokens(free) } });
+/** Lowers the limit to what is spent and held, as if others had spent the rest. */
+function leaveNothing(rows: BudgetRows): void {
+  const found = rows.look("team");
+  assert.ok(!(found instanceof Promise));
+  const { spent = 0, inFlight = 0, kept = 0 } = found.find(({ unit }) => unit === "tokens") ?? {};
+  const limits = { tokens: spent + inFlight + kept, nanoUsd: undefined, executions: undefined };
+  void rows.make({ name: "team", limits, spent: { tokens: 0, nanoUsd: 0, executions: 0 }, replaces: true });
 }
 
 /** The same budget behind a store that has failed for good. */
 function unreachable(shared: SharedBudget, faults = { isGone: true }): OpenedBudget {
   const real = opened(shared);
-  const books: SharedBudgetPort = {
+  const rows: BudgetRows = {
     step(step) {
       if (faults.isGone) throw new StoreError("the disk is gone");
-      return real.books.step(step);
+      return real.rows.step(step);
     },
-    leave: () => real.books.leave(),
-    listen: (onNews) => real.books.listen(onNews),
+    look: (name) => real.rows.look(name),
+    make: (budget) => real.rows.make(budget),
+    listen: real.rows.listen,
   };
-  return { ...real, books };
+  return { ...real, rows };
 }
+
+test("H1: a shared budget cannot be called as a run is, whose budgets are deleted with it", async () => {
+  const store = openMemoryStore();
+  for (const name of ["01KDVDNA00V5MCTPSSC9DF0SXC", "01KDVDNA00V5MCTPSSC9DF0SXC/lead"])
+    await assert.rejects(store.sharedBudget(name, { tokens: 10 }), {
+      name: "UserError",
+      message: `A shared budget cannot be called as a run is: ${JSON.stringify(name)} begins with the id of one`,
+    });
+});

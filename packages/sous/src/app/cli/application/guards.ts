@@ -8,7 +8,7 @@ import type { GuardPaths } from "../../../core/guarded-files.ts";
 import type { Configuration } from "../../config/configuration.ts";
 import { projectRoot } from "../../config/trust/files.ts";
 import type { ProjectTrust } from "../../config/trust/trust.ts";
-import { databaseFile, isInside, type ProcessContext, userFolderIfAny } from "../files/paths.ts";
+import { databaseFile, isAddress, isInside, type ProcessContext, userFolderIfAny } from "../files/paths.ts";
 import { scriptFile } from "./models.ts";
 
 type GuardRequest = ProcessContext & {
@@ -124,10 +124,11 @@ async function keyFiles(cwd: string, command = ""): Promise<string[]> {
 /** The one of this run, and the one that is used without a flag. Without a home there may be none. */
 function databases(dbPath: string | undefined, env: GuardRequest["env"]): string[] {
   const isKnown = Boolean(env.SOUS_DB_PATH) || userFolderIfAny("data", env) !== undefined;
-  return [
+  const named = [
     ...(dbPath === undefined ? [] : [databaseFile(dbPath, env)]),
     ...(isKnown ? [databaseFile(undefined, env)] : []),
   ];
+  return named.filter((database) => !isAddress(database));
 }
 
 /** The folder of packages that sous itself runs from, if it was installed into one. */

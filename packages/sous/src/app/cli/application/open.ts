@@ -14,9 +14,10 @@ import type { RunOptions, RuntimeOptions } from "../../../core/runtime.ts";
 import type { Store } from "../../../core/store.ts";
 import type { Tool } from "../../../core/tool.ts";
 import type { ReadingRuntime } from "../../../runtime.ts";
+import type { AgentFile } from "../../config/agents/file.ts";
 import type { Configuration } from "../../config/configuration.ts";
 import { CHILDREN_PER_MESSAGE, LIMIT_SETTINGS } from "../../config/limit-settings.ts";
-import { userFileIfAny } from "../files/paths.ts";
+import { databaseSecrets, userFileIfAny } from "../files/paths.ts";
 import { alsoHide, withoutValuesIn } from "../files/without-secrets.ts";
 import { inertLine } from "../terminal/text.ts";
 import { configuredModels } from "./configured-models.ts";
@@ -43,6 +44,8 @@ export type Application = AsyncDisposable & {
   readonly tools: readonly Tool[];
   /** Agents from files, by which a person or a model can call them. */
   readonly agents: readonly AgentDefinition[];
+  /** Names of the agents that can be roots here, where roots are placed. */
+  readonly rootNames: readonly string[];
   /** Limits and budget of one run, from the flags and the configuration. */
   readonly runOptions: Pick<RunOptions, "budget" | "limits" | "conversation" | "requireAll">;
   /** The children that models may start for one message; undefined where the person has set a limit. */
@@ -86,7 +89,10 @@ export async function openApplication(asked: ApplicationRequest): Promise<Applic
   await using opened = new Opened();
   const machine = await openMachine(settings, opened);
   const toolSet = await openTools(settings, machine, opened);
-  const { runtime, clock, root, agents } = await openRuntime({ ...settings, ...machine, ...toolSet }, opened);
+  const { runtime, clock, root, agents, rootNames } = await openRuntime(
+    { ...settings, ...machine, ...toolSet },
+    opened,
+  );
   const { request, configuration } = settings;
   const { store, programs, commands } = machine;
   const { models, tools, rules } = toolSet;
@@ -97,6 +103,7 @@ export async function openApplication(asked: ApplicationRequest): Promise<Applic
     agent: root,
     tools,
     agents,
+    rootNames,
     runOptions: {
       budget: configuration.agent.budget,
       limits: configuration.agent.limits,
@@ -141,6 +148,7 @@ async function openRuntime(parts: Settings & Machine & CommandTools, opened: Ope
     ...models.secrets,
     ...serverSecrets(agentServers),
     ...mcpSecrets(Object.values(configuration.mcpServers)),
+    ...databaseSecrets(storage.dbPath ?? env.SOUS_DB_PATH),
   };
   alsoHide(secrets);
   const telemetry =
@@ -167,10 +175,12 @@ async function openRuntime(parts: Settings & Machine & CommandTools, opened: Ope
   const { rights } = flags;
   const given = { configuration, tools, files, rulesOfFiles, rights, notes, external, chosen };
   const { root, agents } = await rootAndAgents(given);
+  const placing = mayPlace(request, configuration, files) ? await import("./placing.ts") : undefined;
   const options: RuntimeOptions = {
     host,
     agents,
     store,
+    engine: placing?.engineOf(store, request.places),
     requireStore: storage.isRequired,
     // The database may be another's: what it says was allowed is asked about again.
     approve: { decide: rules.decide, ask, asksAgain: true },
@@ -178,8 +188,23 @@ async function openRuntime(parts: Settings & Machine & CommandTools, opened: Ope
     onEvent: [...(nested === undefined ? [] : [nested.onEvent]), ...telemetry.listeners],
     models: { allow: configuration.models.allow, prices: configuration.prices, external },
   };
-  const runtime = runtimeOn(models.resolve, options, { perMessage: PER_MESSAGE });
-  return { runtime: withinOuter(runtime, outer), clock: host.clock, root, agents };
+  const isWorker = request.places === "roots";
+  const resolve =
+    isWorker && placing !== undefined
+      ? placing.withoutForeignModels(models.resolve, { ...configuration, files })
+      : models.resolve;
+  const roots = isWorker ? placing?.rootsOf(given) : undefined;
+  const runtime = runtimeOn(resolve, options, { perMessage: PER_MESSAGE, roots });
+  return { runtime: withinOuter(runtime, outer), clock: host.clock, root, agents, rootNames: roots?.names ?? [] };
+}
+
+/** An engine is not made in vain: with one a run needs its store. */
+function mayPlace(
+  { places }: Settings["request"],
+  { agent }: Configuration,
+  files: readonly Pick<AgentFile, "place">[],
+): boolean {
+  return places !== undefined || agent.limits.place === "children" || files.some(({ place }) => place === "worker");
 }
 
 /** Holds where the person has set no limit. In code there is none. */

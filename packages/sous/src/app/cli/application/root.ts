@@ -21,7 +21,7 @@ import type { CommandRules } from "./rules.ts";
 /** The name of the root in paths, events and rules. */
 export const ROOT_NAME = "sous";
 
-type RootParts = {
+export type RootParts = {
   readonly configuration: Configuration;
   /** All that the command line has. */
   readonly tools: readonly Tool[];

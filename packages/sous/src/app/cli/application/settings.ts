@@ -36,6 +36,11 @@ export type ApplicationRequest = ProcessContext & {
   readonly mcpServers?: readonly McpServer[] | undefined;
   /** Aborting it ends the wait for MCP servers, and the servers; the opening rejects. */
   readonly signal?: AbortSignal | undefined;
+  /**
+   * `roots`: it places roots, or continues what was placed. `children`: it continues a tree that has children on workers. When unset
+   * children are placed if an agent or a setting wants it and runs are stored.
+   */
+  readonly places?: "roots" | "children" | undefined;
   /** Files that other options name, where they are given, such as the log: no tool writes them. */
   readonly optionFiles?: readonly (string | undefined)[] | undefined;
   /** One line for a person: what was ignored, and what to do about it. */

@@ -51,7 +51,8 @@ export async function assembleStored(
   const known = { ...flags, model: flags.model ?? start.model, settings };
   await using opened = new Opened();
   const request = { flags: known, rootName: start.agent, cwd, env, ask, store, optionFiles, signal, warn: tell };
-  const application = opened.use(await openApplication(request));
+  const places = earlier.placed.ids.length > 0 ? ("children" as const) : undefined;
+  const application = opened.use(await openApplication({ ...request, places }));
   checkAgents(earlier, application.agents);
   const { clock, runtime, configuration } = application;
   const agent = await rootOf(start, application);

@@ -84,8 +84,14 @@ export function withinOuter(runtime: ReadingRuntime, outer: ExternalAllowance | 
       if (tokens > 0 || costUsd > 0) throw new UserError(NOT_RAISED);
       return remembered(runtime.resume(runId, options, earlier));
     },
+    submit: () => Promise.reject(new UserError(NOT_PLACED)),
+    workOn: () => Promise.reject(new UserError(NOT_PLACED)),
+    work: () => Promise.reject(new UserError(NOT_PLACED)),
   };
 }
+
+const NOT_PLACED =
+  "This sous runs inside of another run, whose limits do not hold on workers: do this from your own terminal";
 
 const NOT_STARTED_HERE =
   "A stored run has limits of its own, and this sous runs inside of another run: continue a copy with sous resume --fork, or continue the run from your own terminal";

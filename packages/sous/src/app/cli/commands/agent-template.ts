@@ -36,6 +36,8 @@ timeout: 5m
 delegate: false
 # false: it does not read the notes of the project (AGENTS.md). The folder, the day and the system are always told.
 # notes: false
+# worker: as a child it is continued by a worker of this folder (sous worker), in a process of its own. It needs the line tools.
+# place: worker
 # A JSON Schema that its answer must match; text without the line.
 # output_schema: { type: object, properties: { found: { type: boolean } }, required: [found] }
 ---

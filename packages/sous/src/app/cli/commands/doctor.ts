@@ -13,6 +13,7 @@ import {
   checkTerminal,
   checkVersions,
   findPrograms,
+  ok,
   problem,
   stateOf,
   type Terminal,
@@ -21,7 +22,8 @@ import { checkModel, checkPrices } from "../doctor/model.ts";
 import { checkServers, checkTelemetry } from "../doctor/servers.ts";
 import { checkSetup } from "../doctor/setup.ts";
 import { EXIT } from "../exit-codes.ts";
-import { databaseFile, type ProcessContext, processContext } from "../files/paths.ts";
+import { databaseFile, isAddress, type ProcessContext, processContext, shownDatabase } from "../files/paths.ts";
+import { type Database, isThere, openDatabase } from "../stored/database.ts";
 import { type OptionValues, readOnlyOptions } from "../table/options.ts";
 import { DOCTOR } from "../table/setup-entries.ts";
 import { type Output, openOutput, printJson } from "../terminal/output.ts";
@@ -74,10 +76,30 @@ export async function examine(request: DoctorRequest): Promise<Check[]> {
 async function checkRuns({ env, flags }: DoctorRequest, configured: string | undefined): Promise<Check[]> {
   try {
     const file = databaseFile(flags["db-path"] ?? configured, env);
-    return [await checkDatabase(file), checkDisk(file)];
+    const database = isAddress(file) ? undefined : await checkDatabase(file);
+    const files = database === undefined ? [] : [database, checkDisk(file)];
+    return database?.state === "problem" ? files : [...files, ...(await checkPlaced(file))];
   } catch (error) {
     return [problem("database", messageOf(error), "set HOME or XDG_DATA_HOME, or give --db-path FILE")];
   }
+}
+
+/** Of a database in a file only what is there is looked at; one in Postgres must answer. */
+async function checkPlaced(file: string): Promise<Check[]> {
+  if (!isThere(file)) return [];
+  const [{ checkWorkers }, store] = await Promise.all([import("../doctor/workers.ts"), openToLook(file)]);
+  if (store === undefined) return [];
+  if (typeof store === "string") return [problem("database", store, "start the server, or give another database")];
+  await using _store = store;
+  const about = isAddress(file) ? [ok("database", `${shownDatabase(file)} answers`)] : [];
+  return [...about, ...(await checkWorkers(store, Date.now()))];
+}
+
+/** The reason when a database in Postgres cannot be opened. A file of an older version is left as it is. */
+async function openToLook(file: string): Promise<Database | string | undefined> {
+  if (isAddress(file)) return openDatabase(file, { readOnly: true }).catch(messageOf);
+  const { openSqliteStore } = await import("../../../storage/store/sqlite/store.ts");
+  return openSqliteStore(file, { readOnly: true }).catch(() => undefined);
 }
 
 export function exitCodeOf(checks: readonly Check[]): number {

@@ -1,6 +1,5 @@
 /** `sous metrics`: serves what all runs of a database add up to, until it is stopped. */
 
-import { once } from "node:events";
 import { serveMetrics } from "../../../bridges/telemetry/metrics-endpoint.ts";
 import { createRegistry } from "../../../bridges/telemetry/registry.ts";
 import { measureStore } from "../../../bridges/telemetry/totals-metrics.ts";
@@ -8,11 +7,11 @@ import { messageOf } from "../../../core/errors.ts";
 import { pricedName } from "../../../runtime/budget/prices.ts";
 import { readConfiguredModels } from "../application/configured-models.ts";
 import { EXIT, usageError } from "../exit-codes.ts";
-import { processContext } from "../files/paths.ts";
+import { processContext, shownDatabase } from "../files/paths.ts";
 import { findDatabase, openRuns } from "../stored/database.ts";
 import { readOnlyOptions } from "../table/options.ts";
 import { METRICS_COMMAND } from "../table/stored-entries.ts";
-import { catchInterrupts } from "../terminal/interrupts.ts";
+import { catchInterrupts, untilStopped } from "../terminal/interrupts.ts";
 import { tell } from "../terminal/output.ts";
 import { inertLine } from "../terminal/text.ts";
 
@@ -36,8 +35,8 @@ export async function metrics(parameters: readonly string[]): Promise<number> {
     return registry.render();
   };
   await using endpoint = await serveMetrics({ port, render });
-  tell(`Metrics of ${inertLine(file, 1000)} are at ${endpoint.url}`);
-  await untilAborted(interrupts.signal);
+  tell(`Metrics of ${shownDatabase(file)} are at ${endpoint.url}`);
+  await untilStopped(interrupts.signal);
   return EXIT.ok;
 }
 
@@ -54,13 +53,4 @@ function warnedOnce(read: () => Promise<void>): () => Promise<void> {
       throw error;
     }
   };
-}
-
-const KEEP_ALIVE_MS = 60_000;
-
-/** Keeps the process alive meanwhile: the endpoint does not. */
-async function untilAborted(signal: AbortSignal): Promise<void> {
-  const timer = setInterval(() => {}, KEEP_ALIVE_MS);
-  if (!signal.aborted) await once(signal, "abort");
-  clearInterval(timer);
 }

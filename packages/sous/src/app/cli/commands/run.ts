@@ -96,6 +96,10 @@ async function perform(request: RunRequest, output: RunOutput, stops: Stops): Pr
   // Lets a pending signal arrive: signals are delivered between two turns of the event loop.
   await setImmediate();
   stop.throwIfAborted();
+  if (request.isDetached) {
+    const { detach } = await import("../run/detach.ts");
+    return await detach(request, { task, schema, stop });
+  }
   const schemaFile = outputSchema === undefined || isInlineSchema(outputSchema) ? undefined : outputSchema;
   const optionFiles = [file, schemaFile];
   const ask = request.parks ? answerLater : undefined;

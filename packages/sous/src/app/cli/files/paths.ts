@@ -4,9 +4,10 @@ import { realpathSync } from "node:fs";
 import { isAbsolute, join, relative, resolve, sep } from "node:path";
 import { orUndefined } from "../../../core/errors.ts";
 import type { Variables } from "../../../core/process.ts";
+import { secretsOf } from "../../../runtime/secrets/variables.ts";
 import { CommandError } from "../exit-codes.ts";
 import { inertLine } from "../terminal/text.ts";
-import { withoutSecrets } from "./without-secrets.ts";
+import { alsoHide, withoutSecrets } from "./without-secrets.ts";
 
 /** The folder and the variables that a command runs with. */
 export type ProcessContext = { readonly cwd: string; readonly env: Variables };
@@ -15,10 +16,32 @@ export function processContext(): ProcessContext {
   return { cwd: process.cwd(), env: process.env };
 }
 
-/** The database of runs: the flag, then `SOUS_DB_PATH`, then the user's folder for data. */
+/** The database of runs, a file or an address: the flag, then `SOUS_DB_PATH`, then the user's folder for data. */
 export function databaseFile(flag: string | undefined, env: Variables): string {
   const chosen = flag ?? (env.SOUS_DB_PATH || undefined);
-  return chosen === undefined ? join(userFolder("data", env), "sous.db") : resolve(expandHome(chosen, env));
+  if (chosen === undefined) return join(userFolder("data", env), "sous.db");
+  if (!isAddress(chosen)) return resolve(expandHome(chosen, env));
+  // Wherever the address came from, its password is not shown.
+  alsoHide(databaseSecrets(chosen));
+  return chosen;
+}
+
+/** The password in an address, under names that no other variable has. */
+export function databaseSecrets(database: string | undefined): Record<string, string> {
+  if (database === undefined || !isAddress(database)) return {};
+  const secrets = secretsOf({ SOUS_DATABASE_URL: database });
+  return Object.fromEntries(secrets.map(({ name, value }, index) => [`${name}_${index}`, value]));
+}
+
+/** The database for people: an address without its password. */
+export function shownDatabase(database: string): string {
+  const shown = isAddress(database) ? database.replace(/^([^:]+:\/\/[^\s/:@]*):[^@/]*@/, "$1@") : database;
+  return inertLine(shown, 1000);
+}
+
+/** True for the address of a Postgres database; else it is a file. */
+export function isAddress(database: string): boolean {
+  return /^postgres(?:ql)?:\/\//i.test(database);
 }
 
 /** Settings and agents, runs, or logs and locks. */

@@ -59,6 +59,8 @@ export async function replayImport({ values, file, flags, output }: ReplayReques
 export async function replayBackup({ values, file, output }: ReplayRequest): Promise<number> {
   const target = values.backup ?? "";
   await using store = await openRuns(file, "read");
+  if (store.backup === undefined)
+    throw new CommandError("--backup copies a database in a file; pg_dump makes a copy of one in Postgres");
   await store.backup(target);
   if (values.json) printJson({ schema: "sous.backup.v1", file: target });
   else output.print([`A copy of ${inertLine(file)} is in ${inertLine(target)}.`]);
@@ -88,7 +90,7 @@ async function prune(file: string, before: number, ask: AskPerson | undefined): 
   }
   const pruned = await store.prune(before);
   // Removes what was deleted from the file, too.
-  if (pruned > 0) await store.vacuum();
+  if (pruned > 0) await store.vacuum?.();
   return pruned;
 }
 

@@ -6,7 +6,7 @@ import type { UserInput } from "../../../core/message.ts";
 import { isRecord, type JsonSchema } from "../../../core/schema.ts";
 import { usageError } from "../exit-codes.ts";
 import { readForeign } from "../files/file-access.ts";
-import { readOptions } from "../table/options.ts";
+import { type OptionValues, readOptions } from "../table/options.ts";
 import { OUTPUT_FORMATS, RUN } from "../table/run-entries.ts";
 import { readRunFlags } from "../table/run-flags.ts";
 import type { Display } from "../terminal/output.ts";
@@ -27,8 +27,11 @@ export function readRunRequest(parameters: readonly string[]) {
     throw usageError(`${COMMAND} needs a prompt: ${COMMAND} "…", or ${COMMAND} - to read it from standard input`);
   }
   const display: Display = values;
+  if (values.detach) refuseUndetachable(values, format);
   return {
     flags: readRunFlags(values),
+    /** The run is left to a worker. */
+    isDetached: values.detach,
     /** `-` when stdin has it. */
     prompt,
     format,
@@ -40,6 +43,22 @@ export function readRunRequest(parameters: readonly string[]) {
     parks: values.park,
   };
 }
+
+/** The options that are about this process, or about rules, which are those of the worker. */
+function refuseUndetachable(values: OptionValues<typeof RUN>, format: OutputFormat): void {
+  const refuse = (option: string, why: string): never => {
+    throw usageError(`--detach and ${option} do not go together: ${why}`);
+  };
+  if (values.ephemeral) refuse("--ephemeral", "workers find runs in the database");
+  if (values.park) refuse("--park", "what needs approval is refused, unless the rules of the worker allow it");
+  if (values.yes) refuse("--yes", "the rules are those of the worker: sous worker --yes");
+  if (values.allow !== undefined) refuse("--allow", "the rules are those of the worker: sous worker --allow RULE");
+  if (format === "stream-json") refuse("--output-format stream-json", "its events are in the database");
+  const [ofProcess] = OF_PROCESS.filter((name) => values[name] !== undefined && values[name] !== false);
+  if (ofProcess !== undefined) refuse(`--${ofProcess}`, "this process ends before the run begins");
+}
+
+const OF_PROCESS = ["verbose", "log-level", "log-file", "metrics-port"] as const;
 
 /** The format in which mistakes in the options are reported: the one that they seem to ask for. */
 export function likelyFormat(parameters: readonly string[]): OutputFormat {

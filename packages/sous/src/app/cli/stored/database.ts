@@ -5,13 +5,15 @@
  */
 
 import { lstatSync } from "node:fs";
+import type { PlacingStore } from "../../../core/engine.ts";
 import { messageOf } from "../../../core/errors.ts";
 import type { RunResult } from "../../../core/runtime.ts";
+import type { SharedBudgets } from "../../../core/shared-budget.ts";
 import type { Store } from "../../../core/store.ts";
 import type { SqliteStore } from "../../../storage/store/sqlite/store.ts";
 import type { Configuration } from "../../config/configuration.ts";
 import { CommandError } from "../exit-codes.ts";
-import { databaseFile, type ProcessContext, shellWord } from "../files/paths.ts";
+import { databaseFile, isAddress, type ProcessContext, shellWord, shownDatabase } from "../files/paths.ts";
 import type { RunFlags } from "../table/run-flags.ts";
 import { tell } from "../terminal/output.ts";
 import { inertLine } from "../terminal/text.ts";
@@ -46,7 +48,7 @@ export function storageOf(flags: RunFlags["storage"], { agent: { subagent } }: C
 
 /** The options to print behind a command that is to find the same database: those that were typed. */
 export function sameDatabase({ dbPath, configFile }: DatabaseFlags): string {
-  const database = dbPath === undefined ? "" : ` --db-path ${shellWord(dbPath)}`;
+  const database = dbPath === undefined ? "" : ` --db-path ${shellWord(shownDatabase(dbPath))}`;
   return configFile === undefined ? database : `${database} --config ${shellWord(configFile)}`;
 }
 
@@ -55,14 +57,21 @@ export function resumeCommand(runId: string, flags: DatabaseFlags, ...options: r
   return `${["sous resume", inertLine(runId, 60), ...options].join(" ")}${sameDatabase(flags)}`;
 }
 
+/** A store that commands can open. Only that of a file has the rest. */
+export type Database = Store & SharedBudgets & PlacingStore & Partial<Pick<SqliteStore, "backup" | "vacuum">>;
+
 /** Opens a database that exists; throws a `CommandError` otherwise. */
-export async function openRuns(file: string, access: "read" | "write"): Promise<SqliteStore> {
+export async function openRuns(file: string, access: "read" | "write"): Promise<Database> {
   if (!isThere(file)) throw new CommandError(noDatabase(file));
   return openDatabase(file, { readOnly: access === "read" });
 }
 
 /** Creates the database if it does not exist. */
-export async function openDatabase(file: string, options: { readOnly: boolean }): Promise<SqliteStore> {
+export async function openDatabase(file: string, options: { readOnly: boolean }): Promise<Database> {
+  if (isAddress(file)) {
+    const { openPostgresStore } = await import("../../../storage/store/postgres/store.ts");
+    return openPostgresStore({ connectionString: file });
+  }
   const { openSqliteStore } = await import("../../../storage/store/sqlite/store.ts");
   try {
     return await openSqliteStore(file, options);
@@ -87,6 +96,7 @@ async function bringUpToDate(file: string): Promise<void> {
 
 /** True also for what cannot be used as a database: opening it says why. An empty file counts as none. */
 export function isThere(file: string): boolean {
+  if (isAddress(file)) return true;
   try {
     const found = lstatSync(file, { throwIfNoEntry: false });
     return found !== undefined && !(found.isFile() && found.size === 0);

@@ -1,4 +1,4 @@
-/** Where the runs of a tree are or were that a worker took: the worker that took each last, and how often it was taken. */
+/** The workers of placed runs: the one that took each last, and how often it was taken. */
 
 import type { StoredEvent } from "../../../core/event.ts";
 import { inertLine } from "../terminal/text.ts";

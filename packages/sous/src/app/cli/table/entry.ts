@@ -20,6 +20,7 @@ export type OptionEntry = {
 /** `A,B`, `RULE`, `QID[:DIGEST]` and `QID[=WHY]` may be given more than once. */
 export type ValueName =
   | ("FILE" | "FOLDER" | "SCHEMA" | "ID" | "[ID]" | "ID ID" | "P/M" | "FORMAT" | "LEVEL" | "S" | "GROUP" | "NAME")
+  | "WORKER"
   | ("N" | "TURN" | "USD" | "TIME" | "WHEN" | "AGE")
   | ("A,B" | "RULE" | "QID[:DIGEST]" | "QID[=WHY]");
 
@@ -68,7 +69,7 @@ export const DB_PATH = {
   name: "db-path",
   value: "FILE",
   about:
-    "the database of runs; else agent.subagent.persistence_path, else $XDG_DATA_HOME/sous/sous.db; also SOUS_DB_PATH",
+    "the database of runs, a file or postgres://…; else agent.subagent.persistence_path, else $XDG_DATA_HOME/sous/sous.db; also SOUS_DB_PATH",
   sets: "agent.subagent.persistence_path",
 } as const satisfies OptionEntry;
 

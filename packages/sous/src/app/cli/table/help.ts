@@ -1,6 +1,7 @@
 /** Every command of this build, and what `sous --help` prints about all of them or one: less than 80 columns wide. */
 
 import type { CommandEntry, OptionEntry, OptionGroup } from "./entry.ts";
+import { CANCEL, WORKER } from "./placing-entries.ts";
 import { CHAT, DEMO, RESUME, RUN } from "./run-entries.ts";
 import { ACP, MCP } from "./server-entries.ts";
 import { AGENTS, COMPLETION, CONFIG_COMMAND, DOCTOR, PERMISSIONS, TRUST } from "./setup-entries.ts";
@@ -92,6 +93,8 @@ export const COMMAND_TABLE: readonly CommandEntry[] = [
   DEMO,
   REPLAY,
   RESUME,
+  CANCEL,
+  WORKER,
   STATS,
   METRICS_COMMAND,
   AGENTS,

@@ -80,7 +80,7 @@ const LOG_FILE = {
 
 export const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 
-const QUIET = { name: "quiet", about: "no progress" } as const satisfies OptionEntry;
+export const QUIET = { name: "quiet", about: "no progress" } as const satisfies OptionEntry;
 
 const LOG = [
   { name: "verbose", about: "everything that happens; the same as --log-level debug" },
@@ -101,7 +101,7 @@ const LOG = [
   LOG_FILE,
 ] as const satisfies readonly OptionEntry[];
 
-const METRICS_PORT = {
+export const METRICS_PORT = {
   name: "metrics-port",
   value: "N",
   allows: "0",
@@ -160,6 +160,7 @@ export const RUN = {
     'git diff | sous run "Review this" --budget 0.50',
     'sous run "Run the tests" --allow "terminal(npm test*)"',
     'sous run "Count the files" --json | jq -r .result',
+    'sous run --detach "Update the changelog"',
   ],
   groups: [
     {
@@ -178,6 +179,7 @@ export const RUN = {
           about: "a JSON Schema that the answer must match: a file, or the schema itself",
         },
         { name: "require-all", about: "fail when a child fails, whatever the answer is" },
+        { name: "detach", about: "leave the run to a worker (sous worker), print its id and end" },
       ],
     },
     STORAGE,

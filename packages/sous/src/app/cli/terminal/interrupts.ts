@@ -1,5 +1,6 @@
 /** Signals that stop a command, and how long a stop is waited for. */
 
+import { once } from "node:events";
 import { CommandError } from "../exit-codes.ts";
 
 export type Interrupts = Disposable & {
@@ -131,4 +132,13 @@ export function patienceAfter(stop: AbortSignal, milliseconds: number = MAX_STOP
       clearTimeout(timer);
     },
   };
+}
+
+const KEEP_ALIVE_MS = 60_000;
+
+/** Resolves when the signal aborts, and keeps the process alive until then. */
+export async function untilStopped(signal: AbortSignal): Promise<void> {
+  const timer = setInterval(() => {}, KEEP_ALIVE_MS);
+  if (!signal.aborted) await once(signal, "abort");
+  clearInterval(timer);
 }

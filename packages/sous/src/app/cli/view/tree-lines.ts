@@ -10,7 +10,7 @@ type TreeLineOptions = {
   withIds?: boolean;
   /** The times of a rerun say nothing. */
   withoutTimes?: boolean;
-  /** What else is to be said of a run, by its id, in harmless words. */
+  /** A further line about a run, by its id, in harmless words. */
   noteOf?: (runId: string) => string | undefined;
 };
 

@@ -19,6 +19,7 @@ import {
   readName,
   readNickname,
   readNotes,
+  readPlace,
   readTimeout,
   readTimeoutMinutes,
 } from "./fields.ts";
@@ -77,6 +78,7 @@ const SOUS_KEYS: KeyReaders = {
   timeout: readTimeout,
   max_output_tokens: readMaxOutputTokens,
   notes: readNotes,
+  place: readPlace,
   temperature: readTemperature,
   effort: readEffort,
   tool_choice: readToolChoice,

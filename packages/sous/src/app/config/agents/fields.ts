@@ -114,6 +114,12 @@ export const readNotes: KeyReader = (draft, key) => {
   else draft.refuse("SOUS-A003", [key], `${key} is true or false`, `write \`${key}: false\``);
 };
 
+export const readPlace: KeyReader = (draft, key) => {
+  const value = draft.settings[key];
+  if (value === "worker") draft.set("place", value, [key]);
+  else draft.refuse("SOUS-A003", [key], `${key} is worker`, `write \`${key}: worker\`, or remove the line`);
+};
+
 function kindOf(value: unknown): string {
   if (Array.isArray(value)) return "a list";
   return typeof value === "object" ? "a map" : `a ${typeof value}`;

@@ -68,6 +68,8 @@ export type AgentFields = {
   readonly notes?: boolean;
   /** JSON Schema of its answer. */
   readonly outputSchema?: Readonly<Record<string, unknown>>;
+  /** As a child it works in another process: `sous worker`. */
+  readonly place?: "worker";
 };
 
 /** Fields that are options of `agent()` as they are. */
@@ -79,6 +81,7 @@ const PASSED_ON = [
   "temperature",
   "effort",
   "providerOptions",
+  "place",
 ] as const satisfies (keyof AgentFields & keyof AgentOptions)[];
 
 export type AgentFile = AgentFields & {

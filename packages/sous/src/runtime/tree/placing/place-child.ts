@@ -4,6 +4,7 @@ import { BudgetExceeded, messageOf, Refused } from "../../../core/errors.ts";
 import type { EventOf, RunIdentity } from "../../../core/event.ts";
 import { LACKS_APPROVAL, type RunOutcome } from "../../../core/outcome.ts";
 import type { Run } from "../../../core/run.ts";
+import type { SharedLimits } from "../../../core/shared-budget.ts";
 import { toolLogOf } from "../../../core/tool-log.ts";
 import { toStored } from "../../../core/units.ts";
 import { noUsage } from "../../../core/usage.ts";
@@ -101,7 +102,7 @@ export function placedStart(tree: TreeState, run: Run, plan: RunPlan): EventOf<"
     placed: {
       rootId: parts.records.rootId,
       ...(mode !== undefined && { summary: { mode, maxBytes: run.summary?.maxBytes ?? 0 } }),
-      budgets: [],
+      budgets: run.account.chain().map(({ name, limits = {} }) => ({ name, limits: given(limits) })),
       ...(parts.approve !== undefined && { asks: true as const }),
     },
   };
@@ -114,6 +115,11 @@ export function placedStart(tree: TreeState, run: Run, plan: RunPlan): EventOf<"
   ) as EventOf<"run-start">;
 }
 
+/** Without the limits that are not set. */
+function given(limits: SharedLimits): SharedLimits {
+  return Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== undefined));
+}
+
 /** Everything said to the run is put into the mail of its journal. */
 function standIn(run: Run, placed: PlacedRuns): NonNullable<Run["placed"]> {
   const to = run.who.runId;
@@ -124,7 +130,7 @@ function standIn(run: Run, placed: PlacedRuns): NonNullable<Run["placed"]> {
       isStopped = mode === "stop" && path === undefined;
       placed.post({ to, body: { kind: "stop", mode, callId, path } });
     },
-    steer: (path, text) => placed.post({ to, body: { kind: "steer", path, text } }),
+    steer: (path, text, callId) => placed.post({ to, body: { kind: "steer", path, text, callId } }),
   };
 }
 

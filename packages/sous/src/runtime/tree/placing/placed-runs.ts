@@ -135,7 +135,7 @@ export class PlacedRuns {
     for (const wait of this.#waits.values()) if (wait.holder === holder) wait.endless.resolve("left");
   }
 
-  /** An answer is on its way: the journal goes on behind this event before it counts as parked. */
+  /** An answer is on its way: the journal has more events than this before it counts as parked. */
   expectTaking(journalId: string, lastSeq: number): void {
     this.#answered.set(journalId, { lastSeq });
   }
@@ -187,7 +187,8 @@ export class PlacedRuns {
   }
 
   #hear({ kind, journalId }: News): void {
-    if (kind === "all") this.#due = "all";
+    // Of mail to many at once it is not said to whom.
+    if (kind === "all" || (kind === "mail" && journalId === undefined)) this.#due = "all";
     else if (kind !== "mail" || journalId === undefined || !this.#receivers.has(journalId)) return;
     else if (this.#due === undefined) this.#due = new Set([journalId]);
     else if (this.#due !== "all") this.#due.add(journalId);

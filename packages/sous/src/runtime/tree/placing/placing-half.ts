@@ -4,7 +4,6 @@ import type { AgentDefinition } from "../../../core/agent.ts";
 import type { TakenJournal } from "../../../core/engine.ts";
 import { UserError } from "../../../core/errors.ts";
 import { messageFrom, type UserInput } from "../../../core/message.ts";
-import type { RuntimeOptions } from "../../../core/runtime.ts";
 import { type OpenTree, openTree, type Shared, type TreeOptions } from "../open.ts";
 import { placeRoot } from "./place-root.ts";
 import { PlacedRuns } from "./placed-runs.ts";
@@ -57,7 +56,7 @@ export function placingHalf(parts: Omit<Shared, "runOptions">, ownName: string):
   return {
     async submit<Output>(definition: AgentDefinition<Output>, task: UserInput, options: TreeOptions) {
       const { placed, store } = withEngine();
-      checkKnown(definition, parts.options);
+      checkKnown(definition, parts);
       const opened: OpenTree = openTree({ ...parts, runOptions: options });
       await placeRoot(opened, placed, definition, messageFrom(task));
       const { onEvent } = options;
@@ -82,8 +81,9 @@ export function placingHalf(parts: Omit<Shared, "runOptions">, ownName: string):
   };
 }
 
-function checkKnown({ name }: AgentDefinition, { agents = [] }: RuntimeOptions): void {
-  if (agents.some((each) => each.name === name)) return;
+function checkKnown({ name }: AgentDefinition, { options, roots }: Pick<Shared, "options" | "roots">): void {
+  const { agents = [] } = options;
+  if (roots?.names.includes(name) === true || agents.some((each) => each.name === name)) return;
   throw new UserError(`A worker finds an agent by its name: give ${name} in agents, here and to the workers`);
 }
 

@@ -2,6 +2,7 @@
 
 import type { GivenAnswer, OpenQuestion } from "../../../core/approval.ts";
 import type { NewMail, Placing } from "../../../core/engine.ts";
+import { isPlainRecord } from "../../../core/schema.ts";
 import type { Store } from "../../../core/store.ts";
 import { AskedQuestions, openQuestions, toOpenQuestion } from "../../rights/open-questions.ts";
 import { GivenAnswers } from "../restore/given-answers.ts";
@@ -28,11 +29,13 @@ export async function divideAnswers(
   store: Store,
   answers: Answers = {},
 ): Promise<{ own: Answers; elsewhere: NewMail[] }> {
-  const own: Record<string, GivenAnswer> = {};
+  // Anything else is refused where the answers are checked.
+  if (!isPlainRecord(answers)) return { own: answers, elsewhere: [] };
+  const own: [string, GivenAnswer][] = [];
   const byJournal = new Map<string, Record<string, GivenAnswer>>();
   for (const [key, answer] of Object.entries(answers)) {
     const [, journalId, id] = IN_JOURNAL.exec(key) ?? [];
-    if (journalId === undefined || id === undefined) own[key] = answer;
+    if (journalId === undefined || id === undefined) own.push([key, answer]);
     else byJournal.set(journalId, { ...byJournal.get(journalId), [id]: answer });
   }
   const elsewhere: NewMail[] = [];
@@ -41,7 +44,7 @@ export async function divideAnswers(
     for (const event of await store.read(journalId)) questions.add(event);
     elsewhere.push(...new GivenAnswers(questions, given).toMail(journalId));
   }
-  return { own, elsewhere };
+  return { own: Object.fromEntries(own), elsewhere };
 }
 
 /** Has the placed runs of a tree that continues waited for again. */

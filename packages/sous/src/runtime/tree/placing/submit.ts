@@ -1,6 +1,7 @@
 /** A run that was left to the workers, as the process sees it that submitted it. */
 
 import type { Clock } from "../../../core/clock.ts";
+import { ignore } from "../../../core/errors.ts";
 import type { AgentSummary, RunResult } from "../../../core/runtime.ts";
 import type { CancelMode } from "../../../core/spawn.ts";
 import type { RunRecord, Store } from "../../../core/store.ts";
@@ -28,8 +29,9 @@ export function submitted<Output>(
   { runId, agent }: { runId: string; agent: string },
   journal: Pick<Journal, "showForeign"> | undefined,
 ): SubmittedRun<Output> {
-  const result = follow();
-  result.catch(() => undefined);
+  // A program that only submits can end: nothing is waited for before it is asked for.
+  let result = journal === undefined ? undefined : follow();
+  result?.catch(ignore);
 
   async function follow(): Promise<RunResult<Output>> {
     // It has no journal here that could be lost.
@@ -48,7 +50,10 @@ export function submitted<Output>(
 
   return {
     id: runId,
-    result,
+    get result() {
+      result ??= follow();
+      return result;
+    },
     steer: (path, text) => placed.post({ to: runId, body: { kind: "steer", path, text } }),
     cancel(path, { mode = "stop" } = {}) {
       if (path === undefined && mode === "stop") placed.stopTree(runId);

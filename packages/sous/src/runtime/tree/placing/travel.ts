@@ -2,7 +2,7 @@
 
 import type { AgentDefinition } from "../../../core/agent.ts";
 import { Refused } from "../../../core/errors.ts";
-import type { RunProfile } from "../../../core/run.ts";
+import type { Run, RunProfile } from "../../../core/run.ts";
 import type { SpawnOptions, SpawnRequest } from "../../../core/spawn.ts";
 import type { Tool } from "../../../core/tool.ts";
 import type { DelegationLimits } from "../../../core/words/limits.ts";
@@ -12,9 +12,11 @@ const ON_FILES: ReadonlySet<Tool["category"]> = new Set(["read", "edit", "search
 
 /**
  * True when the child goes to a worker. A child that a call makes up has no definition that a worker could know, and stays with its
- * parent, as does an external agent. Throws `Refused` for one that asks for a worker and cannot be sent to one.
+ * parent. So does one that cannot travel, when it is the limits that would place it. Throws `Refused` for one that asks for a
+ * worker itself and cannot be sent to one.
  */
 export function isToBePlaced(
+  parent: Run,
   profile: RunProfile,
   request: SpawnRequest,
   { place }: Pick<DelegationLimits, "place">,
@@ -24,8 +26,9 @@ export function isToBePlaced(
   const isAsked = profile.place === "worker";
   if (!isAsked && (place !== "children" || !isNamed)) return false;
   const definition = typeof request.agent === "object" ? request.agent : undefined;
-  checkTravels(profile, definition, request.options, sharesWorkspace);
-  return true;
+  const obstacle = whyNotBelow(parent) ?? whyNotPlaced(profile, definition, request.options, sharesWorkspace);
+  if (isAsked && obstacle !== undefined) throw notPlaced(profile, obstacle);
+  return obstacle === undefined;
 }
 
 /** Throws `Refused` for a run that needs something of this process. */
@@ -36,8 +39,19 @@ export function checkTravels(
   sharesWorkspace: boolean,
 ): void {
   const obstacle = whyNotPlaced(profile, definition, options, sharesWorkspace);
-  if (obstacle === undefined) return;
-  throw new Refused("invalid_input", `The agent ${profile.agentName} cannot be placed on a worker: ${obstacle}`);
+  if (obstacle !== undefined) throw notPlaced(profile, obstacle);
+}
+
+function notPlaced({ agentName }: RunProfile, obstacle: string): Refused {
+  return new Refused("invalid_input", `The agent ${agentName} cannot be placed on a worker: ${obstacle}`);
+}
+
+/** The rules of an agent bind everything below it, and a worker would not know them. */
+function whyNotBelow(parent: Run): string | undefined {
+  for (let above: Run | undefined = parent; above !== undefined; above = above.parent)
+    if (above.profile.rules !== undefined)
+      return `the rules of ${above.profile.agentName} above it are functions of this process`;
+  return undefined;
 }
 
 function whyNotPlaced(
@@ -53,7 +67,7 @@ function whyNotPlaced(
   if (hooks !== undefined) return "its hooks are functions of this process";
   if (rules !== undefined) return "its rules are functions of this process; give them to the workers";
   if (options?.context === "fork") return "a fork needs the conversation of its parent, which stays here";
-  if (definition !== undefined && definition.tools === undefined && profile.rights.use.size > 0)
+  if (profile.inheritsTools === true && profile.rights.use.size > 0)
     return "it has its parent's tools, which are functions of this process; give it `tools` of its own";
   if (isCode(definition?.outputSchema) || isCode(options?.outputSchema))
     return "its outputSchema is code of this process; give it as JSON Schema";

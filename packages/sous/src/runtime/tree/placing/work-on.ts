@@ -3,7 +3,9 @@
 import { type AgentDefinition, agent } from "../../../core/agent.ts";
 import type { ApprovalPolicy } from "../../../core/approval.ts";
 import type { Mail, TakenJournal } from "../../../core/engine.ts";
-import { StaleOwner, StoreError, UserError } from "../../../core/errors.ts";
+import { messageOf, StaleOwner, StoreError, UserError } from "../../../core/errors.ts";
+import type { EventOf } from "../../../core/event.ts";
+import type { Model } from "../../../core/model.ts";
 import { type Fault, statusOfRefusal } from "../../../core/outcome.ts";
 import { onDispose } from "../../../core/scope.ts";
 import type { Store } from "../../../core/store.ts";
@@ -42,19 +44,28 @@ export type WorkEnd = "ended" | "parked" | "left";
 /** A run that came no further in this many takings is ended: it may be what kills its workers. */
 const MAX_CLAIMS = 5;
 
-/** Continues the run of a journal that this process has claimed. */
+/**
+ * Continues the run of a journal that this process has claimed. Throws what keeps this process from beginning it, such as a missing
+ * key, and gives it back; the last time the run ends with that.
+ */
 export async function workOn(parts: WorkParts, taken: TakenJournal, options: WorkOptions): Promise<WorkEnd> {
-  const { journalId, fence } = taken;
-  const { store } = parts;
-  let opened: Awaited<ReturnType<typeof openTaken>>;
+  const { journalId, fence, claims } = taken;
   try {
-    opened = await openTaken(parts, taken, options);
+    return await workOnTaken(parts, taken, options);
   } catch (error) {
-    await release(store, taken);
+    // A store that is away says nothing of the run.
+    if (claims >= MAX_CLAIMS && options.fault === undefined && !(error instanceof StoreError))
+      return await workOn(parts, taken, { ...options, fault: notBegun(options.worker, error) });
+    await release(parts.store, taken);
     throw error;
   }
+}
+
+async function workOnTaken(parts: WorkParts, taken: TakenJournal, options: WorkOptions): Promise<WorkEnd> {
+  const { journalId, fence } = taken;
+  const opened = await openTaken(parts, taken, options);
   if (opened === undefined) {
-    await store.release(journalId, fence);
+    await parts.store.release(journalId, fence);
     return "ended";
   }
   const { tree, run, journal, answers } = opened;
@@ -62,10 +73,7 @@ export async function workOn(parts: WorkParts, taken: TakenJournal, options: Wor
     if (!isOld || !isLater(mail)) deliver(mail, run, answers, tree.earlier.mail);
   });
   using _leaving = giveBack(opened, options.leaving);
-  const { cause } = await run.ended.catch(async (error: unknown) => {
-    await release(store, taken);
-    throw error;
-  });
+  const { cause } = await run.ended;
   if (tree.tree.isParked) return "parked";
   return cause instanceof StaleOwner || journal.degraded !== undefined ? "left" : "ended";
 }
@@ -86,15 +94,17 @@ async function openTaken(parts: WorkParts, { journalId, fence, claims }: TakenJo
   if (end !== undefined) return undefined;
   if (start.placed === undefined) throw new UserError(`Run ${journalId} was not placed: continue it with resume()`);
   const reason = fault ?? (claims > MAX_CLAIMS ? poisoned(claims) : undefined);
-  const definition = definitionOf(start.agent, parts, reason !== undefined);
+  const definition = await definitionOf(start, parts, reason !== undefined);
   earlier.placed.setEnds(await readEnds(parts.placed.placing, earlier.placed.ids));
   const answers = new RemoteAnswers();
   // The budgets that it shares are named in its start.
   const terms = start.terms && { ...start.terms, sharedBudget: undefined };
   const runOptions = toRunOptions({ ...start, terms }, {}, parts.options.limits);
   const ask = start.placed.asks === true ? answers.ask : undefined;
+  // To end a run no model is asked, and its key may be what is missing.
+  const models = reason === undefined ? parts.models : () => neverAsked(start.model);
   const opened = openTree(
-    { ...parts, runOptions, options: { ...parts.options, approve: askingRemotely(parts.options.approve) } },
+    { ...parts, models, runOptions, options: { ...parts.options, approve: askingRemotely(parts.options.approve) } },
     { fence, tree: earlier, answers: new GivenAnswers(earlier.questions), worker: { name: worker, ask } },
   );
   const root = opened.tree.openRoot(opened.rootAgentId, definition);
@@ -111,11 +121,24 @@ function askingRemotely(approve: WorkParts["options"]["approve"]): ApprovalPolic
 }
 
 /** A run that is only ended needs no tools. */
-function definitionOf(name: string, { options }: WorkParts, isEnding: boolean): AgentDefinition {
-  const known = options.agents?.find((each) => each.name === name);
+async function definitionOf(
+  { agent: name, depth }: Pick<EventOf<"run-start">, "agent" | "depth">,
+  { options, roots }: WorkParts,
+  isEnding: boolean,
+): Promise<AgentDefinition> {
+  const root = depth === 0 ? await roots?.definitionOf(name) : undefined;
+  const known = root ?? options.agents?.find((each) => each.name === name);
   if (known !== undefined) return known;
   if (isEnding) return agent({ name });
   throw new UserError(`This worker does not know the agent ${name}`);
+}
+
+function neverAsked(id: string): Model {
+  return { id, answer: () => Promise.reject(new Error(`${id} is not asked to end a run`)) };
+}
+
+function notBegun(worker: string, error: unknown): Fault {
+  return { type: "crash", message: `The worker ${worker} could not begin this run: ${messageOf(error)}` };
 }
 
 function poisoned(claims: number): Fault {
@@ -144,7 +167,8 @@ function deliver({ id, body }: Mail, run: RootRun, answers: RemoteAnswers, known
       run.cancel(body.path, body.mode, { mail: id, ...(body.callId !== undefined && { callId: body.callId }) });
       return;
     case "steer":
-      if (!known.has(id)) run.steer(body.path, body.text, id);
+      if (!known.has(id))
+        run.steer(body.path, body.text, { mail: id, ...(body.callId !== undefined && { callId: body.callId }) });
       return;
     case "answer":
       answers.take(body);

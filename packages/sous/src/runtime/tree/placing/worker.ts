@@ -5,7 +5,7 @@ import { ignore } from "../../../core/errors.ts";
 import { Scope } from "../../../core/scope.ts";
 import { type WorkEnd, type WorkParts, workOn } from "./work-on.ts";
 
-export type WorkerOptions = Partial<Pick<WorkerFacts, "name" | "places">> & {
+export type WorkerOptions = Partial<Pick<WorkerFacts, "name" | "places" | "folder">> & {
   /** Called when it takes a run, and when it is done with it. `left`: another worker continues it. */
   onRun?: ((news: WorkerNews) => void) | undefined;
 };
@@ -22,9 +22,10 @@ export type Worker = AsyncDisposable & {
 const DEFAULT_PLACES = 50;
 
 export async function startWorker(parts: WorkParts, options: WorkerOptions, defaultName: string): Promise<Worker> {
-  const { name = defaultName, places = DEFAULT_PLACES, onRun = ignore } = options;
-  const agents = (parts.options.agents ?? []).map((each) => each.name);
-  const worker = new StoreWorker(parts, { name, places, agents }, onRun);
+  const { name = defaultName, places = DEFAULT_PLACES, folder, onRun = ignore } = options;
+  const known = [...(parts.roots?.names ?? []), ...(parts.options.agents ?? []).map((each) => each.name)];
+  const facts = { name, places, agents: [...new Set(known)], ...(folder !== undefined && { folder }) };
+  const worker = new StoreWorker(parts, facts, onRun);
   await worker.start();
   return worker;
 }
@@ -41,6 +42,8 @@ class StoreWorker implements Worker {
   #isTaking = false;
   /** There may be more since it was last asked. */
   #mayTake = false;
+  /** Set while others are to take what this process could not begin. */
+  #pause: Disposable | undefined;
 
   constructor(parts: WorkParts, facts: WorkerFacts, onRun: (news: WorkerNews) => void) {
     this.name = facts.name;
@@ -64,6 +67,7 @@ class StoreWorker implements Worker {
 
   async stop(): Promise<void> {
     this.#listening?.[Symbol.dispose]();
+    this.#pause?.[Symbol.dispose]();
     this.#leaving.abort(new Error("The worker stops"));
     while (this.#running.size > 0) await Promise.all(this.#running);
     await this.#enlisted?.[Symbol.asyncDispose]();
@@ -76,7 +80,7 @@ class StoreWorker implements Worker {
 
   #look(): void {
     this.#mayTake = true;
-    if (!this.#isTaking) void this.#takeAll().catch(ignore);
+    if (!this.#isTaking && this.#pause === undefined) void this.#takeAll().catch(ignore);
   }
 
   async #takeAll(): Promise<void> {
@@ -111,9 +115,22 @@ class StoreWorker implements Worker {
       this.#onRun({ runId, state });
     } catch (error) {
       this.#onRun({ runId, state: "left", error });
+      this.#rest();
     }
   }
+
+  /** Leaves the run that it could not begin to the others: it would take it again at once. */
+  #rest(): void {
+    this.#pause?.[Symbol.dispose]();
+    const again = (): void => {
+      this.#pause = undefined;
+      this.#look();
+    };
+    this.#pause = this.#parts.host.clock.timer(PAUSE_MS, again, true);
+  }
 }
+
+const PAUSE_MS = 1_000;
 
 /** Taken with one statement. A few at a time, so that other workers get their share of what comes in at once. */
 const MOST_AT_ONCE = 16;

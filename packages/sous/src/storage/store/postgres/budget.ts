@@ -1,274 +1,137 @@
-/** Shared budgets in Postgres: one statement for each step, for any number of processes and machines. */
+/** The rows of shared budgets in Postgres: one call of a function for each step, for any number of processes and machines. */
 
-import { createHash, randomUUID } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
-import { ignore, StoreError } from "../../../core/errors.ts";
-import type { SharedBudgetBooks } from "../../../core/shared-budget-books.ts";
-import type { SharedBudgetChange, SharedBudgetTables } from "../shared-budget.ts";
-import { BOOK_COLUMNS, bookValues, hasOwner, toSharedBudgetBooks, withoutOwner } from "../shared-budget-row.ts";
-import { type Connection, type Query, type Statement, statement } from "./connection.ts";
+import {
+  BUDGET_ROW_UNITS,
+  type BudgetLine,
+  type BudgetReply,
+  type BudgetRow,
+  type BudgetRows,
+  type BudgetRowUnit,
+  type MadeBudget,
+} from "../../../core/shared-budget.ts";
+import { fromColumn, toColumn } from "../event-row.ts";
+import { explained, fateBy, inWholeUnits, LEASE_MS } from "../shared-budget.ts";
+import { createNews } from "./budget-news.ts";
+import { type Connection, type Row, statement } from "./connection.ts";
 import { isConflict, isLost } from "./errors.ts";
 
-type PostgresSharedBudgets = SharedBudgetTables & AsyncDisposable;
-
-type PostgresSharedBudgetsOptions = {
+type PostgresBudgetsOptions = {
   readonly connection: Connection;
   readonly schema: string;
   readonly owner: string;
   /** Milliseconds for which a step is tried again when the server is away, or it is unknown whether it was stored. */
   readonly patienceMs: number;
+  /** True when it is certain that a process is gone. */
+  readonly isGone?: ((owner: string) => boolean) | undefined;
 };
 
-/** Books, and the version of the row that has them. */
-type Books = { readonly books: SharedBudgetBooks; readonly version: number };
-type Change<T> = (books: SharedBudgetBooks | undefined) => SharedBudgetChange<T>;
-
-/** After losing to others this often, a step takes the lock of the row. */
-const MAX_RACES = 4;
-
-export function createSharedBudgets({
-  connection,
-  schema,
-  owner,
-  patienceMs,
-}: PostgresSharedBudgetsOptions): PostgresSharedBudgets {
+export function createBudgetRows(options: PostgresBudgetsOptions): BudgetRows & AsyncDisposable {
+  const { connection, schema, owner, patienceMs } = options;
   const news = createNews(connection, schema);
-  const sql = statements(schema, news.channel);
-  /** The books as this store last wrote them. If no other process has changed them since, a step is one statement. */
-  const known = new Map<string, Books>();
-  /** The last step of each shared budget: those of one store do not race each other. */
-  const last = new Map<string, Promise<unknown>>();
-  /** The shared budgets in which this store has a row. */
-  const names = new Set<string>();
-  /** The clocks of two machines differ, and all rows must mean the same time. */
-  let serverIsAhead = 0;
-  const now = () => Math.max(0, Math.floor(Date.now() + serverIsAhead));
+  const sql = statements(schema);
+  const fateOf = fateBy(options.isGone);
+  let hasStepped = false;
 
-  async function update<T>(name: string, change: Change<T>): Promise<T> {
-    const before = last.get(name);
+  /** A step has a number, and everything else says how it is to be: doing it again changes nothing. */
+  async function query(how: ReturnType<typeof statement>, values: unknown[]): Promise<Row[]> {
     const latest = performance.now() + patienceMs;
-    const step = (async () => {
-      await before?.catch(() => undefined);
-      return patiently(() => changeBooks(name, change), latest);
-    })();
-    last.set(name, step);
-    try {
-      return await step;
-    } finally {
-      if (last.get(name) === step) last.delete(name);
-    }
-  }
-
-  /** Figures in the books are absolute, so a step of which it is unknown whether it was stored is done again. */
-  async function patiently<T>(step: () => Promise<T>, latest: number): Promise<T> {
     for (let pauseMs = 20; ; pauseMs = Math.min(pauseMs * 2, 500)) {
       try {
-        return await step();
+        return await connection.query(how, values);
       } catch (error) {
-        if (!isLost(error) || performance.now() + pauseMs > latest) throw error;
+        const mayPass = isLost(error) || isConflict(error);
+        if (!mayPass || performance.now() + pauseMs > latest) throw error;
       }
       await setTimeout(pauseMs);
     }
   }
 
-  async function changeBooks<T>(name: string, change: Change<T>): Promise<T> {
-    for (let races = 0; races < MAX_RACES; races++) {
-      const remembered = known.get(name);
-      known.delete(name);
-      const before = remembered ?? (await read(connection.query, sql.read, name));
-      const changed = change(before?.books);
-      // Books that are only looked at must not be out of date.
-      if (changed.books === undefined && remembered !== undefined) continue;
-      const after = await save(connection.query, name, before, changed).catch(undefinedIfConflict);
-      if (after !== undefined) return keep(name, after, changed.result);
-      if (changed.books === undefined) return changed.result;
+  /** True when something was taken from one of these processes, or of all. */
+  async function takeFromDead(owners?: readonly string[]): Promise<boolean> {
+    let isNews = false;
+    for (const row of await query(sql.owners, [owner, owners ?? null])) {
+      const dead = String(row.owner);
+      const fate = fateOf(dead, Number(row.absence));
+      if (fate === "alive") continue;
+      const [lapsed] = await query(sql.lapse, [dead, fate === "gone", LEASE_MS, news.channel]);
+      isNews ||= lapsed?.is_news === true;
     }
-    const { after, result } = await connection.transaction(async (query) => {
-      const before = await read(query, sql.lock, name);
-      const changed = change(before?.books);
-      const after = await save(query, name, before, changed);
-      if (after === undefined && changed.books !== undefined)
-        throw new StoreError("another process makes it at this moment: try again");
-      return { after, result: changed.result };
-    });
-    return after === undefined ? result : keep(name, after, result);
+    return isNews;
   }
 
-  function keep<T>(name: string, books: Books, result: T): T {
-    known.set(name, books);
-    if (hasOwner(books.books, owner)) names.add(name);
-    return result;
-  }
-
-  async function read(query: Query, how: Statement, name: string): Promise<Books | undefined> {
-    const [row] = await query(how, [name]);
-    if (row === undefined) return undefined;
-    serverIsAhead = Number(row.now) - Date.now();
-    return { books: toSharedBudgetBooks(row), version: Number(row.version) };
-  }
-
-  /** Undefined when the row is not what it was, or there is nothing to save. */
-  async function save<T>(
-    query: Query,
-    name: string,
-    before: Books | undefined,
-    { books, newsFrom }: SharedBudgetChange<T>,
-  ): Promise<Books | undefined> {
-    if (books === undefined) return undefined;
-    const values = [name, ...bookValues(books)];
-    const message = newsFrom === undefined ? null : news.message(name, newsFrom);
-    const [row] =
-      before === undefined
-        ? await query(sql.insert, values)
-        : await query(sql.update, [...values, before.version, message]);
-    if (row === undefined) return undefined;
-    serverIsAhead = Number(row.now) - Date.now();
-    return { books, version: Number(row.version) };
-  }
-
-  function leave(books: SharedBudgetBooks | undefined): SharedBudgetChange<void> {
-    return { books: books && withoutOwner(books, owner), result: undefined };
-  }
+  const rowsOf = async (names: readonly string[]) => (await query(sql.read, [names.map(toColumn)])).map(toBudgetRow);
 
   return {
-    owner,
-    update,
-    now,
-    newId: randomUUID,
     listen: news.listen,
+    step: ({ number, lapses, made, gives, asks, names, waits }) =>
+      explained(names[0] ?? "", async (): Promise<BudgetReply> => {
+        hasStepped = true;
+        const lines = [made.flatMap(toMadeRows), gives.map(toLine), asks.map(toLine)].map((each) =>
+          JSON.stringify(each),
+        );
+        const parts = [...lines, names.map(toColumn), waits.map(toColumn), news.channel];
+        const found = await query(sql.step, [owner, number, lapses, ...parts]);
+        const [first] = found;
+        const reply = {
+          isTaken: first?.is_taken === true,
+          isGranted: first?.granted === true,
+          lapses: Number(first?.lapse_count),
+          rows: found.filter(({ name }) => name !== null).map(toBudgetRow),
+        };
+        const others: string[] = JSON.parse(String(first?.others ?? "[]"));
+        // Amounts that a dead process holds never come back, so no run may wait for them.
+        return others.length > 0 && (await takeFromDead(others)) ? { ...reply, rows: await rowsOf(names) } : reply;
+      }),
+    look: (name) =>
+      explained(name, async () => {
+        const rows = await rowsOf([name]);
+        return rows.length > 0 && (await takeFromDead()) ? rowsOf([name]) : rows;
+      }),
+    make: (budget) =>
+      explained(budget.name, async () => {
+        await query(sql.make, [JSON.stringify(toMadeRows(budget)), news.channel]);
+      }),
     /** Amounts that calls still hold count as spent. */
     async [Symbol.asyncDispose]() {
       await news[Symbol.asyncDispose]();
-      // The process leaves after the step that is on its way: that one would write the row again.
-      const leaving = [...names].map(async (name) => {
-        await last.get(name)?.catch(() => undefined);
-        await changeBooks(name, leave).catch(() => undefined);
-      });
-      names.clear();
-      await Promise.all(leaving);
+      if (hasStepped) await connection.query(sql.lapse, [owner, true, 0, news.channel]).catch(() => undefined);
     },
   };
 }
 
-function undefinedIfConflict(error: unknown): undefined {
-  if (!isConflict(error)) throw error;
-}
-
-function statements(schema: string, channel: string) {
-  const columns = BOOK_COLUMNS.join(", ");
-  const parameters = BOOK_COLUMNS.map((_, index) => `$${index + 2}`);
-  const [versionParameter, messageParameter] = [parameters.length + 2, parameters.length + 3];
-  const time = "extract(epoch from clock_timestamp())::float8 * 1000 as now";
-  const read = `select ${columns}, version, ${time} from ${schema}.purses where name = $1`;
+function statements(schema: string) {
   return {
-    read: statement(read),
-    lock: statement(`${read} for update`),
-    // A row that is made again must not have a version that the one before it had.
-    insert: statement(
-      `insert into ${schema}.purses (name, ${columns}, version)
-       values ($1, ${parameters.join(", ")}, (extract(epoch from clock_timestamp()) * 1000000)::bigint)
-       on conflict (name) do nothing returning version, ${time}`,
+    step: statement(`select * from ${schema}.budget_step($1, $2, $3, $4, $5, $6, $7, $8, $9)`),
+    make: statement(`select ${schema}.budget_make($1), pg_notify($2, '')`),
+    read: statement(`select * from ${schema}.budgets where name = any($1)`),
+    owners: statement(
+      `select owner, extract(epoch from clock_timestamp() - seen_at)::float8 * 1000 as absence
+       from ${schema}.budget_owners where owner <> $1 and ($2::text[] is null or owner = any($2))`,
     ),
-    update: statement(
-      `with changed as (
-         update ${schema}.purses
-         set ${BOOK_COLUMNS.map((column, index) => `${column} = ${parameters[index]}`).join(", ")}, version = version + 1
-         where name = $1 and version = $${versionParameter} returning version
-       )
-       select version, ${time},
-         case when $${messageParameter}::text is not null then pg_notify('${channel}', $${messageParameter}::text)::text end as told
-       from changed`,
+    lapse: statement(
+      `select ${schema}.budget_lapse($1, $2, clock_timestamp() - $3 * interval '1 millisecond', $4) as is_news`,
     ),
   };
 }
 
-/** News from other processes about shared budgets: one connection listens for all of a store, while there are listeners. */
-type PostgresNews = AsyncDisposable & {
-  readonly listen: NonNullable<SharedBudgetTables["listen"]>;
-  /** The text of a message on the channel. */
-  message(name: string, from: string): string;
-  /** The channel as a word of SQL. */
-  readonly channel: string;
-};
+function toMadeRows({ name, limits, spent, replaces }: MadeBudget): object[] {
+  const rowOf = (unit: BudgetRowUnit) => ({ cap: limits[unit] ?? null, spent: spent[unit], replaces });
+  return BUDGET_ROW_UNITS.map((unit) => ({ name: toColumn(name), unit, ...rowOf(unit) }));
+}
 
-type Listener = { readonly name: string; readonly onNews: (from: string | undefined) => void };
+function toLine(line: BudgetLine): object {
+  const { name, unit, spent, inFlight, kept } = inWholeUnits(line);
+  return { name: toColumn(name), unit, spent, in_flight: inFlight, kept };
+}
 
-const MIN_PAUSE_MS = 20;
-const MAX_PAUSE_MS = 1_000;
-/** A process that waits is likely to wait again soon: until then its connection stays. */
-const LINGER_MS = 2_000;
-
-function createNews(connection: Connection, schema: string): PostgresNews {
-  const channel = `sous_${createHash("sha256").update(`sous purses ${schema}`).digest("hex").slice(0, 24)}`;
-  const listeners = new Set<Listener>();
-  let isOpen = true;
-  /** Set while there is a connection that listens, or an attempt to get one. */
-  let current: { readonly stop: AbortController; readonly ended: Promise<void> } | undefined;
-
-  function tell(payload: string): void {
-    const [from = ""] = payload.split(" ", 1);
-    const about = payload.slice(from.length + 1);
-    for (const { name, onNews } of [...listeners]) if (name === about) onNews(from);
-  }
-
-  /** Notifies all listeners, when something may have been missed. */
-  function tellAll(): void {
-    for (const { onNews } of [...listeners]) onNews(undefined);
-  }
-
-  function listenOnce(signal: AbortSignal): Promise<void> | undefined {
-    return connection.listen(channel, { onListening: tellAll, onMessage: tell }, signal);
-  }
-
-  /** Listens again when the connection breaks. Until it does, all listeners are notified, so that they poll. */
-  async function keepListening(first: Promise<void>, signal: AbortSignal): Promise<void> {
-    let listening: Promise<void> | undefined = first;
-    for (let pauseMs = MIN_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, MAX_PAUSE_MS)) {
-      await listening?.catch(ignore);
-      if (signal.aborted) return;
-      tellAll();
-      await setTimeout(pauseMs, undefined, { signal, ref: false }).catch(ignore);
-      if (signal.aborted) return;
-      listening = listenOnce(signal);
-    }
-  }
-
-  /** False when there is no connection to spare. */
-  function start(): boolean {
-    const stop = new AbortController();
-    const first = listenOnce(stop.signal);
-    if (first === undefined) return false;
-    current = { stop, ended: keepListening(first, stop.signal) };
-    return true;
-  }
-
-  async function stopIfUnused(): Promise<void> {
-    const unused = current;
-    await setTimeout(LINGER_MS, undefined, { ref: false });
-    if (listeners.size > 0 || unused !== current) return;
-    current = undefined;
-    unused?.stop.abort();
-  }
-
+function toBudgetRow(row: Row): BudgetRow {
   return {
-    channel,
-    message: (name, from) => `${from} ${name}`,
-    listen(name, onNews) {
-      if (!isOpen) return undefined;
-      if (current === undefined && !start()) return undefined;
-      const listener = { name, onNews };
-      listeners.add(listener);
-      return {
-        [Symbol.dispose]() {
-          if (listeners.delete(listener) && listeners.size === 0) void stopIfUnused();
-        },
-      };
-    },
-    async [Symbol.asyncDispose]() {
-      isOpen = false;
-      listeners.clear();
-      current?.stop.abort();
-      await current?.ended;
-    },
+    name: fromColumn(String(row.name)),
+    unit: row.unit as BudgetRowUnit,
+    limit: row.cap === null ? undefined : Number(row.cap),
+    spent: Number(row.spent),
+    inFlight: Number(row.in_flight),
+    kept: Number(row.kept),
   };
 }

@@ -12,7 +12,7 @@ import { placedValues, storeBlobs } from "./run-rows.ts";
 
 type Start = EventOf<"run-start">;
 
-/** What was placed already is passed over, so an attempt of which it is unknown whether it was stored is made again. */
+/** A run that was placed already is passed over, so an attempt of which it is unknown whether it was stored is made again. */
 export async function placeIn(
   connection: Connection,
   schema: string,

@@ -13,11 +13,12 @@ export function placingStatements(schema: string) {
   const isWoken = `exists (select from ${schema}.mail m where m.tree = t.tree and m.id > t.mail_seen
     and (m.kind = 'stop' or m.kind = 'answer' and strpos(t.questions, m.question) > 0))`;
   return {
-    /** $1 takes journals of the agents $2, but not $3. $4 are dead; with $5 it also takes what is its own, but for $5. */
+    /** $1 takes journals of the agents $2, but not $3. $4 are dead; with $5 it also takes what is its own, but for $5. $7 is a folder. */
     take: statement(
       `with free as (
          select t.tree from ${trees} t
          where t.is_open and t.lost is null and t.agent = any($2::text[]) and t.root_id <> all($3::text[])
+           and ($7::text is null or $7 = (select r.cwd from ${schema}.runs r where r.id = t.root_id))
            and case
              when t.owner is null then t.questions is null or ${isWoken}
              when t.owner = $1 then t.root_id <> all($5::text[])

@@ -1,7 +1,7 @@
 /** The tables of placed runs: a step of the migration, which is never changed. */
 
 /**
- * Of a journal: `of_root` is the root of its tree, when that is in another journal. `is_open` is null for one that was not placed, and
+ * `of_root` of a journal is the root of its tree, when that is in another journal. `is_open` is null for one that was not placed, and
  * false when its first run has ended. `mail_seen` is the number of the last mail that it need not be taken for again, and `worker` is
  * its latest owner. `question` of mail is the part of the column `questions` that it answers.
  */
@@ -15,6 +15,7 @@ export const PLACING_TABLES: readonly string[] = [
      name text not null,
      agents text not null,
      places double precision not null,
+     folder text,
      lock_key bigint,
      lease_until timestamptz not null
    )`,

@@ -36,11 +36,19 @@ export function createPlacing(options: PlacingOptions): Placing & Disposable {
   const workers = createWorkers({ connection, schema, owner, timer, listening });
   let lastTake: Promise<unknown> = Promise.resolve();
 
-  async function take({ agents }: WorkerFacts, limit: number): Promise<TakenJournal[]> {
+  async function take({ agents, folder }: WorkerFacts, limit: number): Promise<TakenJournal[]> {
     const dead = await workers.deadOwners();
     const known = claims.isUnsure ? claims.ids().map(toColumn) : null;
     claims.isUnsure = false;
-    const values = [owner, agents.map(toColumn), marks.rootIds().map(toColumn), dead, known, limit];
+    const values = [
+      owner,
+      agents.map(toColumn),
+      marks.rootIds().map(toColumn),
+      dead,
+      known,
+      limit,
+      folder === undefined ? null : toColumn(folder),
+    ];
     const rows = await connection.query(sql.take, values).catch((error: unknown) => {
       if (isLost(error) || known !== null) claims.isUnsure = true;
       throw error;

@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { UserError } from "../../../core/errors.ts";
 import { LATEST_TIME } from "../event-schema.ts";
 import { withAddedColumns } from "../run-columns.ts";
+import { BUDGET_VERSION } from "./budget-schema.ts";
 import { type Connection, plannedStatement, type Query, statement } from "./connection.ts";
 import { PLACING_TABLES } from "./placing-tables.ts";
 import { addColumn } from "./run-rows.ts";
@@ -106,7 +107,7 @@ async function begin(query: Query, name: string, address: string): Promise<numbe
 }
 
 const VERSION_TABLE = "sous_version";
-const OUR_TABLES = new Set(["trees", "runs", "events", "blobs", "purses", "tallies", "workers", "mail"]);
+const OUR_TABLES = new Set(["trees", "runs", "events", "blobs", "purses", "tallies", "workers", "mail", "budgets"]);
 
 function lockNumber(name: string): string {
   return createHash("sha256").update(`sous schema ${name}`).digest().readBigInt64BE().toString();
@@ -264,6 +265,7 @@ const VERSIONS: readonly (readonly string[])[] = [
   // Runs that started since a time are found without a look at what came before.
   ["create index tallies_by_start on SCHEMA.tallies (started_at)"],
   PLACING_TABLES,
+  BUDGET_VERSION,
 ];
 
 const MIGRATIONS = withAddedColumns("postgres", VERSIONS, addColumn);

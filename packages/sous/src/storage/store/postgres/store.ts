@@ -5,7 +5,7 @@ import type { PlacingStore } from "../../../core/engine.ts";
 import { checkTime, codeOf, StaleOwner, UserError } from "../../../core/errors.ts";
 import { AT_LEAST_0, type OptionKinds, TEXT, wholeNumber, withFunctions } from "../../../core/option-kinds.ts";
 import { checkOptions } from "../../../core/options.ts";
-import type { SharedBudgets } from "../../../core/shared-budget.ts";
+import type { BudgetRows, SharedBudgets } from "../../../core/shared-budget.ts";
 import { FIRST_FENCE, type Store } from "../../../core/store.ts";
 import { quietClock } from "../../../machine/host.ts";
 import { fromColumn } from "../event-row.ts";
@@ -13,7 +13,8 @@ import type { Losses } from "../lost-marks.ts";
 import { newOwner } from "../owner.ts";
 import { openSharedBudget } from "../shared-budget.ts";
 import { createAppend } from "./append.ts";
-import { createSharedBudgets } from "./budget.ts";
+import { createBudgetRows } from "./budget.ts";
+import { BUDGET_OF_TREE } from "./budget-schema.ts";
 import { addressOf, type Connection, openConnection, type PostgresPool, type Query, statement } from "./connection.ts";
 import { createPlacing } from "./placing.ts";
 import { createReader, lossesOf } from "./read.ts";
@@ -89,11 +90,17 @@ type Opened = {
   readonly options: PostgresStoreOptions;
 };
 
-function storeOn({ connection, schema, owner, losses, options }: Opened): PostgresStore {
+function storeOn({
+  connection,
+  schema,
+  owner,
+  losses,
+  options,
+}: Opened): PostgresStore & { readonly budgetRows: BudgetRows } {
   const { clock = quietClock, reconnectMs = 5_000 } = options;
   const claims = createClaims(connection, schema, owner, clock.timer);
   const append = createAppend({ connection, schema, owner, patienceMs: reconnectMs, isHeld: claims.isHeld });
-  const sharedBudgets = createSharedBudgets({ connection, schema, owner, patienceMs: reconnectMs });
+  const budgetRows = createBudgetRows({ connection, schema, owner, patienceMs: reconnectMs });
   const { marks } = losses;
   const placing = createPlacing({
     ...{ connection, schema, owner, claims, marks },
@@ -127,11 +134,12 @@ function storeOn({ connection, schema, owner, losses, options }: Opened): Postgr
     claim: claims.claim,
     release: claims.release,
     markLost: (rootId, reason) => losses.mark(rootId, reason),
-    sharedBudget: (name, limits, given) => openSharedBudget(sharedBudgets, name, limits, given),
+    sharedBudget: (name, limits, given) => openSharedBudget(budgetRows, name, limits, given),
+    budgetRows,
     async [Symbol.asyncDispose]() {
       await losses.catchUp();
       placing[Symbol.dispose]();
-      await sharedBudgets[Symbol.asyncDispose]();
+      await budgetRows[Symbol.asyncDispose]();
       await claims[Symbol.asyncDispose]();
       await connection[Symbol.asyncDispose]();
     },
@@ -199,6 +207,7 @@ function createDeletion(connection: Connection, schema: string): Deletion {
     if (jsons.length > 0) await releaseBlobs(query, schema, jsons);
     await query(sql.runs, [trees]);
     await query(sql.mail, [trees]);
+    for (const budgets of sql.budgets) await query(budgets, [trees]);
     await query(sql.trees, [trees]);
   }
 
@@ -225,7 +234,7 @@ function createDeletion(connection: Connection, schema: string): Deletion {
           const rootIds = rows.map(({ root_id }) => fromColumn(String(root_id)));
           const placed = Map.groupBy(await lockPlaced(query, schema, rootIds), ({ ofRoot }) => ofRoot);
           // A worker may have taken one of them since the look.
-          const free = rows.filter((_, index) => placed.get(rootIds[index])?.some(({ isOwned }) => isOwned) !== true);
+          const free = rows.filter((_, index) => placed.get(rootIds[index])?.some(({ isOwned }) => isOwned()) !== true);
           const freeIds = new Set(free.map(({ root_id }) => fromColumn(String(root_id))));
           const below = [...freeIds].flatMap((rootId) => placed.get(rootId) ?? []);
           await deleteTrees(query, [...free.map(({ tree }) => Number(tree)), ...below.map(({ tree }) => tree)]);
@@ -248,6 +257,11 @@ function deletionStatements(schema: string) {
     runs: statement(`delete from ${schema}.runs where tree = any($1::bigint[])`),
     trees: statement(`delete from ${schema}.trees where tree = any($1::bigint[])`),
     mail: statement(`delete from ${schema}.mail where tree = any($1::bigint[])`),
+    budgets: ["budgets", "budget_holds"].map((table) =>
+      statement(
+        `delete from ${schema}.${table} b using ${schema}.trees t where t.tree = any($1::bigint[]) and ${BUDGET_OF_TREE}`,
+      ),
+    ),
     old: statement(
       `select t.tree, t.root_id from ${schema}.trees t
        where t.started_at < $1 and t.of_root is null and not ${isAtWork(2)}

@@ -34,7 +34,7 @@ export function createWorkers({ connection, schema, owner, timer, listening }: W
   let missing = new Map<string, number>();
   let lastLook = Number.NEGATIVE_INFINITY;
 
-  /** Those that were missing for the whole of the grace. */
+  /** Workers that were missing for the whole of the grace. */
   function outOfGrace(unlocked: readonly string[]): Set<string> {
     const now = performance.now();
     const before = now - lastLook > MAX_BETWEEN_LOOKS_MS ? new Map<string, number>() : missing;
@@ -43,30 +43,34 @@ export function createWorkers({ connection, schema, owner, timer, listening }: W
     return new Set(unlocked.filter((name) => now - (missing.get(name) ?? now) >= GRACE_MS));
   }
 
-  async function enlist({ name, agents, places }: WorkerFacts): Promise<AsyncDisposable> {
+  async function enlist({ name, agents, places, folder }: WorkerFacts): Promise<AsyncDisposable> {
     const key = keyOf(owner);
     let isWatched = false;
     let renewal: Disposable | undefined;
+    /** The last row on its way: it must not arrive behind the end. */
+    let listing: Promise<void> = Promise.resolve();
     const list = async (): Promise<void> => {
       const values = [owner, toColumn(name), toColumn(JSON.stringify(agents)), places, isWatched ? key : null];
-      await connection.query(sql.enlist, values);
+      await connection.query(sql.enlist, [...values, folder === undefined ? null : toColumn(folder)]);
     };
     const renew = (): void => {
       renewal = timer(RENEWAL_MS, renew);
       // A renewal may fail: a lease outlasts two of them.
-      list().catch(ignore);
+      listing = list().catch(ignore);
     };
     await list();
     renewal = timer(RENEWAL_MS, renew);
     const lock = await listening.holdLock(key, async (isHeld) => {
       isWatched = isHeld;
-      await list();
+      listing = list();
+      await listing;
     });
     return {
       async [Symbol.asyncDispose]() {
         renewal?.[Symbol.dispose]();
-        await connection.query(sql.leave, [owner]).catch(ignore);
         await lock[Symbol.asyncDispose]();
+        await listing;
+        await connection.query(sql.leave, [owner]).catch(ignore);
       },
     };
   }
@@ -95,6 +99,7 @@ function toWorkerState(row: Row): WorkerState {
     name: fromColumn(String(row.name)),
     agents: namesIn(fromColumn(String(row.agents))),
     places: Number(row.places),
+    ...(typeof row.folder === "string" && { folder: fromColumn(row.folder) }),
     where: describeOwner(owner),
     isAlive: row.is_leased === true && row.is_unlocked !== true && !isGone(owner),
     isWatched: row.is_watched === true,
@@ -117,17 +122,17 @@ function statements(schema: string) {
   const held = `with held as materialized (${HELD_LOCKS})`;
   const isUnlocked = "w.lock_key is not null and w.lock_key not in (select key from held)";
   return {
-    // Those that have been gone for an hour are forgotten.
+    // Workers that have been gone for an hour are forgotten.
     enlist: statement(
       `with gone as (delete from ${schema}.workers where lease_until < clock_timestamp() - interval '1 hour' and owner <> $1)
-       insert into ${schema}.workers (owner, name, agents, places, lock_key, lease_until)
-       values ($1, $2, $3, $4, $5::bigint, ${LEASE_END})
+       insert into ${schema}.workers (owner, name, agents, places, lock_key, lease_until, folder)
+       values ($1, $2, $3, $4, $5::bigint, ${LEASE_END}, $6)
        on conflict (owner) do update set name = excluded.name, agents = excluded.agents, places = excluded.places,
-         lock_key = excluded.lock_key, lease_until = excluded.lease_until`,
+         lock_key = excluded.lock_key, lease_until = excluded.lease_until, folder = excluded.folder`,
     ),
     leave: statement(`delete from ${schema}.workers where owner = $1`),
     workers: statement(
-      `${held} select w.owner, w.name, w.agents, w.places, w.lock_key is not null as is_watched, ${isUnlocked} as is_unlocked,
+      `${held} select w.owner, w.name, w.agents, w.places, w.folder, w.lock_key is not null as is_watched, ${isUnlocked} as is_unlocked,
          w.lease_until > clock_timestamp() as is_leased,
          (select count(*) from ${schema}.trees t where t.owner = w.owner and t.is_open) as held
        from ${schema}.workers w order by w.name, w.owner`,

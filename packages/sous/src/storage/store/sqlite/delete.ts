@@ -2,6 +2,7 @@
 
 import { checkTime } from "../../../core/errors.ts";
 import { blobsOf, fromColumn } from "../event-row.ts";
+import { DELETE_TREE_BUDGETS } from "./budget.ts";
 import type { SqliteClaims } from "./claims.ts";
 import type { SqliteConnection } from "./connection.ts";
 import { deleteMail } from "./placing-tables.ts";
@@ -23,7 +24,7 @@ export function deleteTree(deletion: SqliteDeletion, rootId: string): string[] {
   return connection.write(() => {
     const journals = claims.journalsOf(rootId);
     for (const journal of journals) claims.checkFree(journal);
-    // Those below first: their totals name the folder of the root.
+    // The journals below come first: their totals name the folder of the root.
     for (const { number } of journals.toReversed()) deleteRows(deletion, number);
     return journals.map(({ id }) => id);
   });
@@ -55,6 +56,8 @@ function deleteRows({ connection, reader }: SqliteDeletion, tree: number): void 
   }
   for (const { hash } of connection.prepare(FIND_COLUMN_BLOBS).all(tree)) releaseBlob(connection, String(hash));
   connection.prepare("DELETE FROM events WHERE key >= ?1 << 28 AND key < (?1 + 1) << 28").run(tree);
+  const root = connection.prepare("SELECT id FROM runs WHERE number = ?").get(tree);
+  for (const sql of DELETE_TREE_BUDGETS) connection.prepare(sql).run(String(root?.id));
   connection.prepare("DELETE FROM runs WHERE root = ?").run(tree);
   deleteMail(connection, tree);
 }

@@ -1,4 +1,4 @@
-/** What placed runs need of a database: parts of its schema, which are never changed. */
+/** The parts of the schema for placed runs, which are never changed. */
 
 import { fromColumn, toColumn } from "../event-row.ts";
 import type { SqliteConnection } from "./connection.ts";
@@ -28,6 +28,7 @@ export const PLACING_PARTS = [
   name TEXT NOT NULL,
   agents TEXT NOT NULL,
   places INTEGER NOT NULL,
+  folder TEXT,
   leased_until INTEGER NOT NULL
 )`,
   },

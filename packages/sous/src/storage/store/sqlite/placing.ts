@@ -1,7 +1,7 @@
 /** Placed runs in a database: workers of this machine take them, and look a few times a second whether there is something new. */
 
 import type { Clock } from "../../../core/clock.ts";
-import type { JournalState, News, Placing, TakenJournal } from "../../../core/engine.ts";
+import type { JournalState, News, Placing, TakenJournal, WorkerFacts } from "../../../core/engine.ts";
 import { StoreError } from "../../../core/errors.ts";
 import type { EventOf } from "../../../core/event.ts";
 import { NO_OWNER } from "../../../core/store.ts";
@@ -50,11 +50,12 @@ export function sqlitePlacing({ connection, claims, writer, marks, clock }: Sqli
   const tell = (each: News): void => queueMicrotask(() => news.tell(each));
 
   /** The journals that may be taken; part of a transaction that is open. */
-  function find(agents: readonly string[], limit: number) {
+  function find({ agents, folder }: WorkerFacts, limit: number) {
     const owners = connection.prepare(FIND_OWNERS).all(owner);
     const dead = owners.map((row) => String(row.owner)).filter(isGone);
     const lists = [agents.map(toColumn), marks.rootIds().map(toColumn), dead].map((list) => JSON.stringify(list));
-    return connection.prepare(FIND_FREE).all(...lists, owner, clock.now(), limit);
+    const only = folder === undefined ? null : toColumn(folder);
+    return connection.prepare(FIND_FREE).all(...lists, owner, clock.now(), limit, only);
   }
 
   function take({ number, id, fence, claims: before }: Record<string, unknown>): TakenJournal & { number: number } {
@@ -73,11 +74,11 @@ export function sqlitePlacing({ connection, claims, writer, marks, clock }: Sqli
       const [journalId] = begun;
       if (journalId !== undefined) tell({ kind: "placed", ...(begun.length === 1 && { journalId }) });
     },
-    async take({ agents }, limit) {
+    async take(worker, limit) {
       const most = Math.trunc(Math.min(limit, Number.MAX_SAFE_INTEGER));
       // A look waits for no one; most of the time there is nothing to take.
-      if (!(most >= 1) || connection.read(() => find(agents, 1)).length === 0) return [];
-      const taken = connection.write(() => find(agents, most).map(take));
+      if (!(most >= 1) || connection.read(() => find(worker, 1)).length === 0) return [];
+      const taken = connection.write(() => find(worker, most).map(take));
       return taken.map(({ number, journalId, fence, claims: count }) => {
         writer.release(journalId);
         claims.hold(number);
@@ -134,10 +135,10 @@ function stateOf(row: Record<string, unknown>, claims: SqliteClaims): JournalSta
 }
 
 const FIND_OWNERS = "SELECT DISTINCT owner FROM runs WHERE owner IS NOT NULL AND owner <> ?";
-/** ?1 are agents, ?2 journals that are not to be taken, and ?3 owners that are dead. */
+/** ?1 are agents, ?2 journals that are not to be taken, and ?3 owners that are dead. With ?7 only those of this folder. */
 const FIND_FREE = `SELECT number, id, ifnull(fence, 0) AS fence, ifnull(claims, 0) AS claims FROM runs t
 WHERE is_open = 1 AND lost IS NULL AND agent IN (SELECT value FROM json_each(?1))
-  AND id NOT IN (SELECT value FROM json_each(?2)) AND root = number AND CASE
+  AND id NOT IN (SELECT value FROM json_each(?2)) AND root = number AND (?7 IS NULL OR cwd = ?7) AND CASE
     WHEN owner IS NULL THEN questions IS NULL OR EXISTS (SELECT 1 FROM mail m
       WHERE m.run = t.number AND m.id > ifnull(t.mail_seen, 0)
       AND (m.kind = 'stop' OR m.kind = 'answer' AND instr(t.questions, m.question) > 0))

@@ -20,7 +20,7 @@ export type SqliteRunRow = {
   readonly record: RunRecord;
   /** A question of its journal has no answer. */
   readonly isAsked: boolean;
-  /** Its journal was placed, and no process has taken it yet. */
+  /** True while its journal was placed and no process has taken it. */
   readonly isQueued: boolean;
 };
 

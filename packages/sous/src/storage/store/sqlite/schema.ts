@@ -5,7 +5,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { UserError } from "../../../core/errors.ts";
 import { withAddedColumns } from "../run-columns.ts";
-import { SHARED_BUDGETS } from "./budget.ts";
+import { BUDGET_PARTS, DROP_OLD_BUDGETS, OLD_BUDGETS } from "./budget.ts";
 import { SQLITE_KINDS } from "./column-kinds.ts";
 import { loadSqlite, type SqliteConnection } from "./connection.ts";
 import { faultOf, hasCode } from "./file.ts";
@@ -131,12 +131,13 @@ const VERSIONS: readonly (readonly Part[])[] = [
     index("roots_by_folder", "runs (cwd, started_at, id) WHERE cwd IS NOT NULL"),
     index("runs_by_owner", "runs (owner) WHERE owner IS NOT NULL"),
   ],
-  [{ name: "purses", sql: SHARED_BUDGETS }],
+  [{ name: "purses", sql: OLD_BUDGETS }],
   [{ name: "tallies", sql: TALLIES, fill: FILL_TALLIES }],
   [{ name: "runs", sql: `ALTER TABLE runs ADD COLUMN ${QUESTIONS}`, column: QUESTIONS, fill: FILL_QUESTIONS }],
   // Runs that started since a time are found without a look at what came before.
   [index("tallies_by_start", "tallies (started_at)")],
   PLACING_PARTS,
+  BUDGET_PARTS,
 ];
 
 /** The version of a file is how many of these it has. */
@@ -199,8 +200,9 @@ function migrate(connection: SqliteConnection, from: number): void {
 function checkParts(connection: SqliteConnection, version: number): void {
   const expected = new Map<unknown, string>();
   for (const { name, sql, column } of MIGRATIONS.slice(0, version).flat()) {
+    if (sql === DROP_OLD_BUDGETS) expected.delete(name);
     // SQLite writes an added column in front of the last bracket.
-    expected.set(name, column === undefined ? sql : `${expected.get(name)?.slice(0, -1)}, ${column})`);
+    else expected.set(name, column === undefined ? sql : `${expected.get(name)?.slice(0, -1)}, ${column})`);
   }
   const found = connection.prepare(FIND_PARTS).all();
   const strange = found.find(({ name, sql }) => expected.get(name) !== sql);

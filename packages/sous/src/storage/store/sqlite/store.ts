@@ -7,13 +7,13 @@ import type { PlacingStore } from "../../../core/engine.ts";
 import { StoreError, UserError } from "../../../core/errors.ts";
 import { FLAG, type OptionKinds, TEXT, wholeNumber, withFunctions, wordOf } from "../../../core/option-kinds.ts";
 import { checkOptions } from "../../../core/options.ts";
-import type { SharedBudgets } from "../../../core/shared-budget.ts";
+import type { BudgetRows, SharedBudgets } from "../../../core/shared-budget.ts";
 import { FIRST_FENCE, type Store } from "../../../core/store.ts";
 import { quietClock } from "../../../machine/host.ts";
 import { toColumn } from "../event-row.ts";
 import { Losses, LostMarks, marksIn } from "../lost-marks.ts";
 import { openSharedBudget } from "../shared-budget.ts";
-import { SqliteSharedBudgets } from "./budget.ts";
+import { createBudgetRows } from "./budget.ts";
 import { SqliteClaims } from "./claims.ts";
 import { loadSqlite, SqliteConnection } from "./connection.ts";
 import { deleteTree, pruneTrees } from "./delete.ts";
@@ -86,9 +86,13 @@ export async function openSqliteStore(file: string, options: SqliteStoreOptions 
   return storeOn(connection, losses, clock);
 }
 
-function storeOn(connection: SqliteConnection, losses: Losses, clock: Pick<Clock, "now" | "timer">): SqliteStore {
+function storeOn(
+  connection: SqliteConnection,
+  losses: Losses,
+  clock: Pick<Clock, "now" | "timer">,
+): SqliteStore & { readonly budgetRows: BudgetRows } {
   const claims = new SqliteClaims(connection, clock);
-  const sharedBudgets = new SqliteSharedBudgets(connection, claims.owner, clock);
+  const budgetRows = createBudgetRows(connection, claims.owner, clock);
   const writer = new SqliteWriter(connection, claims, (journalId) => placing.tell({ kind: "ended", journalId }));
   const reader = new SqliteReader(connection, claims);
   const placing = sqlitePlacing({ connection, claims, writer, marks: losses.marks, clock });
@@ -124,7 +128,8 @@ function storeOn(connection: SqliteConnection, losses: Losses, clock: Pick<Clock
       return deleted.length > 0;
     },
     prune: async (before) => pruneTrees({ connection, claims, reader }, before),
-    sharedBudget: (name, limits, options) => openSharedBudget(sharedBudgets, name, limits, options),
+    sharedBudget: (name, limits, options) => openSharedBudget(budgetRows, name, limits, options),
+    budgetRows,
     backup: (to) => copyDatabase(connection, to, losses.marks),
     async vacuum() {
       connection.alone("VACUUM");
@@ -134,7 +139,7 @@ function storeOn(connection: SqliteConnection, losses: Losses, clock: Pick<Clock
       try {
         placing[Symbol.dispose]();
         await losses.catchUp();
-        await ifItCan(() => sharedBudgets.close());
+        await ifItCan(() => budgetRows.leave());
         await ifItCan(() => claims.releaseAll());
       } finally {
         connection[Symbol.dispose]();

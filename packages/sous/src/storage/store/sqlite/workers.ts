@@ -15,13 +15,13 @@ type SqliteWorkersOptions = {
 
 export function sqliteWorkers({ connection, owner, clock }: SqliteWorkersOptions): Pick<Placing, "enlist" | "workers"> {
   return {
-    async enlist({ name, agents, places }) {
+    async enlist({ name, agents, places, folder }) {
       const list = (): void =>
         connection.write(() => {
           const now = clock.now();
           connection.prepare(FORGET).run(now - FORGOTTEN_MS);
           const values = [toColumn(name), toColumn(JSON.stringify(agents)), places, now + LEASE_MS];
-          connection.prepare(ENLIST).run(owner, ...values);
+          connection.prepare(ENLIST).run(owner, ...values, folder === undefined ? null : toColumn(folder));
         });
       let renewal: Disposable;
       const renew = (): void => {
@@ -59,6 +59,7 @@ function toWorkerState(row: Record<string, unknown>): WorkerState {
     name: fromColumn(String(row.name)),
     agents: namesIn(fromColumn(String(row.agents))),
     places: Number(row.places),
+    ...(typeof row.folder === "string" && { folder: fromColumn(row.folder) }),
     where: describeOwner(owner),
     isAlive: row.is_leased === 1 && !isGone(owner),
     isWatched: true,
@@ -77,13 +78,14 @@ function namesIn(json: string): readonly string[] {
   }
 }
 
-/** Those that have been gone for an hour are forgotten. */
+/** Workers that have been gone for an hour are forgotten. */
 const FORGOTTEN_MS = 3_600_000;
 const FORGET = "DELETE FROM workers WHERE leased_until < ?";
-const ENLIST = `INSERT INTO workers (owner, name, agents, places, leased_until) VALUES (?, ?, ?, ?, ?)
+const ENLIST = `INSERT INTO workers (owner, name, agents, places, leased_until, folder) VALUES (?, ?, ?, ?, ?, ?)
 ON CONFLICT (owner) DO UPDATE SET name = excluded.name, agents = excluded.agents, places = excluded.places,
-  leased_until = excluded.leased_until`;
+  leased_until = excluded.leased_until, folder = excluded.folder`;
 const LEAVE = "DELETE FROM workers WHERE owner = ?";
 const SELECT = `SELECT owner, substr(name, 1, 1000) AS name, substr(agents, 1, 1000000) AS agents, CAST(places AS REAL) AS places,
+  substr(folder, 1, 10000) AS folder,
   leased_until > ? AS is_leased, (SELECT count(*) FROM runs t WHERE t.owner = workers.owner AND t.is_open = 1) AS held
 FROM workers ORDER BY name, owner LIMIT 10000`;

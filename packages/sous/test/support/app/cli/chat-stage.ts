@@ -80,6 +80,7 @@ function scriptedApplication(
     agent: agent({ name: "sous", model, tools, delegate: true }),
     tools,
     agents,
+    rootNames: [],
     runOptions,
     store,
     programs: PROGRAMS,

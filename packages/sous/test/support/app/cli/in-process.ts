@@ -14,6 +14,7 @@ type Command = (parameters: readonly string[]) => Promise<number>;
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   acp: async () => (await import("../../../../src/app/cli/commands/acp.ts")).acp,
   agents: async () => (await import("../../../../src/app/cli/commands/agents.ts")).agents,
+  cancel: async () => (await import("../../../../src/app/cli/commands/cancel.ts")).cancel,
   chat: async () => (await import("../../../../src/app/cli/commands/chat.ts")).chat,
   completion: async () => (await import("../../../../src/app/cli/commands/completion.ts")).completion,
   config: async () => (await import("../../../../src/app/cli/commands/config.ts")).config,
@@ -27,6 +28,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   run: async () => (await import("../../../../src/app/cli/commands/run.ts")).run,
   stats: async () => (await import("../../../../src/app/cli/commands/stats.ts")).stats,
   trust: async () => (await import("../../../../src/app/cli/commands/trust.ts")).trust,
+  worker: async () => (await import("../../../../src/app/cli/commands/worker.ts")).worker,
 };
 
 export type InProcess = Pick<ProcessOptions, "cwd" | "env" | "signalAt"> & {

@@ -14,6 +14,7 @@ import { inProcess } from "../../../support/app/cli/in-process.ts";
 import { keepSampleRuns } from "../../../support/app/cli/kept-runs.ts";
 import { dataFolder, sous } from "../../../support/app/cli/sous-process.ts";
 import { temporaryTree } from "../../../support/app/tools/temporary-tree.ts";
+import { OLDER_SQLITE_BUDGETS } from "../../../support/storage/store/older-budgets.ts";
 
 type Trouble = { name: string; make(file: string): Promise<unknown>; sentence: RegExp };
 
@@ -97,7 +98,7 @@ test("a database of an older version that cannot be brought up to date is said t
   await using tree = await temporaryTree({});
   const file = join(tree.path, "older.db");
   await makeDatabase(file);
-  const older = "ALTER TABLE runs DROP COLUMN questions; DROP TABLE tallies; PRAGMA user_version = 2";
+  const older = `${OLDER_SQLITE_BUDGETS} ALTER TABLE runs DROP COLUMN questions; DROP TABLE tallies; PRAGMA user_version = 2`;
   change(file, `${older}; CREATE TABLE bookmarks (address TEXT)`);
   await assert.rejects(
     openRuns(file, "read"),

@@ -107,6 +107,7 @@ async function opened(path: string, script: object, warn: (line: string) => void
     prompt: "Go.",
     outputSchema: undefined,
     parks: false,
+    isDetached: false,
     logFile: undefined,
     display: { color: "never", ascii: false },
   };

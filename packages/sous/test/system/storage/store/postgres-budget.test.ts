@@ -7,26 +7,27 @@ import { join } from "node:path";
 import { after, before, suite, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { Pool } from "pg";
-import { StoreError } from "../../../../src/core/errors.ts";
-import type { PostgresPool } from "../../../../src/storage/store/postgres/connection.ts";
+import { createBudgetRows } from "../../../../src/storage/store/postgres/budget.ts";
+import { openConnection, type PostgresPool } from "../../../../src/storage/store/postgres/connection.ts";
+import { quoteSchema } from "../../../../src/storage/store/postgres/schema.ts";
 import {
   openPostgresStore,
   type PostgresStore,
   type PostgresStoreOptions,
 } from "../../../../src/storage/store/postgres/store.ts";
 import { emptySchema } from "../../../support/storage/store/empty-schema.ts";
+import { OLDER_BOOKS, olderPostgresBudgets } from "../../../support/storage/store/older-budgets.ts";
 import { type PostgresServer, startPostgresServer } from "../../../support/storage/store/postgres-server.ts";
-import { sharedBudgetContract } from "../../../support/storage/store/shared-budget/contract.ts";
+import { ELSEWHERE, sharedBudgetContract, sharing } from "../../../support/storage/store/shared-budget/contract.ts";
+import { deletesBudgetsOfTrees } from "../../../support/storage/store/shared-budget/deleted-trees.ts";
 import { opened } from "../../../support/storage/store/shared-budget/opened.ts";
 import {
   BudgetProcess,
-  call,
-  need,
-  tokens,
+  inFlight,
+  settled,
   twoProcesses,
 } from "../../../support/storage/store/shared-budget/shared-budget-asks.ts";
 import { type CuttingProxy, openCuttingProxy } from "./cutting-proxy.ts";
-import { asDead } from "./shared-budget-books.ts";
 import { budgetWorker } from "./shared-budget-worker.ts";
 
 let server: PostgresServer;
@@ -47,22 +48,34 @@ after(async () => {
 
 suite("H1: Postgres keeps the contract of shared budgets", () => {
   sharedBudgetContract(test, async () => {
-    const schema = await emptySchema(pool, "budget");
-    const [one, other] = [await openPostgresStore({ pool, schema }), await openPostgresStore({ pool, schema })];
+    const name = await emptySchema(pool, "budget");
+    const schema = quoteSchema(name);
+    await (await openPostgresStore({ pool, schema: name }))[Symbol.asyncDispose]();
+    const connection = openConnection({ pool, address: undefined, isOurs: false });
+    const dead = new Set<string>();
+    const isGone = (owner: string) => dead.has(owner);
+    const one = createBudgetRows({ connection, schema, owner: ELSEWHERE, patienceMs: 1_000 });
+    const other = createBudgetRows({ connection, schema, owner: "elsewhere boot 2 1 x", patienceMs: 1_000, isGone });
     return {
-      one,
-      other,
-      takeForDead: async (how) => changeBooks(schema, (books) => asDead(books, how)),
+      one: sharing(one),
+      other: sharing(other),
+      async takeForDead(how) {
+        if (how === "gone") dead.add(ELSEWHERE);
+        else
+          await pool.query(
+            `update ${schema}.budget_owners set seen_at = seen_at - interval '1 minute' where owner = $1`,
+            [ELSEWHERE],
+          );
+      },
       async [Symbol.asyncDispose]() {
-        await one[Symbol.asyncDispose]();
-        await other[Symbol.asyncDispose]();
+        for (const each of [one, other, connection]) await each[Symbol.asyncDispose]();
       },
     };
   });
 });
 
 suite("H1: the statements of a step", () => {
-  test("a step is one statement while no other process changes the books, and three after one has", async () => {
+  test("a step is one statement, whatever other processes do", async () => {
     const schema = await emptySchema(pool, "budget");
     const counted = countingPool();
     await using store = await openPostgresStore({ pool: counted.pool, schema });
@@ -73,36 +86,42 @@ suite("H1: the statements of a step", () => {
       await step();
       return counted.statements - before;
     };
-    await here.step();
-    assert.equal(await statementsOf(() => here.granted(call(need(100, 0)))), 1);
-    assert.equal(await statementsOf(() => here.settle(tokens(100), tokens(50))), 1);
-    assert.equal(await statementsOf(() => here.waiting(call(need(0, 0, 951)), { mayLower: false })), 1);
-    await there.step();
-    // One that comes too late, one that reads, one that is in time.
-    assert.equal(await statementsOf(() => here.step()), 3);
-    assert.equal(await statementsOf(() => here.step()), 1);
+    assert.equal(await statementsOf(() => here.granted(inFlight(100))), 1);
+    await there.granted(inFlight(100));
+    assert.equal(await statementsOf(() => here.step([settled(100, 50)], [inFlight(100)])), 1);
+    // One that is not granted also looks whether the others live.
+    assert.equal(await statementsOf(() => here.refused(inFlight(1000))), 2);
   });
 
-  test("four stores that step at once all get their turn, and nothing is lost", async () => {
+  test("eight stores that step at once all get their turn, and nothing is lost", async () => {
     const schema = await emptySchema(pool, "budget");
-    const stores = await Promise.all(Array.from({ length: 4 }, () => open({ schema, maxConnections: 2 })));
-    const [first] = stores;
-    assert.ok(first !== undefined);
-    await first.sharedBudget("team", { tokens: 100_000 });
+    const stores = await Promise.all(Array.from({ length: 8 }, () => open({ schema, maxConnections: 2 })));
+    const shares = ["TREE", "TREE/a", "TREE/b"];
+    const made = shares.map((name) => ({
+      ...{ name, limits: { tokens: 100_000, nanoUsd: undefined, executions: undefined }, replaces: false },
+      spent: { tokens: 0, nanoUsd: 0, executions: 0 },
+    }));
     const processes = await Promise.all(
-      stores.map(async (store) => new BudgetProcess(await store.sharedBudget("team"))),
+      stores.map(async (store) => new BudgetProcess(await store.sharedBudget("team", { tokens: 100_000 }))),
     );
     await Promise.all(
-      processes.map(async (process) => {
+      processes.map(async (process, index) => {
+        // Each names its rows in another order.
+        const names = ["team", ...(index % 2 === 0 ? shares : shares.toReversed())];
         for (let step = 0; step < 6; step++) {
-          await process.granted(call(need(10, 5)));
-          await process.settle(tokens(15), tokens(12));
+          const { isGranted } = await process.step(
+            [],
+            names.map((name) => inFlight(15, name)),
+            { made },
+          );
+          assert.equal(isGranted, true);
+          await process.step(names.map((name) => settled(15, 12, name)));
         }
       }),
     );
-    assert.equal((await processes[0]?.spent())?.tokens, 4 * 6 * 12);
+    for (const name of ["team", ...shares]) assert.equal((await processes[0]?.row("tokens", name))?.spent, 8 * 6 * 12);
     for (const store of stores) await store[Symbol.asyncDispose]();
-    assert.deepEqual(await rows(schema), 0);
+    assert.deepEqual(await counts(schema), [0, 0]);
   });
 
   test("a pool whose transactions are serializable works too", async () => {
@@ -114,31 +133,15 @@ suite("H1: the statements of a step", () => {
     );
     await Promise.all(
       processes.map(async (process) => {
-        for (let step = 0; step < 5; step++) await process.settle(tokens(0), tokens(1));
+        for (let step = 0; step < 5; step++) await process.step([{ spent: 1 }]);
       }),
     );
     assert.equal((await processes[0]?.spent())?.tokens, 15);
     for (const store of stores) await store[Symbol.asyncDispose]();
   });
-
-  test("books that were deleted and made again are not taken for those from before", async () => {
-    const schema = await emptySchema(pool, "budget");
-    await using store = await open({ schema });
-    await using other = await open({ schema });
-    const here = new BudgetProcess(await store.sharedBudget("team", { tokens: 1000 }));
-    await pool.query(`delete from "${schema}".purses`);
-    await other.sharedBudget("team", { tokens: 7 });
-    assert.deepEqual((await here.step([call(need(8, 0))])).answers, [{ kind: "never" }]);
-    assert.deepEqual(await here.left(), { tokens: 7 });
-    await pool.query(`delete from "${schema}".purses`);
-    await assert.rejects(
-      here.step(),
-      new StoreError('The shared budget "team" cannot be used: it is no longer in the store'),
-    );
-  });
 });
 
-suite("H1: the rows of processes in Postgres", () => {
+suite("H1: the processes that draw on Postgres", () => {
   test("a process that is killed has spent what its call could have cost, and what it kept is free", async () => {
     const schema = await emptySchema(pool, "budget");
     await using store = await open({ schema });
@@ -147,29 +150,13 @@ suite("H1: the rows of processes in Postgres", () => {
     const child = spawn(process.execPath, parameters, { stdio: ["pipe", "pipe", "inherit"] });
     await once(child.stdout, "data");
     assert.deepEqual(await here.left(), { tokens: 200, executions: 2 });
-    const asked = await here.waiting(call(need(600, 0)));
+    await here.refused(inFlight(600));
     child.kill("SIGKILL");
     await once(child, "exit");
-    await here.granted(asked);
+    await here.refused(inFlight(600));
+    await here.granted(inFlight(600));
     assert.deepEqual(await here.spent(), { tokens: 300, costUsd: 0, executions: 1 });
     assert.deepEqual(await here.left(), { tokens: 100, executions: 2 });
-  });
-
-  test("a row is seen at the time of the server, whatever the clock of the machine says", async (context) => {
-    const schema = await emptySchema(pool, "budget");
-    await using store = await open({ schema });
-    const here = new BudgetProcess(await store.sharedBudget("team", { tokens: 1000 }));
-    const { now } = Date;
-    context.mock.method(Date, "now", () => now() - 3_600_000);
-    await here.step();
-    await here.step();
-    context.mock.restoreAll();
-    const { rows } = await pool.query(
-      `select (books::json#>>'{members,0,seenAt}')::float8 / 1000 between
-         extract(epoch from clock_timestamp() - interval '1 minute') and
-         extract(epoch from clock_timestamp() + interval '1 minute') as is_now from "${schema}".purses`,
-    );
-    assert.deepEqual(rows, [{ is_now: true }]);
   });
 
   test("a store that is closed listens no more, and its pool has all of its connections back", async () => {
@@ -177,7 +164,7 @@ suite("H1: the rows of processes in Postgres", () => {
     const store = await openPostgresStore({ pool: own, schema: await emptySchema(pool, "budget") });
     const here = new BudgetProcess(await store.sharedBudget("team", { tokens: 1000 }));
     const begun = Promise.withResolvers<void>();
-    assert.ok(here.listen(begun.resolve) !== undefined);
+    assert.ok(here.rows.listen?.(begun.resolve) !== undefined);
     await begun.promise;
     assert.equal(own.totalCount - own.idleCount, 1);
     await store[Symbol.asyncDispose]();
@@ -191,9 +178,9 @@ suite("H1: the rows of processes in Postgres", () => {
     const here = new BudgetProcess(await store.sharedBudget("team", { tokens: 1000 }));
     {
       await using other = await open({ schema });
-      await new BudgetProcess(await other.sharedBudget("team")).granted(call(need(500, 100), { grow: tokens(50) }));
+      await new BudgetProcess(await other.sharedBudget("team")).granted({ inFlight: 600, kept: 50 });
     }
-    assert.equal(await rows(schema), 0);
+    assert.deepEqual(await counts(schema), [0, 0]);
     assert.deepEqual([await here.left(), (await here.spent()).tokens], [{ tokens: 400 }, 600]);
   });
 });
@@ -205,17 +192,17 @@ suite("H1: a step whose answer is lost", () => {
       await using store = await openThroughProxy({ schema });
       await using other = await open({ schema });
       const { here, there } = await twoProcesses({ one: store, other }, { tokens: 1000, executions: 5 });
-      await here.settle(tokens(0), tokens(100));
+      await here.step([{ spent: 100 }]);
       const cuts = proxy.cuts;
       proxy.cut(where, 2, "team");
-      await here.step([call(need(200, 100), { grow: tokens(50) })], { starts: 2 });
+      await here.granted({ inFlight: 300, kept: 50 }, { unit: "executions", spent: 2 });
       assert.equal(proxy.cuts, cuts + 2);
       assert.deepEqual(await there.left(), { tokens: 550, executions: 3 });
       assert.deepEqual(await there.spent(), { tokens: 100, costUsd: 0, executions: 2 });
     });
   }
 
-  test("a step whose answer is lost is an error when the server stays away, and the next step puts the books right", async () => {
+  test("a step whose answer is lost is an error when the server stays away, and counts once when it is sent again", async () => {
     const schema = await emptySchema(pool, "budget");
     await using store = await openThroughProxy({ schema, reconnectMs: 0 });
     await using other = await open({ schema });
@@ -223,12 +210,12 @@ suite("H1: a step whose answer is lost", () => {
     await here.step();
     proxy.cut("after-commit", 1, "team");
     await assert.rejects(
-      here.step([call(need(600, 0))]),
+      here.step([], [inFlight(600)]),
       /^StoreError: The shared budget "team" cannot be used: Postgres at /,
     );
     assert.deepEqual(await there.left(), { tokens: 400 });
-    await here.step();
-    assert.deepEqual(await there.left(), { tokens: 1000 });
+    await here.granted(inFlight(600));
+    assert.deepEqual(await there.left(), { tokens: 400 });
   });
 });
 
@@ -239,36 +226,41 @@ suite("H1: news of a shared budget", () => {
     await using other = await open({ schema });
     const { here, there } = await twoProcesses({ one: store, other }, { tokens: 1000 });
     const news = heard();
-    using _listening = there.listen(news.hear);
+    using _listening = there.rows.listen?.(news.hear);
     await news.next();
-    await here.granted(call(need(800, 0)));
-    const asked = await there.waiting(call(need(500, 0)));
+    await here.granted(inFlight(800));
+    await there.refused(inFlight(500));
     await pool.query("select pg_terminate_backend(pid) from pg_stat_activity where query like 'listen %'");
     // Once because it broke, once because it listens again.
     await news.next();
     await news.next();
-    await here.settle(tokens(800), tokens(100));
+    await here.step([settled(800, 100)]);
     await news.next();
-    await there.granted(asked);
+    await there.granted(inFlight(500));
   });
 
-  test("news are sent only while another process waits, and not to the one that made them", async () => {
+  test("news are sent only while another process waits", async () => {
     const schema = await emptySchema(pool, "budget");
     await using store = await open({ schema });
     await using other = await open({ schema });
     const { here, there } = await twoProcesses({ one: store, other }, { tokens: 1000 });
-    const own = heard();
     const theirs = heard();
-    using _own = here.listen(own.hear);
-    using _theirs = there.listen(theirs.hear);
-    await Promise.all([own.next(), theirs.next()]);
-    await here.granted(call(need(800, 0)));
-    await here.settle(tokens(800), tokens(100));
-    await here.granted(call(need(800, 0)));
-    await there.waiting(call(need(500, 0)));
-    await here.settle(tokens(800), tokens(100));
+    using _theirs = there.rows.listen?.(theirs.hear);
     await theirs.next();
-    assert.deepEqual([own.count, theirs.count], [0, 0]);
+    await here.granted(inFlight(800));
+    await here.step([settled(800, 100)]);
+    await there.granted(inFlight(100));
+    await there.step([settled(100, 0)]);
+    await here.granted(inFlight(800));
+    await there.refused(inFlight(500));
+    await here.step([settled(800, 100)]);
+    await theirs.next();
+    assert.equal(theirs.count, 0);
+    // Runs that wait without an ask hear of it as well.
+    await there.step([], [], { waits: ["team"] });
+    await here.granted(inFlight(800));
+    await here.step([settled(800, 100)]);
+    await theirs.next();
   });
 
   test("listening for news needs one connection while anyone listens, and none some time after that", async () => {
@@ -280,8 +272,8 @@ suite("H1: news of a shared budget", () => {
     // The server may still be ending connections of the tests before.
     while ((await listening()) !== 0) await pause(10);
     const news = heard();
-    const first = shared.books.listen(news.hear);
-    const second = shared.books.listen(() => undefined);
+    const first = shared.rows.listen?.(news.hear);
+    const second = shared.rows.listen?.(() => undefined);
     await news.next();
     assert.equal(await listening(), 1);
     first?.[Symbol.dispose]();
@@ -289,7 +281,7 @@ suite("H1: news of a shared budget", () => {
     second?.[Symbol.dispose]();
     while ((await listening()) !== 0) await pause(50);
     const again = heard();
-    using _third = shared.books.listen(again.hear);
+    using _third = shared.rows.listen?.(again.hear);
     await again.next();
   });
 
@@ -302,20 +294,40 @@ suite("H1: news of a shared budget", () => {
       const budgets = await Promise.all(
         [one, other, alone].map(async (store) => opened(await store.sharedBudget("team", { tokens: 1000 }))),
       );
-      using first = budgets[0]?.books.listen(() => undefined);
+      using first = budgets[0]?.rows.listen?.(() => undefined);
       assert.ok(first !== undefined);
-      assert.equal(
-        budgets[1]?.books.listen(() => undefined),
-        undefined,
-      );
-      assert.equal(
-        budgets[2]?.books.listen(() => undefined),
-        undefined,
-      );
-      for (const shared of budgets) await new BudgetProcess(shared).granted(call(need(100, 0)));
+      for (const { rows } of budgets.slice(1)) {
+        assert.equal(
+          rows.listen?.(() => undefined),
+          undefined,
+        );
+      }
+      for (const shared of budgets) await new BudgetProcess(shared).granted(inFlight(100));
     }
     await small.end();
   });
+});
+
+suite("H1: the rows of trees in Postgres", () => {
+  test("a schema from before has what its processes held as spent, and keeps nothing for them", async () => {
+    const schema = await emptySchema(pool, "budget");
+    await (await open({ schema }))[Symbol.asyncDispose]();
+    const name = quoteSchema(schema);
+    await pool.query(
+      `${olderPostgresBudgets(name)} update ${name}.sous_version set version = 4;
+       insert into ${name}.purses values ('team', 1000, null, 9, '${OLDER_BOOKS}', 1), ('broken', 5, 5, 5, '{', 1)`,
+    );
+    await using store = await open({ schema });
+    const team = await store.sharedBudget("team", { tokens: 1000, executions: 9 });
+    assert.deepEqual(await team.left(), { tokens: 854, executions: 4 });
+    assert.deepEqual(await team.spent(), { tokens: 146, costUsd: 1460e-9, executions: 5 });
+    await assert.rejects(store.sharedBudget("broken"), /There is no shared budget/);
+  });
+});
+
+test("H1: the rows of a tree end with the tree, in Postgres", async () => {
+  await using store = await open({ schema: await emptySchema(pool, "budget") });
+  await deletesBudgetsOfTrees(store);
 });
 
 /** The pool of the tests, with its statements counted. */
@@ -376,16 +388,9 @@ function freshSchema(): string {
   return `budget ${schemas}`;
 }
 
-/** Changes the row from outside, as another process would. */
-async function changeBooks(schema: string, change: (books: string) => string): Promise<void> {
-  const { rows } = await pool.query(`select books from "${schema}".purses`);
-  await pool.query(`update "${schema}".purses set books = $1, version = version + 1`, [change(rows[0].books)]);
-}
-
-/** How many processes have a row in the books. */
-async function rows(schema: string): Promise<number> {
-  const { rows } = await pool.query(
-    `select json_array_length(books::json->'members') as count from "${schema}".purses`,
-  );
-  return rows[0].count;
+/** How many processes draw on budgets, and how many parts of rows they hold. */
+async function counts(schema: string): Promise<number[]> {
+  const tables = ["budget_owners", "budget_holds"];
+  const found = tables.map((table) => pool.query(`select count(*)::int as count from ${quoteSchema(schema)}.${table}`));
+  return (await Promise.all(found)).map(({ rows }) => rows[0].count);
 }

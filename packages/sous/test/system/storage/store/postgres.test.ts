@@ -26,6 +26,7 @@ import { VirtualClock } from "../../../../src/testing/world.ts";
 import { askingTrees, STILL_ASKING } from "../../../support/storage/store/asking-trees.ts";
 import { checkBadQueries } from "../../../support/storage/store/bad-queries.ts";
 import { emptySchema } from "../../../support/storage/store/empty-schema.ts";
+import { olderPostgresBudgets } from "../../../support/storage/store/older-budgets.ts";
 import { type PostgresServer, startPostgresServer } from "../../../support/storage/store/postgres-server.ts";
 import { checkSameAnswers } from "../../../support/storage/store/same-answers.ts";
 import { postgresWithoutPlacing } from "../../../support/storage/store/without-placing.ts";
@@ -322,7 +323,7 @@ suite("G2: the totals in Postgres", () => {
     await older.append("lead", tree.events);
     await older.append("brought", everyEnding("brought").events, 0);
     await pool.query(
-      `${postgresWithoutPlacing(schema)}drop table "${schema}".tallies; alter table "${schema}".trees drop column questions; update "${schema}".sous_version set version = 1`,
+      `${olderPostgresBudgets(`"${schema}"`)} ${postgresWithoutPlacing(schema)}drop table "${schema}".tallies; alter table "${schema}".trees drop column questions; update "${schema}".sous_version set version = 1`,
     );
     await using store = await open({ schema });
     assert.deepEqual(plain((await store.totals()).tallies), plain(tallied(tree)));
@@ -336,7 +337,7 @@ suite("G2: the totals in Postgres", () => {
     for (const tree of askingTrees()) await older.append(tree.rootId, tree.events, NO_OWNER);
     const before = await columns();
     await pool.query(
-      `${postgresWithoutPlacing(schema)}alter table "${schema}".trees drop column questions; drop index "${schema}".tallies_by_start;
+      `${olderPostgresBudgets(`"${schema}"`)} ${postgresWithoutPlacing(schema)}alter table "${schema}".trees drop column questions; drop index "${schema}".tallies_by_start;
        update "${schema}".sous_version set version = 2`,
     );
     await using store = await open({ schema });

@@ -2,7 +2,7 @@
 
 import { openPostgresStore } from "../../../../src/storage/store/postgres/store.ts";
 import { openSqliteStore } from "../../../../src/storage/store/sqlite/store.ts";
-import { BudgetProcess, call, need, tokens } from "../../../support/storage/store/shared-budget/shared-budget-asks.ts";
+import { BudgetProcess } from "../../../support/storage/store/shared-budget/shared-budget-asks.ts";
 
 export const budgetWorker: string = import.meta.filename;
 
@@ -10,9 +10,8 @@ if (process.argv[1] === budgetWorker) {
   const [, , kind, where = "", schema] = process.argv;
   const store =
     kind === "sqlite" ? await openSqliteStore(where) : await openPostgresStore({ connectionString: where, schema });
-  const books = new BudgetProcess(await store.sharedBudget("team"));
-  await books.step([], { starts: 1 });
-  await books.granted(call(need(200, 100), { grow: tokens(500) }));
+  const holder = new BudgetProcess(await store.sharedBudget("team"));
+  await holder.granted({ unit: "executions", spent: 1 }, { inFlight: 300, kept: 500 });
   process.stdout.write("holds\n");
   process.stdin.resume();
 }

@@ -7,6 +7,7 @@ import { suite, test } from "node:test";
 import { UserError } from "../../../../src/core/errors.ts";
 import { openSqliteStore, type SqliteStore } from "../../../../src/storage/store/sqlite/store.ts";
 import { type SampleTree, sampleTree } from "../../../../src/testing/sample-tree.ts";
+import { OLDER_SQLITE_BUDGETS } from "../../../support/storage/store/older-budgets.ts";
 import { sqlitePlace } from "../../../support/storage/store/sqlite-place.ts";
 import { SQLITE_WITHOUT_PLACING } from "../../../support/storage/store/without-placing.ts";
 import { runScript } from "./run-node.ts";
@@ -179,7 +180,7 @@ suite("a SQLite store of an older version", () => {
     const tree = await fill(place.file, "lead");
     const current = place.query("SELECT name, sql FROM sqlite_schema ORDER BY name");
     place.tamper(
-      `${SQLITE_WITHOUT_PLACING} ALTER TABLE runs DROP COLUMN questions; DROP TABLE tallies; DROP TABLE purses; PRAGMA user_version = 1`,
+      `${OLDER_SQLITE_BUDGETS} ${SQLITE_WITHOUT_PLACING} ALTER TABLE runs DROP COLUMN questions; DROP TABLE tallies; DROP TABLE purses; PRAGMA user_version = 1`,
     );
     const before = place.image();
     const message = `${place.file} was written by an older version of sous: open it once for writing`;
@@ -194,8 +195,8 @@ suite("a SQLite store of an older version", () => {
   test("a store of an older version is refused when it is not what that version made", async () => {
     await using place = sqlitePlace();
     await fill(place.file, "lead");
-    place.tamper(`${SQLITE_WITHOUT_PLACING} ALTER TABLE runs DROP COLUMN questions; PRAGMA user_version = 1`);
-    await assert.rejects(place.open(), /^UserError: \S+ holds "purses", which sous did not put there: /);
+    place.tamper(`${OLDER_SQLITE_BUDGETS} ${SQLITE_WITHOUT_PLACING} ALTER TABLE runs DROP COLUMN questions; PRAGMA user_version = 1`);
+    await assert.rejects(place.open(), /^UserError: \S+ holds "tallies", which sous did not put there: /);
     place.tamper("PRAGMA user_version = 0");
     await assert.rejects(place.open(), /^UserError: \S+ holds "runs", which sous did not put there: /);
     place.tamper("PRAGMA user_version = -1");

@@ -145,7 +145,7 @@ suite("G3, B8.1: the files that a SQLite store refuses", () => {
     execute(place.file, "PRAGMA user_version = 8");
     await refuses(
       place,
-      `${place.file} was written by a newer version of sous (schema 8; this one knows 6): update sous, or give another file with --db-path`,
+      `${place.file} was written by a newer version of sous (schema 8; this one knows 7): update sous, or give another file with --db-path`,
     );
   });
 

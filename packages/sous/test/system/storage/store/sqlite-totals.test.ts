@@ -9,6 +9,7 @@ import { FIND_FIRST, readTallies, SELECT_TALLIES } from "../../../../src/storage
 import { sampleTree } from "../../../../src/testing/sample-tree.ts";
 import { everyEnding, tallied } from "../../../../src/testing/store-contract-totals.ts";
 import { askingTrees, STILL_ASKING } from "../../../support/storage/store/asking-trees.ts";
+import { OLDER_SQLITE_BUDGETS } from "../../../support/storage/store/older-budgets.ts";
 import { type SqlitePlace, sqlitePlace } from "../../../support/storage/store/sqlite-place.ts";
 import { SQLITE_WITHOUT_PLACING } from "../../../support/storage/store/without-placing.ts";
 import { runScript } from "./run-node.ts";
@@ -247,7 +248,7 @@ function makeOlder(place: SqlitePlace, version: number, gone: readonly string[])
     .map((part) => `DROP ${part};`)
     .join(" ");
   place.tamper(
-    `${SQLITE_WITHOUT_PLACING} ${dropped} ALTER TABLE runs DROP COLUMN questions; PRAGMA user_version = ${version}`,
+    `${OLDER_SQLITE_BUDGETS} ${SQLITE_WITHOUT_PLACING} ${dropped} ALTER TABLE runs DROP COLUMN questions; PRAGMA user_version = ${version}`,
   );
 }
 

@@ -2,14 +2,13 @@
 
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
-import { setTimeout as pause } from "node:timers/promises";
 import { BudgetExceeded } from "../../../../src/core/errors.ts";
 import type { Holding, Lease } from "../../../../src/core/limits.ts";
 import { Scope } from "../../../../src/core/scope.ts";
 import { ask, child, keep, later, moment, NEVER, now, openProcesses, spent } from "./shared-trees.ts";
 
 suite("a tree that draws on a shared budget", () => {
-  test("a tree that draws on a shared budget takes from its own limit and from the books, as much output as both can give", async () => {
+  test("a tree that draws on a shared budget takes from its own limit and from the rows, as much output as both can give", async () => {
     const { here } = await openProcesses({ tokens: 1000 });
     const tree = here.tree({ tokens: 600 });
     using call = now(tree.enter("lead").reserve(ask(100, 10, 5000), NEVER));
@@ -34,7 +33,7 @@ suite("a tree that draws on a shared budget", () => {
     );
   });
 
-  test("a tree that draws on a shared budget settles and gives back in its own limit and in the books", async () => {
+  test("a tree that draws on a shared budget settles and gives back in its own limit and in the rows", async () => {
     const { here } = await openProcesses({ tokens: 1000, costUsd: 1 });
     const tree = here.tree({ tokens: 600 });
     const run = tree.enter("lead");
@@ -71,7 +70,7 @@ suite("a tree that draws on a shared budget", () => {
     assert.deepEqual([tree.left(), await here.shared.left()], [{ executions: 2 }, { executions: 1 }]);
   });
 
-  test("tokens that a tree had spent before a restart count for the tree alone: the books know of them", async () => {
+  test("tokens that a tree had spent before a restart count for the tree alone: the rows know of them", async () => {
     const { here } = await openProcesses({ tokens: 1000, executions: 3 });
     const tree = here.tree({ tokens: 600, executions: 2 });
     tree.charge(spent(100));
@@ -125,7 +124,7 @@ suite("waiting for a shared budget", () => {
     assert.deepEqual(await here.shared.left(), { tokens: 500 });
   });
 
-  test("a call that is stopped while it waits holds no run up, here or elsewhere, and keeps nothing", async () => {
+  test("a call that waits or is stopped holds up no run of another process, and keeps nothing", async () => {
     const { here, clock, another } = await openProcesses({ tokens: 1000 });
     const there = await another();
     const [other, run] = [here.run(), here.run({ tokens: 900 })];
@@ -133,19 +132,17 @@ suite("waiting for a shared budget", () => {
     const scope = new Scope();
     const stopped = later(() => run.reserve(ask(700, 100), scope));
     await moment();
-    const waiting = later(() => there.run().reserve(ask(50, 50), NEVER));
-    await moment();
-    assert.deepEqual([stopped.state, waiting.state], ["open", "open"]);
+    const rival = there.run();
+    const small = now(rival.reserve(ask(50, 50), NEVER));
+    assert.equal(stopped.state, "open");
     scope.abort(new Error("stopped"));
     await assert.rejects(stopped, new Error("stopped"));
-    await moment();
-    assert.equal(waiting.state, "given");
     call[Symbol.dispose]();
     assert.deepEqual(await here.shared.left(), { tokens: 900 });
     assert.throws(() => run.reserve(ask(1, 1), scope), new Error("stopped"));
-    for (const each of [other, run]) each[Symbol.dispose]();
-    (await waiting)[Symbol.dispose]();
-    assert.equal(clock.liveTimers, 1);
+    small[Symbol.dispose]();
+    for (const each of [other, run, rival]) each[Symbol.dispose]();
+    assert.equal(clock.liveTimers, 0);
   });
 
   test("budget that another process gives back is found by asking again, less and less often, where there are no notifications", async () => {
@@ -237,47 +234,36 @@ suite("who is refused when nothing moves", () => {
     await assert.rejects(asked, /^BudgetExceeded: Token limit exceeded/);
   });
 
-  test("a process that came last refuses its own run, not the one that came first", async () => {
+  test("a run waits while another process has a call in flight, and takes less than all when there is none", async () => {
+    const { here, another } = await openProcesses({ tokens: 1000 });
+    const there = await another();
+    const call = now(there.run().reserve(ask(400, 100), NEVER));
+    const waiting = later(() => here.run().reserve(ask(100, 50, 900), NEVER));
+    await moment();
+    assert.equal(waiting.state, "open");
+    call.settle(spent(450), keep(40));
+    assert.equal((await waiting).outputCap, 1000 - 450 - 40 - 100);
+  });
+
+  test("a run that what another process keeps is too much for is refused at once: it wraps up, and none waits for ever", async () => {
     const { here, another } = await openProcesses({ tokens: 1000 });
     const there = await another();
     const [one, two] = [here.run(), there.run()];
     keepFor(one, 300);
     keepFor(two, 300);
-    const first = later(() => one.reserve(ask(400, 100), NEVER));
-    await moment();
-    assert.equal(first.state, "open");
-    await pause(2);
-    const last = later(() => two.reserve(ask(400, 100), NEVER));
-    await assert.rejects(last, /Token limit exceeded/);
-    assert.equal(first.state, "open");
-    // It wraps up from what it kept, and ends: then the first has enough.
-    now(two.reserve(ask(100, 50, 100, { closing: 50 }), NEVER)).settle(spent(150));
-    two[Symbol.dispose]();
-    using _served = await first;
-  });
-
-  test("no run is refused while a process moves that holds nothing but a reserve", async () => {
-    const { here, clock, another } = await openProcesses({ tokens: 1000 });
-    const there = await another();
-    const [one, two] = [here.run(), there.run()];
-    keepFor(one, 300);
-    keepFor(two, 300);
-    // It waits for budget, and is refused for good: from then on it moves again, and the books say so.
-    const never = later(() => two.reserve(ask(2000, 1), NEVER));
-    await assert.rejects(never, /Token limit exceeded/);
-    const waiting = later(() => one.reserve(ask(400, 100), NEVER));
-    for (let seconds = 0; seconds < 60; seconds++) {
-      clock.fireNext(() => 0);
-      await moment();
-    }
-    assert.equal(waiting.state, "open");
-    two[Symbol.dispose]();
-    using _served = await waiting;
+    await assert.rejects(
+      later(() => one.reserve(ask(400, 100), NEVER)),
+      exceeds("1120/1000"),
+    );
+    now(one.reserve(ask(100, 50, 100, { closing: 50 }), NEVER)).settle(spent(150));
+    one[Symbol.dispose]();
+    // What it kept and did not need is free again.
+    using _served = now(two.reserve(ask(400, 100), NEVER));
   });
 });
 
 suite("last words on a shared budget", () => {
-  test("last words on a shared budget are reserved in the books too: no other run can spend them", async () => {
+  test("last words on a shared budget are reserved in the rows too: no other run can spend them", async () => {
     const { here, another } = await openProcesses({ tokens: 1000 });
     const there = await another();
     const run = here.run();
@@ -290,20 +276,6 @@ suite("last words on a shared budget", () => {
     last.settle(spent(330));
     run[Symbol.dispose]();
     assert.deepEqual(await here.shared.left(), { tokens: 60 });
-  });
-
-  test("last words on a shared budget are served behind a run of another process that is short", async () => {
-    const { here, another } = await openProcesses({ tokens: 1000 });
-    const there = await another();
-    const run = here.run();
-    keepFor(run, 350);
-    using _call = now(there.run().reserve(ask(300, 100), NEVER));
-    const short = later(() => there.run().reserve(ask(500, 100), NEVER));
-    await moment();
-    assert.equal(short.state, "open");
-    // The order of processes is that of their milliseconds.
-    await pause(2);
-    assert.equal(now(run.reserve(ask(300, 10, 100, { closing: 10 }), NEVER)).outputCap, 50);
   });
 
   test("last words on a shared budget grow together with a call, or neither does", async () => {

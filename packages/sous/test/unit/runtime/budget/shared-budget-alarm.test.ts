@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { SharedBudgetPort } from "../../../../src/core/shared-budget.ts";
+import type { BudgetRows } from "../../../../src/core/shared-budget.ts";
 import { SharedBudgetAlarm } from "../../../../src/runtime/budget/shared-budget-alarm.ts";
 import { openMemoryStore } from "../../../../src/storage/store/memory.ts";
 import { VirtualClock } from "../../../../src/testing/world.ts";
@@ -10,7 +10,7 @@ import { VirtualClock } from "../../../../src/testing/world.ts";
 test("a process listens for news only while a run waits, and asks often again after a pause", () => {
   const clock = new VirtualClock(0);
   let listeners = 0;
-  const books = {
+  const rows = {
     listen() {
       listeners += 1;
       return {
@@ -19,8 +19,8 @@ test("a process listens for news only while a run waits, and asks often again af
         },
       };
     },
-  } as unknown as SharedBudgetPort;
-  const alarm = new SharedBudgetAlarm(books, clock, () => {});
+  } as unknown as BudgetRows;
+  const alarm = new SharedBudgetAlarm(rows, clock, () => {});
   alarm.set("waiting");
   assert.deepEqual([listeners, clock.liveTimers], [1, 1]);
   alarm.set("holding");
@@ -34,7 +34,7 @@ test("a process listens for news only while a run waits, and asks often again af
 test("without news the pauses double up to a limit, and begin small again after a rest", () => {
   const clock = new VirtualClock(0);
   const rings: number[] = [];
-  const alarm = new SharedBudgetAlarm({ listen: () => undefined } as unknown as SharedBudgetPort, clock, () => {
+  const alarm = new SharedBudgetAlarm({ listen: () => undefined } as unknown as BudgetRows, clock, () => {
     rings.push(clock.monotonic());
     alarm.set("waiting");
   });

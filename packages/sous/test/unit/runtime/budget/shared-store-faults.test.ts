@@ -5,7 +5,7 @@ import { suite, test } from "node:test";
 import { StoreError } from "../../../../src/core/errors.ts";
 import type { Holding, Lease } from "../../../../src/core/limits.ts";
 import { Scope } from "../../../../src/core/scope.ts";
-import type { SharedBudgetReply } from "../../../../src/core/shared-budget-books.ts";
+import { openSharedBudget } from "../../../../src/storage/store/shared-budget.ts";
 import {
   ask,
   child,
@@ -24,7 +24,7 @@ const GONE = new StoreError("the disk is gone");
 
 suite("a shared budget in a store that fails", () => {
   test("a shared budget in a store that fails is asked again for a moment, and then nothing may be spent", async () => {
-    const { here, clock } = await openProcesses({ tokens: 1000 });
+    const { here, clock } = await openProcesses({ tokens: 1000, executions: 5 });
     const tree = here.tree({ tokens: 600, executions: 1 });
     const run = tree.enter("lead");
     here.behaviour.failing = 2;
@@ -208,50 +208,48 @@ suite("a shared budget in a store that is slow", () => {
 
 suite("a process that comes back after it was taken for dead", () => {
   test("a process that comes back after it was taken for dead has lost its reserves, asks again for what it needs now, and overspends nothing", async () => {
-    const { here, clock } = await openProcesses({ tokens: 1000 });
-    const isLapsed = { next: false };
-    const real = here.shared;
-    const process = new SharedProcess(
-      { ...real, books: { ...bound(real), step: (step) => lapsedOnce(real, step, isLapsed) } },
-      clock,
-    );
+    const { budgets, clock, here: witness } = await openProcesses({ tokens: 1000 });
+    const isDead = { now: false };
+    const rows = budgets.rowsFor("late", undefined, clock.now);
+    const judge = budgets.rowsFor("judge", (owner) => (owner === "late" && isDead.now ? "late" : "alive"), clock.now);
+    const process = new SharedProcess(await openSharedBudget(rows, "team"), clock);
     const tree = process.tree({ tokens: 900 });
     const [lead, other] = [tree.enter("lead"), tree.enter("other")];
     for (const run of [lead, other]) now(run.reserve(ask(10, 250), NEVER)).settle(spent(10), keep(250));
-    assert.deepEqual([tree.left(), await real.left()], [{ tokens: 380 }, { tokens: 480 }]);
-    isLapsed.next = true;
+    const open = now(other.reserve(ask(10, 10), NEVER));
+    assert.deepEqual([tree.left(), await witness.shared.left()], [{ tokens: 360 }, { tokens: 460 }]);
+    isDead.now = true;
+    judge.look("team");
+    isDead.now = false;
+    assert.deepEqual([await witness.shared.left(), (await witness.shared.spent()).tokens], [{ tokens: 960 }, 40]);
     const call = now(lead.reserve(ask(300, 50, 50, { lastWords: 260 }), NEVER));
-    // All that is kept now is what the call asked for; nothing of it is missing in the books.
+    // All that is kept now is what the call asked for; the call in flight is in flight again, and counts once.
     assert.deepEqual(
-      [tree.left(), await real.left()],
-      [{ tokens: 900 - 20 - 350 - 260 }, { tokens: 1000 - 20 - 350 - 260 }],
+      [tree.left(), await witness.shared.left()],
+      [{ tokens: 900 - 20 - 20 - 350 - 260 }, { tokens: 1000 - 20 - 20 - 350 - 260 }],
     );
     call.settle(spent(320));
-    // The other has no reserve to close with any more, and waits like any other call.
-    const closing = later(() => other.reserve(ask(500, 50, 100, { closing: 50 }), NEVER));
-    await moment();
-    assert.equal(closing.state, "open");
-    lead[Symbol.dispose]();
-    (await closing)[Symbol.dispose]();
-    other[Symbol.dispose]();
-    assert.deepEqual([await real.left(), clock.liveTimers], [{ tokens: 660 }, 0]);
+    open.settle(spent(15));
+    for (const run of [lead, other]) run[Symbol.dispose]();
+    assert.deepEqual([await witness.shared.left(), clock.liveTimers], [{ tokens: 645 }, 0]);
   });
 });
 
 suite("limits that are replaced meanwhile", () => {
   test("limits that are replaced serve those who wait when they are raised, and refuse them when they are lowered", async () => {
-    const { here, store, clock } = await openProcesses({ tokens: 1000 });
+    const { here, clock } = await openProcesses({ tokens: 1000 });
+    const replace = (limit: number) => openSharedBudget(here.rows, "team", { tokens: limit }, { existing: "replace" });
     const [one, two] = [here.run(), here.run()];
     const call = now(one.reserve(ask(700, 100), NEVER));
     const waiting = later(() => two.reserve(ask(700, 100), NEVER));
     await moment();
     assert.equal(waiting.state, "open");
-    await store.sharedBudget("team", { tokens: 2000 }, { existing: "replace" });
+    await replace(2000);
     (await waiting).settle(spent(800));
     const next = later(() => two.reserve(ask(700, 100), NEVER));
     await moment();
     assert.equal(next.state, "open");
-    await store.sharedBudget("team", { tokens: 1500 }, { existing: "replace" });
+    await replace(1500);
     await assert.rejects(next, /Token limit exceeded: 2400\/1500/);
     call.settle(spent(800));
     for (const run of [one, two]) run[Symbol.dispose]();
@@ -291,21 +289,4 @@ async function until(clock: SharedProcess["clock"], time: number): Promise<void>
     clock.fireNext((count) => count - 1);
     await moment();
   }
-}
-
-function bound({ books }: SharedProcess["shared"]): SharedProcess["shared"]["books"] {
-  return { step: (step) => books.step(step), leave: () => books.leave(), listen: (onNews) => books.listen(onNews) };
-}
-
-/** As the books answer a process that others had taken for dead: its reserves are gone, and count no more. */
-function lapsedOnce(
-  { books }: SharedProcess["shared"],
-  step: Parameters<SharedProcess["shared"]["books"]["step"]>[0],
-  isLapsed: { next: boolean },
-): SharedBudgetReply | Promise<SharedBudgetReply> {
-  if (!isLapsed.next) return books.step(step);
-  isLapsed.next = false;
-  const kept = { tokens: 0, nanoUsd: 0 };
-  const reply = books.step({ ...step, share: { ...step.share, kept } });
-  return reply instanceof Promise ? reply : { ...reply, wasLapsed: true };
 }

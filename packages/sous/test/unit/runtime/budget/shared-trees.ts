@@ -4,29 +4,26 @@ import assert from "node:assert/strict";
 import { type Amount, NO_AMOUNT } from "../../../../src/core/amount.ts";
 import { StoreError } from "../../../../src/core/errors.ts";
 import type {
-  Account,
   Budget,
   CallAsk,
   Holding,
   Lease,
+  Ledger,
   LimitState,
   StartAsk,
   Started,
 } from "../../../../src/core/limits.ts";
 import { Scope } from "../../../../src/core/scope.ts";
-import type { OpenedBudget, SharedBudget, SharedBudgetPort, SharedLimits } from "../../../../src/core/shared-budget.ts";
-import type { SharedBudgetReply } from "../../../../src/core/shared-budget-books.ts";
+import type { BudgetReply, BudgetRows, OpenedBudget, SharedLimits } from "../../../../src/core/shared-budget.ts";
 import { openLedger } from "../../../../src/runtime/budget/ledger.ts";
 import { Slots } from "../../../../src/runtime/budget/run-slots.ts";
-import { type SharedBudgetClient, sharedBudgetClientOf } from "../../../../src/runtime/budget/shared-budget-client.ts";
-import { openMemoryStore } from "../../../../src/storage/store/memory.ts";
+import { sharedChainOf } from "../../../../src/runtime/budget/shared-budget-client.ts";
+import { MemoryBudgets } from "../../../../src/storage/store/memory-budgets.ts";
+import { openSharedBudget } from "../../../../src/storage/store/shared-budget.ts";
 import { VirtualClock } from "../../../../src/testing/world.ts";
-import { opened } from "../../../support/storage/store/shared-budget/opened.ts";
 import { tokens } from "../../../support/storage/store/shared-budget/shared-budget-asks.ts";
 
 export const NEVER: Scope = new Scope();
-
-type Store = ReturnType<typeof openMemoryStore>;
 
 /** What the store does with the next steps. */
 export type Behaviour = {
@@ -40,32 +37,33 @@ export type Behaviour = {
   losing: number;
 };
 
-/** One process: its trees draw on one line. */
+/** One process: its trees draw on the same rows together. */
 export class SharedProcess {
   readonly shared: OpenedBudget;
   readonly clock: VirtualClock;
   readonly behaviour: Behaviour = { failing: 0, delayMs: undefined, tells: true, losing: 0 };
   readonly warnings: LimitState[] = [];
+  readonly rows: BudgetRows;
   steps = 0;
 
-  constructor(shared: SharedBudget | OpenedBudget, clock: VirtualClock) {
-    const real = opened(shared);
+  constructor(real: OpenedBudget, clock: VirtualClock) {
     this.clock = clock;
-    const books: SharedBudgetPort = {
-      step: (step) => this.#step(() => real.books.step(step)),
-      leave: () => real.books.leave(),
-      listen: (onNews) => (this.behaviour.tells ? real.books.listen(onNews) : undefined),
+    this.rows = {
+      step: (step) => this.#step(() => real.rows.step(step)),
+      look: (name) => real.rows.look(name),
+      make: (budget) => real.rows.make(budget),
+      listen: (onNews) => (this.behaviour.tells ? real.rows.listen?.(onNews) : undefined),
     };
-    this.shared = { ...real, books };
+    this.shared = { ...real, rows: this.rows };
   }
 
-  get line(): SharedBudgetClient {
-    return sharedBudgetClientOf(this.shared, this.clock);
-  }
-
-  tree(own: Budget = {}, slots = 100): Account {
+  tree(own: Budget = {}, slots = 100): Ledger {
     const onNear = (limit: LimitState) => void this.warnings.push(limit);
-    return openLedger(own, { slots: new Slots(slots, "queue"), shared: this.line, onNear });
+    return openLedger(own, {
+      slots: new Slots(slots, "queue"),
+      shared: sharedChainOf(this.shared, this.clock),
+      onNear,
+    });
   }
 
   /** A tree of one run. */
@@ -73,7 +71,7 @@ export class SharedProcess {
     return this.tree(own).enter("lead");
   }
 
-  #step(step: () => SharedBudgetReply | Promise<SharedBudgetReply>): SharedBudgetReply | Promise<SharedBudgetReply> {
+  #step(step: () => BudgetReply | Promise<BudgetReply>): BudgetReply | Promise<BudgetReply> {
     this.steps += 1;
     const { delayMs } = this.behaviour;
     const answer = () => {
@@ -94,17 +92,22 @@ export class SharedProcess {
   }
 }
 
-/** The first process, and how to get others that draw on the same books. */
+/** The first process, and how to get others that draw on the same rows. */
 export async function openProcesses(limits: SharedLimits): Promise<{
   here: SharedProcess;
-  store: Store;
+  budgets: MemoryBudgets;
   clock: VirtualClock;
   another(): Promise<SharedProcess>;
 }> {
-  const store = openMemoryStore();
+  const budgets = new MemoryBudgets();
   const clock = new VirtualClock(0);
-  const here = new SharedProcess(await store.sharedBudget("team", limits), clock);
-  return { here, store, clock, another: async () => new SharedProcess(await store.sharedBudget("team"), clock) };
+  let processes = 0;
+  const another = async (given?: SharedLimits) => {
+    processes += 1;
+    const rows = budgets.rowsFor(`process ${processes}`, () => "alive", clock.now);
+    return new SharedProcess(await openSharedBudget(rows, "team", given), clock);
+  };
+  return { here: await another(limits), budgets, clock, another };
 }
 
 type More = { lastWords?: number; closing?: number; price?: CallAsk["need"]["price"]; onWait?: CallAsk["onWait"] };

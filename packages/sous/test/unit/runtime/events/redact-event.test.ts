@@ -113,7 +113,7 @@ function bodiesWith(text: string): Bodies {
       placed: {
         rootId: "run-1",
         summary: { mode: "auto", maxBytes: 4096 },
-        budgets: [{ name: "run-1", limits: budget }],
+        budgets: [{ name: "run-1", limits: { tokens: 10, costUsd: 1, executions: 2 } }],
         asks: true,
       },
       terms: {
@@ -200,6 +200,7 @@ function bodiesWith(text: string): Bodies {
       type: "resume",
       usedMs: 5,
       worker: text,
+      attempt: 2,
       // The start that it repeats was redacted before it was recorded.
       run: {
         agent: "lead",

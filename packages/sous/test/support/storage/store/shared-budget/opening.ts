@@ -2,23 +2,21 @@
 
 import assert from "node:assert/strict";
 import { UserError } from "../../../../../src/core/errors.ts";
-import type { SharedBudgetUsers } from "./contract.ts";
-import { BudgetProcess, call, need } from "./shared-budget-asks.ts";
+import type { CheckShared } from "./contract.ts";
+import { BudgetProcess, inFlight } from "./shared-budget-asks.ts";
 
 /** Part of `sharedBudgetContract`. */
-export function openingPromises(
-  check: (name: string, run: (users: SharedBudgetUsers) => Promise<void>) => unknown,
-): void {
+export function openingPromises(check: CheckShared): void {
   check("budgets with different names know nothing of each other", async ({ one, other }) => {
     const today = await one.sharedBudget("today", { tokens: 100 });
     const tomorrow = await other.sharedBudget("tomorrow", { tokens: 100 });
-    await new BudgetProcess(today).granted(call(need(50, 50)));
+    await new BudgetProcess(today).granted(inFlight(100));
     assert.deepEqual(await tomorrow.left(), { tokens: 100 });
   });
 
   check("the same limits join it, other limits are refused, and replacing them says so", async ({ one, other }) => {
     const here = await one.sharedBudget("team", { tokens: 1000, costUsd: 2.5, executions: 3 });
-    await new BudgetProcess(here).granted(call(need(100, 50)));
+    await new BudgetProcess(here).granted(inFlight(150));
     await other.sharedBudget("team", { tokens: 1000, costUsd: 2.5, executions: 3 }, { existing: "join" });
     const sentence =
       'The shared budget "team" has other limits (1000 tokens, $2.5, 3 executions): join it without limits, or set them for all users with { existing: "replace" }';
@@ -40,8 +38,10 @@ export function openingPromises(
   check("several who make it at once make one", async ({ one, other }) => {
     const users = [one, other, one, other, one, other];
     const all = await Promise.all(users.map((user) => user.sharedBudget("team", { tokens: 600 })));
-    await Promise.all(all.map((shared) => new BudgetProcess(shared).granted(call(need(50, 50)))));
-    assert.deepEqual(await all[0]?.left(), { tokens: 0 });
+    const [here, there] = all;
+    assert.ok(here !== undefined && there !== undefined);
+    await Promise.all([here, there].map((shared) => new BudgetProcess(shared).granted(inFlight(300))));
+    for (const shared of all) assert.deepEqual(await shared.left(), { tokens: 0 });
   });
 
   check("a name may hold any printable text and nothing else", async ({ one, other }) => {

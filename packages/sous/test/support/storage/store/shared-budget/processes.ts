@@ -1,142 +1,120 @@
-/** The promises of every shared budget about processes: steps that are repeated, processes that leave, die, or come back. */
+/** The promises of every store about processes: steps that are repeated or come late, processes that die, or come back. */
 
 import assert from "node:assert/strict";
-import { NO_AMOUNT } from "../../../../../src/core/amount.ts";
-import type { SharedBudgetUsers } from "./contract.ts";
-import { call, need, tokens, twoProcesses } from "./shared-budget-asks.ts";
+import type { CheckShared } from "./contract.ts";
+import { inFlight, settled, twoProcesses } from "./shared-budget-asks.ts";
 
 /** Part of `sharedBudgetContract`. */
-export function processPromises(
-  check: (name: string, run: (users: SharedBudgetUsers) => Promise<void>) => unknown,
-): void {
-  check("a step that is repeated counts once", async (users) => {
+export function processPromises(check: CheckShared): void {
+  check("a step that is repeated counts once, and is answered as it was", async (users) => {
     const { here, there } = await twoProcesses(users, { tokens: 1000, executions: 5 });
-    here.share = { ...here.share, spent: tokens(100) };
-    const asks = [call(need(200, 100), { grow: tokens(50) })];
-    const first = await here.send(asks, { starts: 2 });
-    const second = await here.send(asks, { starts: 2 });
-    assert.deepEqual({ ...second, since: 0 }, { ...first, since: 0 });
+    const asks = [{ inFlight: 300, kept: 50 }, { unit: "executions", spent: 2 } as const];
+    for (let sent = 0; sent < 3; sent++) {
+      const { isTaken, isGranted } = await here.send([{ spent: 100 }], asks);
+      assert.deepEqual([isTaken, isGranted], [true, true]);
+    }
     assert.deepEqual(await there.left(), { tokens: 550, executions: 3 });
-    await here.step(asks, { starts: 2 });
-    assert.deepEqual(await there.left(), { tokens: 550, executions: 3 });
-    assert.deepEqual(await there.spent(), { tokens: 100, costUsd: 0, executions: 2 });
+    here.number += 1;
+    for (const expected of [false, false]) assert.equal((await here.send([], [inFlight(551)])).isGranted, expected);
+    await there.step([{ unit: "executions", spent: 1 }]);
+    assert.deepEqual(await there.spent(), { tokens: 100, costUsd: 0, executions: 3 });
   });
 
-  check("a process that leaves keeps nothing, and what its calls still hold counts as spent", async (users) => {
-    const { here, there } = await twoProcesses(users, { tokens: 1000, executions: 5 });
-    await here.step([], { starts: 2 });
-    await here.granted(call(need(200, 100), { grow: tokens(50) }));
-    await here.settle(tokens(300), tokens(250));
-    await here.granted(call(need(100, 100)));
-    await there.waiting(call(need(501, 0)));
-    await here.leave();
-    await here.leave();
-    assert.deepEqual(await there.spent(), { tokens: 450, costUsd: 0, executions: 2 });
-    assert.deepEqual(await there.left(), { tokens: 550, executions: 3 });
-    await there.granted(call(need(501, 0)));
-  });
-
-  check("a process that leaves while it waits holds up no other", async (users) => {
-    const { here, there } = await twoProcesses(users, { tokens: 1000 });
-    await there.granted(call(need(400, 0)));
-    await here.waiting(call(need(700, 0), { since: 1 }));
-    const asked = await there.waiting(call(need(100, 0), { since: 2 }));
-    await here.leave();
-    await there.granted(asked);
+  check("a step that arrives after a later one changes nothing", async (users) => {
+    const { here } = await twoProcesses(users, { tokens: 1000 });
+    await here.granted(inFlight(300));
+    await here.step([settled(300, 100)]);
+    await here.send([], [inFlight(300)], { number: 1 });
+    await here.send([settled(300, 100)], [], { number: 2 });
+    assert.deepEqual(await here.left(), { tokens: 900 });
   });
 
   check("a process that is gone: what its calls held counts as spent, what it kept is free", async (users) => {
-    if (users.takeForDead === undefined) return;
     const { here, there } = await twoProcesses(users, { tokens: 1000, executions: 5 });
-    await here.step([], { starts: 1 });
-    await here.granted(call(need(200, 100), { grow: tokens(500) }));
-    const asked = await there.waiting(call(need(700, 0)));
+    await here.granted({ inFlight: 300, kept: 500 }, { unit: "executions", spent: 1 });
+    await there.refused(inFlight(700));
     await users.takeForDead("gone");
-    await there.granted(asked);
+    const { isGranted, rows } = await there.step([], [inFlight(700)]);
+    // The step that finds it has the rows as they are afterwards.
+    const [tokens] = rows.filter(({ unit }) => unit === "tokens");
+    assert.deepEqual([isGranted, tokens?.spent, tokens?.inFlight, tokens?.kept], [false, 300, 0, 0]);
+    await there.granted(inFlight(700));
     assert.deepEqual(await there.spent(), { tokens: 300, costUsd: 0, executions: 1 });
-    assert.deepEqual(await there.left(), { tokens: 0, executions: 4 });
   });
 
-  check("a process that is late is told when it comes back, and the books are put right", async (users) => {
-    if (users.takeForDead === undefined) return;
+  check("a process that waits finds the dead without an ask", async (users) => {
     const { here, there } = await twoProcesses(users, { tokens: 1000 });
-    await here.granted(call(need(200, 100), { grow: tokens(500) }));
+    await here.granted(inFlight(300));
     await users.takeForDead("late");
-    assert.deepEqual(await there.left(), { tokens: 700 });
-    assert.deepEqual((await there.spent()).tokens, 300);
-    await there.granted(call(need(600, 0)));
-    here.share = { ...here.share, inFlight: NO_AMOUNT, spent: tokens(50) };
-    const asks = [
-      call(need(20, 0), { grow: tokens(30) }),
-      call(need(20, 0), { grow: tokens(30), instead: tokens(500) }),
-    ];
-    const { wasLapsed, answers } = await here.step(asks);
-    assert.deepEqual([wasLapsed, answers.map(({ kind }) => kind)], [true, ["granted", "granted"]]);
-    assert.deepEqual(here.share.kept, tokens(60));
-    assert.deepEqual(await there.left(), { tokens: 250 });
-    assert.deepEqual((await there.spent()).tokens, 50);
-    assert.equal((await here.step()).wasLapsed, false);
-    assert.deepEqual(await there.left(), { tokens: 250 });
+    const { rows } = await there.step([], [], { waits: ["team"] });
+    assert.equal(rows.find(({ unit }) => unit === "tokens")?.inFlight, 0);
   });
+
+  check(
+    "a process that is late is told when it comes back: its calls are in flight again, its reserves are gone",
+    async (users) => {
+      const { here, there } = await twoProcesses(users, { tokens: 1000 });
+      await here.granted({ inFlight: 300, kept: 500 });
+      await users.takeForDead("late");
+      assert.deepEqual([await there.left(), (await there.spent()).tokens], [{ tokens: 700 }, 300]);
+      // It is taken for dead once, however often others look.
+      await there.left();
+      const told = await here.step([settled(300, 50)], [{ inFlight: 100, kept: -500 }]);
+      assert.deepEqual([told.isTaken, told.lapses], [false, 1]);
+      assert.equal((await there.spent()).tokens, 300);
+      await here.step([settled(300, 50)], [inFlight(100)]);
+      assert.deepEqual([await there.left(), (await there.spent()).tokens], [{ tokens: 850 }, 50]);
+    },
+  );
 
   check("a process that comes back late cannot spend the reserves it had", async (users) => {
-    if (users.takeForDead === undefined) return;
     const { here, there } = await twoProcesses(users, { tokens: 1000 });
-    await here.granted(call(need(0, 0), { grow: tokens(500) }));
+    await here.granted({ inFlight: 0, kept: 500 });
     await users.takeForDead("late");
-    await there.granted(call(need(900, 0)));
-    const closing = call(need(101, 0), { instead: tokens(500) });
-    assert.deepEqual((await here.step([closing])).answers, [{ kind: "wait" }]);
+    await there.refused(inFlight(1001));
+    await there.granted(inFlight(900));
+    for (const _ of [1, 2]) await here.send([], [{ inFlight: 101, kept: -500 }]);
+    here.lapses = 1;
+    await here.refused({ inFlight: 101, kept: -500 });
     assert.deepEqual(await there.left(), { tokens: 100 });
   });
 
-  check("a process that comes back late is told again when the answer got lost", async (users) => {
-    if (users.takeForDead === undefined) return;
+  check("a process that is told again because the answer was lost is told the same", async (users) => {
     const { here, there } = await twoProcesses(users, { tokens: 1000 });
-    await here.granted(call(need(0, 0), { grow: tokens(500) }));
+    await here.granted(inFlight(300));
     await users.takeForDead("late");
-    await there.granted(call(need(900, 0)));
-    assert.equal((await here.send()).wasLapsed, true);
-    assert.equal((await here.step()).wasLapsed, true);
-    assert.equal((await here.step()).wasLapsed, false);
-    assert.deepEqual(await there.left(), { tokens: 100 });
+    await there.left();
+    for (const _ of [1, 2]) assert.deepEqual([(await here.send()).isTaken, (await here.send()).lapses], [false, 1]);
+    await here.step();
+    assert.equal((await here.step()).isTaken, true);
+    assert.deepEqual([(await there.spent()).tokens, (await there.row())?.inFlight], [0, 300]);
   });
 
-  for (const how of ["gone", "late"] as const)
-    check(`a process that is ${how} neither moves, nor waits, nor has anything in flight`, async (users) => {
-      if (users.takeForDead === undefined) return;
-      const { here, there } = await twoProcesses(users, { tokens: 1000 });
-      await here.granted(call(need(600, 0)));
-      await here.waiting(call(need(900, 0), { since: 1 }));
-      const asked = await there.waiting(call(need(200, 100, 5000), { since: 2 }));
-      await users.takeForDead(how);
-      assert.equal(await there.granted(asked), 200);
-      await there.settle(tokens(400), tokens(100));
-      there.share = { ...there.share, kept: tokens(200) };
-      assert.equal((await there.step([call(need(200, 0))], { moves: false })).mustRefuse, true);
-    });
-
-  check("a child that may not start because of a dead process still may not", async (users) => {
-    if (users.takeForDead === undefined) return;
-    const { here, there } = await twoProcesses(users, { executions: 2 });
-    assert.equal((await here.step([], { starts: 2 })).starts, 2);
+  check("a process that comes back after it was gone for good corrects nothing it no longer holds", async (users) => {
+    const { here, there } = await twoProcesses(users, { tokens: 1000 });
+    await here.granted({ inFlight: 300, kept: 100 });
     await users.takeForDead("gone");
-    assert.equal((await there.step([], { starts: 1 })).starts, 0);
+    assert.deepEqual(await there.left(), { tokens: 700 });
+    const told = await here.step([{ inFlight: -300, kept: -100, spent: 50 }]);
+    assert.deepEqual([told.isTaken, told.lapses], [false, 1]);
+    await here.step([{ inFlight: -300, kept: -100, spent: 50 }]);
+    const { spent, inFlight: held, kept } = (await there.row()) ?? {};
+    assert.deepEqual([spent, held, kept], [350, 0, 0]);
   });
 
   check("who waits hears of what another gives back, where the store can tell", async (users) => {
     const { here, there } = await twoProcesses(users, { tokens: 1000 });
     const { promise, resolve } = Promise.withResolvers<void>();
     let isAwaited = false;
-    using listening = there.listen(() => {
+    using listening = there.rows.listen?.(() => {
       if (isAwaited) resolve();
     });
     if (listening === undefined) return;
-    await here.granted(call(need(800, 0)));
-    const asked = await there.waiting(call(need(500, 0)));
+    await here.granted(inFlight(800));
+    await there.refused(inFlight(500));
     isAwaited = true;
-    await here.settle(tokens(800), tokens(100));
+    await here.step([settled(800, 100)]);
     await promise;
-    await there.granted(asked);
+    await there.granted(inFlight(500));
   });
 }

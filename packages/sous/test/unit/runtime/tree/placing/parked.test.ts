@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { tool } from "../../../../../src/core/tool.ts";
-import { runtimeOn } from "../../../../../src/runtime.ts";
 import { storeEngine } from "../../../../../src/runtime/tree/placing/store-engine.ts";
+import { runtimeOn } from "../../../../../src/runtime.ts";
 import { calls, says } from "../../../../../src/testing/steps.ts";
 import { lead, scout, setUp } from "./set-up.ts";
 
@@ -22,7 +22,7 @@ const SCRIPT = {
 };
 
 suite("a placed child whose question is answered later", () => {
-  test("parks with the whole tree, and goes on when resume brings the answer", async () => {
+  test("parks with the whole tree, and continues when resume brings the answer", async () => {
     const agents = [careful, asking];
     const { root, another, store, models } = setUp(SCRIPT, { agents, approve: () => "later" });
     await using _worker = await another().work({ name: "one" });
@@ -46,7 +46,10 @@ suite("a placed child whose question is answered later", () => {
     await using _worker = await another().work({ name: "one" });
     const { runId, questions } = await root.run(asking, "Go.");
     const answers = { [`${questions[0]?.id}:01234567`]: { allow: true } } as const;
-    await assert.rejects(async () => await root.resume(runId, { answers }), /is not the one that this answer was given for/);
+    await assert.rejects(
+      async () => await root.resume(runId, { answers }),
+      /is not the one that this answer was given for/,
+    );
     assert.deepEqual(touched, []);
   });
 });

@@ -225,6 +225,36 @@ suite("what cannot travel is refused at the gate", () => {
     });
   }
 
+  test("an agent below one whose rules bind it", async () => {
+    const asking = lead.with({ rules: { decide: () => undefined } });
+    const { root } = setUp({ lead: [calls("subagent_scout", { task: "Look." }), says("Seen.")] });
+    const refused: string[] = [];
+    await root.run(asking, "Go.", {
+      onEvent: (event) => void (event.type === "spawn-refused" && refused.push(event.message)),
+    });
+    assert.match(refused.join(), /the rules of lead above it are functions/);
+  });
+
+  test("an agent that has its parent's tools, by whichever call", async () => {
+    const look = tool({ name: "look", description: "Looks.", inputSchema: { type: "object" }, execute: () => "" });
+    const own = scout.with({ tools: undefined, subagents: [] });
+    const asking = lead.with({ tools: [look], subagents: [own] });
+    const script = {
+      lead: [
+        calls("subagent_scout", { task: "Look." }),
+        calls("subagent", { agent: "scout", label: "scout", task_prompt: "Look." }),
+        says("Seen."),
+      ],
+    };
+    const { root } = setUp(script, { agents: [own, asking] });
+    const refused: string[] = [];
+    await root.run(asking, "Go.", {
+      onEvent: (event) => void (event.type === "spawn-refused" && refused.push(event.message)),
+    });
+    assert.equal(refused.length, 2);
+    for (const each of refused) assert.match(each, /it has its parent's tools/);
+  });
+
   test("a root of an agent that workers cannot know", async () => {
     const { root } = setUp({});
     await assert.rejects(root.submit(agent({ name: "stranger", model: "scripted/one" }), "Go."), UserError);
