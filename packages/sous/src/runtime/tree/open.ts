@@ -6,7 +6,6 @@ import type { Host } from "../../core/clock.ts";
 import { checkConversation, DEFAULT_CONVERSATION } from "../../core/conversation.ts";
 import { ignore, UserError, withDefaults } from "../../core/errors.ts";
 import { externalModelFor } from "../../core/external-agent.ts";
-import type { Journal } from "../../core/tree-ports.ts";
 import type { Budget, Ledger } from "../../core/limits.ts";
 import type { Model } from "../../core/model.ts";
 import { readHistory } from "../../core/read-history.ts";
@@ -15,6 +14,7 @@ import type { ReservedId, RunOptions, RuntimeOptions } from "../../core/runtime.
 import { budgetRowsOf, type ChainLink, checkShared } from "../../core/shared-budget.ts";
 import { FIRST_FENCE, type Store } from "../../core/store.ts";
 import { readTraceContext } from "../../core/trace-context.ts";
+import type { Journal } from "../../core/tree-ports.ts";
 import { isUlid } from "../../core/ulid.ts";
 import { fromStored } from "../../core/units.ts";
 import { checkLimits, DEFAULT_LIMITS } from "../../core/words/limits.ts";
