@@ -37,10 +37,11 @@ export function agentsOf({ log, toolMs }: Pick<WorkersOrder, "log" | "toolMs">) 
   const trace =
     (name: string) =>
     async (_input: unknown, { runId, callId }: ToolContext) => {
-      await pause(toolMs * Math.random());
+      const firstMs = toolMs * Math.random();
+      await pause(firstMs);
       const token = randomBytes(6).toString("hex");
       appendFileSync(log, `${JSON.stringify({ name, runId, callId, token } satisfies ToolTrace)}\n`);
-      await pause(toolMs / 2);
+      await pause(toolMs - firstMs);
       return `${name} done ${token}`;
     };
   const inputSchema = { type: "object" } as const;

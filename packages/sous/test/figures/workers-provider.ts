@@ -20,8 +20,8 @@ export type Request = {
 export type WorkersProvider = AsyncDisposable & {
   readonly address: string;
   readonly requests: Request[];
-  /** Called with every request as it comes. */
-  onRequest: ((request: Request) => void) | undefined;
+  /** Called with every request as it comes; its answer waits for what is returned. */
+  onRequest: ((request: Request) => Promise<void> | undefined) | undefined;
 };
 
 export const OUTPUT_TOKENS = 7;
@@ -41,7 +41,7 @@ export async function startWorkersProvider(delayMs: () => number): Promise<Worke
     const hash = createHash("sha256").update(JSON.stringify(messages)).digest("base64url");
     const asked: Request = { serial: serial++, hash, part: partOf(messages), at: performance.now() };
     provider.requests.push(asked);
-    provider.onRequest?.(asked);
+    await provider.onRequest?.(asked);
     await new Promise((next) => setTimeout(next, delayMs()));
     if (response.destroyed) return;
     response.writeHead(200, { "content-type": "text/event-stream" });

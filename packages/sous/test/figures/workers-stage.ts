@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { Client } from "pg";
+import { agent } from "../../src/core/agent.ts";
 import { storeEngine } from "../../src/runtime/tree/placing/store-engine.ts";
 import type { SubmittedRun } from "../../src/runtime/tree/placing/submit.ts";
 import { createRuntime } from "../../src/runtime.ts";
@@ -19,7 +20,7 @@ import { type Shape, taskOf } from "./workers-script.ts";
 export type StageOptions = {
   /** Of one answer of the model. */
   readonly delayMs: () => number;
-  /** Of one tool call, at most one and a half times. */
+  /** Of one tool call. */
   readonly toolMs: number;
   readonly places: number;
   /** Connections of each process. */
@@ -101,6 +102,20 @@ export class WorkersStage implements AsyncDisposable {
   submit(name: string, shape: Shape): Promise<SubmittedRun> {
     const { root, runtime } = this.runtime();
     return runtime.submit(root, taskOf(name, shape));
+  }
+
+  /** A root of an agent that the workers do not know. */
+  async submitStranger(name: string): Promise<SubmittedRun> {
+    const stranger = agent({ name: "stranger", model: "openai-compatible/fake", tools: [] });
+    const { store } = this;
+    const host = { environment: { OPENAI_COMPATIBLE_BASE_URL: this.provider.address } };
+    const runtime = createRuntime({ store, engine: storeEngine(store), agents: [stranger], host });
+    return runtime.submit(stranger, name);
+  }
+
+  async stop(hand: WorkerHand): Promise<void> {
+    this.workers = this.workers.filter((each) => each !== hand);
+    await hand.stop();
   }
 
   /** The worker that has this journal. */
