@@ -94,7 +94,10 @@ $&`,
 /** A column of a run: the type of the fault that ended it. */
 export const NEW_COLUMN: SourceChanges = {
   "core/store.ts": [
-    ["  cwd: string | undefined;\n  /** Only of the first run of a journal: why", "  faultType: string | undefined;\n$&"],
+    [
+      "  cwd: string | undefined;\n  /** Only of the first run of a journal: why",
+      "  faultType: string | undefined;\n$&",
+    ],
     ["    cwd: start.cwd,\n", "$&    faultType: undefined,\n"],
     ["    endedAt: time,\n", "$&    faultType: end.fault?.type,\n"],
   ],

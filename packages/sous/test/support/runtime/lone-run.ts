@@ -6,8 +6,8 @@ import type { StoredBody } from "../../../src/core/event.ts";
 import type { Account, Budget, Holding, Lease } from "../../../src/core/limits.ts";
 import { userMessage } from "../../../src/core/message.ts";
 import { Run, type RunProfile } from "../../../src/core/run.ts";
-import type { TreePorts } from "../../../src/core/tree-ports.ts";
 import { Scope } from "../../../src/core/scope.ts";
+import type { TreePorts } from "../../../src/core/tree-ports.ts";
 import { AskedTargets } from "../../../src/runtime/rights/asked-targets.ts";
 import { VirtualClock } from "../../../src/testing/world.ts";
 
