@@ -195,7 +195,7 @@ export const LIMITS: Record<string, Row[]> = {
     ],
     [
       "claim of a process that is gone, on another machine",
-      seconds(constant("storage/store/sqlite/claims.ts", "LEASE_MS")),
+      seconds(constant("storage/store/owner.ts", "LEASE_MS")),
       "then another process may resume its runs",
       "",
     ],

@@ -1,7 +1,7 @@
 /** Stored runs: listed, read, branched, compared, written to a file and taken in again. */
 
 import { agent, createRuntime, fork, openMemoryStore, run } from "sous";
-import { diffRuns, exportTree, importTree, readMessages } from "sous/replay";
+import { diffRuns, exportTree, importTree, readMessages, readTree } from "sous/replay";
 import { calls, says, scriptedModel } from "sous/testing";
 import { readOnlyTools } from "sous/tools";
 
@@ -36,6 +36,8 @@ const messages = await readMessages(store, runId);
 console.log(messages?.map(({ role }) => role).join(", "));
 console.log(`deleted: ${await store.prune(Date.now() - 30 * DAY_MS)}`);
 // #endregion
+
+for await (const { seq, path, type } of readTree(store, runId)) if (type === "run-end") console.log(seq, path, type);
 
 // #region totals
 const { tallies } = await store.totals({ since: Date.now() - 30 * DAY_MS });

@@ -20,7 +20,7 @@ export type MailBody =
   /** Stops the run at `path`, or the run that the journal begins with. */
   | { kind: "stop"; mode: CancelMode; path?: string | undefined; callId?: string | undefined }
   /** A person says something to the run at `path`; it reads it before its next turn. */
-  | { kind: "steer"; path: string; text: string }
+  | { kind: "steer"; path: string; text: string; callId?: string | undefined }
   /** The answer of a person to an open question; `digest` is that of the question as it was shown. */
   | {
       kind: "answer";
@@ -121,7 +121,7 @@ export type Placing = {
 export type PlacedRun = {
   /** `path` names a run below it; the run itself when unset. */
   stop(mode: CancelMode, callId?: string, path?: string): void;
-  steer(path: string, text: string): void;
+  steer(path: string, text: string, callId?: string): void;
 };
 
 /** A store that can place runs. */

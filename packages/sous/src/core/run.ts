@@ -210,7 +210,7 @@ export class Run {
 
   receive(incoming: Incoming): void {
     if (this.placed !== undefined) {
-      if (incoming.kind === "steer") this.placed.steer(this.who.path, incoming.text);
+      if (incoming.kind === "steer") this.placed.steer(this.who.path, incoming.text, incoming.callId);
       return;
     }
     this.inbox ??= [];

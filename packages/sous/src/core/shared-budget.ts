@@ -2,6 +2,7 @@
 
 import { StoreError, UserError } from "./errors.ts";
 import type { Budget } from "./limits.ts";
+import { isUlid } from "./ulid.ts";
 import { checkBudget, SHARED } from "./words/limits.ts";
 
 /** Unset = unlimited. Time is not among them: it passes for all. */
@@ -130,7 +131,11 @@ const LIMITS = ["tokens", "costUsd", "executions"];
 /** Throws a `UserError` when the name cannot be kept and shown. */
 export function checkSharedName(name: string): void {
   const isText = typeof name === "string" && name.length > 0 && name.length <= MAX_NAME;
-  if (isText && !/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u.test(name)) return;
+  if (isText && !/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]/u.test(name)) {
+    // The rows of a tree have its id, and are deleted with it.
+    if (!isUlid(name.slice(0, 26))) return;
+    throw new UserError(`A shared budget cannot be called as a run is: ${shown(name)} begins with the id of one`);
+  }
   throw new UserError(`The name of a shared budget has 1 to ${MAX_NAME} printable characters; found ${shown(name)}`);
 }
 

@@ -1,4 +1,4 @@
-/** The rules for runs that were placed: each begins once, as the run that its parent has placed. */
+/** The rules for placed runs: each begins once, as the run that its parent has placed. */
 
 import type { EventOf } from "../core/event.ts";
 

@@ -108,6 +108,21 @@ export function mailPromises(check: CheckPlacing, tellsWhat: boolean): void {
     },
   );
 
+  check("the numbers of mail grow, also when all of it is gone", async ({ store, other }) => {
+    await placeScouts(store, 2);
+    await store.placing.post([{ to: "scout0", body: STOP }]);
+    const [first] = await store.placing.mail(["scout0"], 0);
+    await other.placing.take(worker(), 1);
+    const ended = samplePlaced(await begunRoot(store, "other"), "lead", "scout0");
+    ended.end("scout0");
+    await other.append("scout0", ended.events.slice(1), FIRST_FENCE);
+    await store.placing.post([{ to: "unknown", body: STOP }]);
+    await store.placing.post([{ to: "scout1", body: STOP }]);
+    const [second] = await store.placing.mail(["scout0", "scout1"], 0);
+    assert.ok(first !== undefined && second !== undefined && second.id > first.id);
+    assert.deepEqual(await store.placing.mail(["scout1"], first.id), [second]);
+  });
+
   check("a parked run is taken once for the answer to an open question, and for no other mail", async (stores) => {
     const { store, other } = stores;
     const scout = await parked(stores);

@@ -149,6 +149,25 @@ export function journalPromises(check: CheckStore): void {
     assert.deepEqual(ids(await store.children("lead")).sort(), ["late", "scout", "writer"]);
   });
 
+  check("a placed run is not listed by its folder, and one that follows its root is a root", async (store) => {
+    const { lead } = await begunFamily(store);
+    const below = samplePlaced(startOf(lead), "lead", "below");
+    await store.append("below", [{ ...startOf(below), cwd: "/srv/shop" }]);
+    const again = sampleTree("again", 5_000);
+    again.start("again", { details: { placed: { rootId: "lead", budgets: [] } } });
+    await store.append("again", again.events);
+    assert.deepEqual(ids(await store.list({ cwd: "/srv/shop" })), ["lead"]);
+    assert.deepEqual(ids(await store.list({ rootsOnly: true })).sort(), ["again", "lead"]);
+    assert.equal((await store.run("again"))?.rootId, "lead");
+    assert.equal(await store.delete("again"), false);
+    for (const journalId of ["lead", "scout", "deep", "below"]) await store.release(journalId, FIRST_FENCE);
+    assert.equal(await store.prune(Number.MAX_SAFE_INTEGER), 0, "the one that follows is at work");
+    again.end("again");
+    await store.append("again", again.events.slice(1));
+    assert.equal(await store.prune(Number.MAX_SAFE_INTEGER), 1);
+    assert.deepEqual(await store.list(), []);
+  });
+
   check("the journals of a tree that is imported have no owner, and count once they are claimed", async (store) => {
     await begunFamily(store, 1_000, NO_OWNER);
     assert.deepEqual(new Set((await store.tree("lead")).map(({ status }) => status)), new Set(["interrupted"]));

@@ -97,15 +97,15 @@ async function fanOut(store: PostgresStore, children: number, name: string | und
   return counted;
 }
 
-/** Answers with a call of a tool three times, then with words; each takes 100 to 200 ms, in no step with the others. */
+/** Answers with a call of a tool four times, then with words; each takes 250 to 350 ms, in no step with the others. */
 function slowModel(counted: { calls: number }): Model {
   return {
     id: "test/slow",
     async answer({ caller, mayCallTools }) {
       counted.calls += 1;
-      await pause(100 + ((counted.calls * 37) % 100));
+      await pause(250 + ((counted.calls * 37) % 100));
       const usage = { ...noUsage(), inputTokens: 300, outputTokens: 50, totalTokens: 350 };
-      const isMore = mayCallTools && caller.turn <= 3;
+      const isMore = mayCallTools && caller.turn <= 4;
       const call = { type: "tool-call", callId: `${caller.path} ${caller.turn}`, toolName: "look", input: {} } as const;
       const text = { type: "text", text: "Done." } as const;
       return {

@@ -27,8 +27,8 @@ export type LastWords = {
 
 const bundles = new Map<string, Promise<string>>();
 
-/** Asks a fake server of the common protocol. No other worker loads a package. */
-const ASKS_PROVIDER = "kill-worker.ts";
+/** They ask a fake server of the common protocol. No other worker loads a package. */
+const ASK_PROVIDER: ReadonlySet<string> = new Set(["kill-worker.ts", "workers-process.ts"]);
 /** Each takes as long to bundle as all the rest. */
 const OTHER_PROVIDERS = /^@ai-sdk\/(?!openai-compatible|provider)/;
 
@@ -50,7 +50,7 @@ async function bundle(name: string, mutation: Mutation | undefined): Promise<str
     input: fileURLToPath(new URL(name, import.meta.url)),
     platform: "node",
     tsconfig: false,
-    external: name === ASKS_PROVIDER ? ["pg", OTHER_PROVIDERS] : /^[^./]/,
+    external: ASK_PROVIDER.has(name) ? ["pg", OTHER_PROVIDERS] : /^[^./]/,
     logLevel: "silent",
     plugins: mutation === undefined ? [] : [mutating(mutation)],
   });

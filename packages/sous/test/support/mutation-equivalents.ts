@@ -37,13 +37,6 @@ export const EQUIVALENTS: readonly Equivalent[] = [
     after: "129",
     why: "U+0080 is a control character: there is a boundary on both sides of it, which the longer way finds too",
   },
-  {
-    path: "storage/store/postgres/budget.ts",
-    line: "} finally {",
-    before: "{\n      if (last.get(name) === step) last.delete(name);\n    }",
-    after: "{}",
-    why: "the next step waits for one that has ended, which takes no time; one small entry per budget stays",
-  },
   ...[
     "await refuseIfElsewhere(workspace, handle, real, path);",
     "await refuseIfElsewhere(workspace, handle, real, path)",

@@ -111,12 +111,12 @@ export class BudgetPlanner {
   }
 
   #complete(plan: PlannedStep, { number, lapses, isStale, anyRow }: StepState): void {
-    const changed = [...this.changed];
-    const gives = linesOf(changed, ({ own, written }) => sumOf(own, written, -1));
+    const givesOf = (rows: Iterable<SharedRow>) => linesOf(rows, ({ own, written }) => sumOf(own, written, -1));
+    const changed = [...this.changed].filter((row) => givesOf([row]).length > 0);
     const hasAsks = plan.starts.length + plan.calls.length > 0;
     this.changed.clear();
-    if (gives.length === 0 && !hasAsks && !plan.mustLook && !isStale) return;
-    for (const { name } of gives) plan.names(changed.filter(({ link }) => link.name === name));
+    if (changed.length === 0 && !hasAsks && !plan.mustLook && !isStale) return;
+    plan.names(changed);
     if (plan.rows.size === 0) plan.names(anyRow());
     if (plan.rows.size === 0) return;
     const rows = [...plan.rows];
@@ -124,7 +124,7 @@ export class BudgetPlanner {
       number,
       lapses,
       made: rows.flatMap(({ toMake }) => toMake ?? []),
-      gives,
+      gives: givesOf(changed),
       asks: linesOf(rows, ({ asked }) => asked),
       names: rows.map(({ link }) => link.name),
       waits: [...new Set([...plan.short].map(({ row }) => row.link.name))],

@@ -85,6 +85,8 @@ export class SharedRow {
   isKnown = false;
   /** It was read in this step. */
   isFresh = false;
+  /** The next step makes it where it is missing, or sets its limits. */
+  mustMake: boolean;
   /** It was deleted. */
   isMissing = false;
   /** The limits are those of this process, which replace others. */
@@ -97,6 +99,7 @@ export class SharedRow {
       link.limits === undefined ? `shared budget ${name}` : name.slice(name.indexOf("/") + 1 || name.length) || "tree";
     const { tokens, nanoUsd, executions } = toRowLimits(limits);
     this.link = link;
+    this.mustMake = link.limits !== undefined;
     this.tokens = new RowMeter(this, "tokens", tokens ?? Number.POSITIVE_INFINITY, of);
     this.money = new RowMeter(this, "nanoUsd", nanoUsd ?? Number.POSITIVE_INFINITY, of);
     this.executions = new RowMeter(this, "executions", executions ?? Number.POSITIVE_INFINITY, of);
@@ -109,7 +112,7 @@ export class SharedRow {
     const limits = toRowLimits(link.limits ?? {});
     this.link = link;
     this.#replaces = true;
-    this.isKnown = false;
+    this.mustMake = true;
     for (const meter of this.all) meter.limit = limits[meter.unit] ?? Number.POSITIVE_INFINITY;
   }
 
@@ -129,10 +132,10 @@ export class SharedRow {
     return [this.tokens, this.money].filter(({ limit }) => isNamed || limit !== Number.POSITIVE_INFINITY);
   }
 
-  /** Budgets of trees are made by the first step on them. One that its tree opens sets its limits then. */
+  /** Budgets of trees are made by the first step on them. The root of a tree sets its limits then. */
   get toMake(): MadeBudget | undefined {
     const { name, limits } = this.link;
-    if (limits === undefined || this.isKnown) return undefined;
+    if (limits === undefined || !this.mustMake) return undefined;
     const spent = {
       tokens: this.tokens.others.spent,
       nanoUsd: this.money.others.spent,

@@ -51,6 +51,7 @@ export class PlannedStep {
   /** The rows have it. */
   take(isGranted: boolean): void {
     for (const [meter, { own, asked }] of this.#sent) meter.written = isGranted ? sumOf(own, asked, 1) : own;
+    for (const row of this.rows) if (this.step?.made.some(({ name }) => name === row.link.name)) row.mustMake = false;
   }
 }
 

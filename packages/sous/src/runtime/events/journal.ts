@@ -40,6 +40,8 @@ export type JournalHooks = {
   isAlone?: (() => boolean) | undefined;
   /** Called once, when the events of the tree are no longer stored. */
   onDegraded?: ((reason: string) => void) | undefined;
+  /** Called once, when `settled()` rejects from now on: no run of the tree continues here. */
+  onLost?: (() => void) | undefined;
   /** Removes secrets from everything before it is stored or shown. */
   redactor?: Redactor | undefined;
   /** Called with the first fault of each listener. */
@@ -149,7 +151,7 @@ class TreeJournal implements Journal {
     const writing = this.#inFlight;
     if (writing !== undefined && writing.stored.length > 0) writing.settled ??= Promise.withResolvers();
     this.degraded ??= reason;
-    this.#loss ??= new StaleOwner(reason);
+    this.#lose(new StaleOwner(reason));
     await writing?.settled?.promise.catch(() => undefined);
   }
 
@@ -257,7 +259,7 @@ class TreeJournal implements Journal {
   #giveUp(batch: Batch, why: string, cause: unknown): void {
     const reason = this.#redactor.text(why);
     this.degraded = reason;
-    if (this.#requireStore) this.#loss = new StoreError(reason, { cause }); // guard: required-store
+    if (this.#requireStore) this.#lose(new StoreError(reason, { cause })); // guard: required-store
     this.#finish(batch);
     this.#hooks.onDegraded?.(reason);
   }
@@ -265,8 +267,14 @@ class TreeJournal implements Journal {
   /** Another owner continues the tree, so this one must stop, whether or not its store was required. */
   #stop(batch: Batch, error: StaleOwner): void {
     this.degraded = error.message;
-    this.#loss = error;
+    this.#lose(error);
     this.#finish(batch);
+  }
+
+  #lose(loss: StoreError): void {
+    const isFirst = this.#loss === undefined;
+    this.#loss ??= loss;
+    if (isFirst) this.#hooks.onLost?.();
   }
 
   /** Shows a batch that is stored, or never will be, and continues with the next. */

@@ -14,6 +14,7 @@ import type { ReservedId, RunOptions, RuntimeOptions } from "../../core/runtime.
 import { budgetRowsOf, type ChainLink, checkShared } from "../../core/shared-budget.ts";
 import { FIRST_FENCE, type Store } from "../../core/store.ts";
 import { readTraceContext } from "../../core/trace-context.ts";
+import type { Journal } from "../../core/tree-ports.ts";
 import { isUlid } from "../../core/ulid.ts";
 import { fromStored } from "../../core/units.ts";
 import { checkLimits, DEFAULT_LIMITS } from "../../core/words/limits.ts";
@@ -85,7 +86,7 @@ export function openTree(shared: Shared, earlier?: Earlier) {
   // A child elsewhere is known by its place in the journal alone.
   const requireStore = options.requireStore === true || placed !== undefined;
   const loss = lossOf(store, rootId, earlier?.fence);
-  const journal = createJournal({
+  const journal: Journal = createJournal({
     store,
     rootId,
     clock,
@@ -97,6 +98,7 @@ export function openTree(shared: Shared, earlier?: Earlier) {
       isAlone: () => tree.book.isOneAtWork,
       // The mark is not needed with a required store: nothing outside happens after the loss, so the journal is as good as after a crash.
       onDegraded: requireStore ? undefined : loss.mark,
+      onLost: () => placed?.leave(journal),
     },
   });
   const deadlines = createDeadlines(clock);
@@ -161,7 +163,8 @@ export function openTree(shared: Shared, earlier?: Earlier) {
       rootId: treeId,
       newId,
       journal: (journalId, which) => store.read(journalId, which),
-      ...readHistory(earlier?.tree.reader(store) ?? store, rootId),
+      run: (runId) => store.run(runId),
+      ...readHistory(earlier === undefined ? store : historyStore(earlier.tree, store), rootId),
       endWithLoss: loss.end,
       release: () => store.release(rootId, earlier?.fence ?? FIRST_FENCE),
     },
@@ -176,6 +179,13 @@ export function openTree(shared: Shared, earlier?: Earlier) {
   const last: Promise<unknown> = Promise.resolve();
   const rootAgentId = first?.agentId ?? rootId;
   return { tree, journal, deadlines, rootId, rootAgentId, store, runOptions, newId, earlier: earlier?.tree, last };
+}
+
+/** Runs of the journal as they were read, and those of other journals from the store. */
+function historyStore(tree: EarlierTree, store: Store): Pick<Store, "read" | "run"> {
+  const own = tree.reader(store);
+  const read: Store["read"] = (id, which) => (id === tree.rootId ? own : store).read(id, which);
+  return { read, run: (runId) => store.run(runId) };
 }
 
 /** The stored budgets that a placed run draws on. A root opens its own itself. */

@@ -61,7 +61,8 @@ export class RootRun {
       const { run, outcome } = await runOnce(this.#opened, scope, () =>
         tree.runRoot(root, { ...beginning, scope }, work),
       );
-      await tree.addElsewhere(this.#opened.store);
+      const adding = tree.addElsewhere(this.#opened.store);
+      if (adding !== undefined) await adding;
       const questions = tree.isParked ? await readQuestions(this.#opened) : [];
       return { result: rootResult(run, outcome, tree, questions), cause: run.cause };
     } finally {
@@ -86,17 +87,17 @@ export class RootRun {
     return iterator;
   }
 
-  steer(path: string, text: string, mail?: number): boolean {
+  steer(path: string, text: string, by: { callId?: string; mail?: number } = {}): boolean {
     const { book } = this.#opened.tree;
     const said = textFrom(text);
     const live = book.at(path)?.run ?? placedAbove(book.live, path);
     if (live?.placed !== undefined) {
-      live.placed.steer(path, said);
+      live.placed.steer(path, said, by.callId);
       return true;
     }
     // One that waits for an answer that comes later is resumed from the store, and would not have read it.
     if (live === undefined || live.isParked) return false;
-    live.receive({ kind: "steer", text: said, ...(mail !== undefined && { mail }) });
+    live.receive({ kind: "steer", text: said, ...by });
     return true;
   }
 

@@ -1,4 +1,4 @@
-/** The events that stop a run, and those that follow from them. */
+/** The stops of runs, and what comes of them. */
 
 import type { EventOf, StoredEvent } from "../../core/event.ts";
 import { OUTCOMES } from "../../core/words/outcomes.ts";

@@ -37,7 +37,7 @@ const mailSchema = once((): z.ZodType<MailBody> => {
       path: text.optional(),
       callId: text.optional(),
     }),
-    z.strictObject({ kind: z.literal("steer"), path: text, text }),
+    z.strictObject({ kind: z.literal("steer"), path: text, text, callId: text.optional() }),
     z.strictObject({
       kind: z.literal("answer"),
       runId: text,

@@ -15,6 +15,8 @@ export type MemoryJournal = {
   fence: number;
   /** True from the first event of its owner to the end of its first run. Its owner lives as long as this store does. */
   isOwned: boolean;
+  /** It was claimed at least once. */
+  wasClaimed: boolean;
   lost: string | undefined;
   readonly questions: OpenQuestions;
   /** Set for one that was placed. */

@@ -77,7 +77,8 @@ export class MemoryPlacing implements Placing, Disposable {
   claim(journal: MemoryJournal): { fence: number } {
     journal.fence += 1;
     journal.isOwned = true;
-    if (journal.placed !== undefined) journal.placed.claims += 1;
+    journal.wasClaimed = true;
+    if (journal.placed?.isOpen === true) journal.placed.claims += 1;
     return { fence: journal.fence };
   }
 
@@ -112,8 +113,8 @@ export class MemoryPlacing implements Placing, Disposable {
       return journal.rootId === rootId && journal.journalId !== rootId;
     });
     return [...placed].map((journal) => {
-      const { journalId, events, placed, isOwned } = journal;
-      const where = isOwned || placed?.worker !== undefined ? HERE : undefined;
+      const { journalId, events, placed, isOwned, wasClaimed } = journal;
+      const where = isOwned || wasClaimed ? HERE : undefined;
       return {
         journalId,
         lastSeq: events.at(-1)?.seq ?? 0,

@@ -3,7 +3,7 @@
 import { addToQuestions, toQuestion } from "../../core/approval.ts";
 import type { PlacingStore } from "../../core/engine.ts";
 import { checkTime, StaleOwner, StoreError, UserError } from "../../core/errors.ts";
-import type { StoredEvent } from "../../core/event.ts";
+import type { EventOf, StoredEvent } from "../../core/event.ts";
 import type { SharedBudget, SharedBudgetOptions, SharedBudgets, SharedLimits } from "../../core/shared-budget.ts";
 import {
   type Claim,
@@ -77,7 +77,7 @@ class MemoryStore implements Store, SharedBudgets, PlacingStore {
     const above = first.type === "run-start" ? runAbove(first) : undefined;
     if (first.type === "run-start" && above !== undefined) checkAbove(first, this.#rows.get(above)?.journal.rootId);
     const rootId = rootElsewhere(journalId, first) ?? journalId;
-    const nothing = { isOwned: false, lost: undefined, placed: undefined };
+    const nothing = { isOwned: false, wasClaimed: false, lost: undefined, placed: undefined };
     return { journalId, rootId, events: [], epoch: first.time, fence, questions: new Map(), ...nothing };
   }
 
@@ -178,7 +178,7 @@ class MemoryStore implements Store, SharedBudgets, PlacingStore {
     for (const row of this.#rows.values()) {
       const { start } = row;
       if (start.time < since || (rootsOnly && start.parentId !== null)) continue;
-      if (!start.runId.startsWith(idPrefix) || (cwd !== undefined && start.cwd !== cwd)) continue;
+      if (!start.runId.startsWith(idPrefix) || !isIn(cwd, start)) continue;
       if (rootId !== undefined && row.journal.rootId !== rootId) continue;
       if (status === undefined || status === statusOf(row)) matching.push(row);
     }
@@ -186,14 +186,23 @@ class MemoryStore implements Store, SharedBudgets, PlacingStore {
   }
 
   async children(runId: string): Promise<RunRecord[]> {
-    const rootId = this.#rows.get(runId)?.journal.rootId;
-    return this.#fold(({ journal, start }) => start.parentId === runId && journal.rootId === rootId);
+    const isInItsTree = this.#isIn(this.#rows.get(runId)?.journal.rootId ?? "");
+    return this.#fold((row) => isInItsTree(row) && row.start.parentId === runId);
   }
 
   async tree(rootId: string): Promise<RunRecord[]> {
-    const rows = this.#rows.values().filter(({ journal }) => journal.rootId === rootId);
+    const rows = this.#rows.values().filter(this.#isIn(rootId));
     // Journal by journal: the one of the root comes first, and each comes behind the one of the run above it.
     return foldRows([...Map.groupBy(rows, ({ journal }) => journal).values()].flat());
+  }
+
+  /** Asked for every row of the store: most are in other trees, and the journal of their root alone says so. */
+  #isIn(rootId: string): (row: MemoryRow) => boolean {
+    const root = this.#journals.get(rootId);
+    return ({ journal }) => {
+      if (journal === root) return journal.rootId === rootId;
+      return journal.journalId !== journal.rootId && journal.rootId === rootId;
+    };
   }
 
   async totals(query: TotalsQuery = {}): Promise<Totals> {
@@ -236,6 +245,11 @@ function checkFree({ journalId, isOwned }: MemoryJournal): void {
 /** Runs of journals that were imported are not counted before a process continues them. */
 function isCountedUnended({ journal, endIndex }: MemoryRow): boolean {
   return endIndex === undefined && (journal.fence !== NO_OWNER || isQueued(journal));
+}
+
+/** Only of a root: a placed run may say a folder, too. */
+function isIn(cwd: string | undefined, start: EventOf<"run-start">): boolean {
+  return cwd === undefined || (start.cwd === cwd && start.parentId === null);
 }
 
 function byNewest({ start: first }: MemoryRow, { start: second }: MemoryRow): number {

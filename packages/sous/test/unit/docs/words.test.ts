@@ -4,10 +4,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { pages } from "../../support/docs/markdown-files.ts";
 
-const MAX_WORDS = 95_500;
+const MAX_WORDS = 95_750;
 const SHOWN = 15;
 
-test("the pages of docs/ have at most 95,500 words in all", () => {
+test("the pages of docs/ have at most 95,750 words in all", () => {
   const counted = pages()
     .filter(({ path }) => path.startsWith("docs/"))
     .map(({ path, text }) => ({ path, words: text.split(/\s+/).filter((word) => word !== "").length }))

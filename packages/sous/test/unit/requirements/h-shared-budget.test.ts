@@ -330,3 +330,12 @@ function unreachable(shared: SharedBudget, faults = { isGone: true }): OpenedBud
   };
   return { ...real, rows };
 }
+
+test("H1: a shared budget cannot be called as a run is, whose budgets are deleted with it", async () => {
+  const store = openMemoryStore();
+  for (const name of ["01KDVDNA00V5MCTPSSC9DF0SXC", "01KDVDNA00V5MCTPSSC9DF0SXC/lead"])
+    await assert.rejects(store.sharedBudget(name, { tokens: 10 }), {
+      name: "UserError",
+      message: `A shared budget cannot be called as a run is: ${JSON.stringify(name)} begins with the id of one`,
+    });
+});

@@ -7,11 +7,15 @@ import { readWholeTree } from "../../../src/core/read-tree.ts";
 import type { Store } from "../../../src/core/store.ts";
 import { diffRuns } from "../../../src/replay.ts";
 import { rerun } from "../../../src/rerun.ts";
+import { inPlayedOrder } from "../../../src/storage/replay/played-order.ts";
 import { exportTree } from "../../../src/storage/store/export/tree.ts";
 import { importTree } from "../../../src/storage/store/import/tree.ts";
 import { openMemoryStore } from "../../../src/storage/store/memory.ts";
-import { storeOfJournals } from "../../support/core/cut-tree.ts";
-import { CUT_TRIES, cuts, GOLDEN_TREES } from "../../support/core/golden-trees.ts";
+import { sampleTree } from "../../../src/testing/sample-tree.ts";
+import { between, seededRandom } from "../../../src/testing/world.ts";
+import { recordTree } from "../../figures/r13-tree.ts";
+import { cutTree, storeOfJournals } from "../../support/core/cut-tree.ts";
+import { CUT_TRIES, childrenIn, cuts, GOLDEN_TREES } from "../../support/core/golden-trees.ts";
 
 suite("a tree that workers ran", () => {
   for (const tree of GOLDEN_TREES) {
@@ -51,6 +55,40 @@ suite("a tree that workers ran", () => {
       );
     });
   }
+
+  // Hundreds of runs side by side, with steers, stops, failures, deadlines and reports, many of them in one millisecond.
+  for (const seed of [2, 4, 5, 7]) {
+    test(`G5: the random tree of seed ${seed} gives the same in journals`, async () => {
+      const events = await recordTree(seed, 300);
+      const rootId = events[0]?.runId ?? "";
+      const random = seededRandom(seed, "cut");
+      for (const share of [1, 0.5, 0.2]) {
+        const placed = new Set(childrenIn(events).filter(() => random() < share));
+        const clocks = new Map([...placed].map((runId) => [runId, between(random, -5000, 5000)]));
+        const clockOf = (journalId: string) => clocks.get(journalId) ?? 0;
+        const store = storeOfJournals(cutTree(events, placed, { clockOf, mailsStops: share === 0.5 }));
+        assert.equal((await played(store, rootId)).difference, undefined);
+      }
+    });
+  }
+
+  test("10,000 placed runs are put in order in a moment", async () => {
+    const tree = sampleTree("lead");
+    tree.start("lead");
+    const runIds = Array.from({ length: 10_000 }, (_, index) => `run-${index}`);
+    for (const runId of runIds) tree.start(runId, { parent: "lead", details: { call: { callId: "c1", index: 0 } } });
+    for (const runId of runIds) tree.turn(runId, "Here.");
+    for (const runId of runIds) tree.end(runId);
+    tree.end("lead");
+    const joined = await readWholeTree(storeOfJournals(cutTree(tree.events, new Set(runIds))), "lead");
+    const order = inPlayedOrder(joined);
+    assert.equal(order.length, joined.length);
+    const [first = "", last = ""] = [runIds[0], runIds.at(-1)];
+    const at = (runId: string, type: string) =>
+      order.findIndex((event) => event.runId === runId && event.type === type);
+    // They were at work side by side.
+    assert.ok(at(last, "turn-start") < at(first, "run-end"));
+  });
 });
 
 async function played(store: Pick<Store, "read" | "run">, rootId: string) {

@@ -1,4 +1,4 @@
-/** The workers of the runs of a tree: the one that took each last, and how often each was taken. */
+/** The workers of placed runs: the one that took each last, and how often it was taken. */
 
 import type { SousEvent } from "../../../core/event.ts";
 import { inertLine } from "../terminal/text.ts";

@@ -10,7 +10,7 @@ type TreeLineOptions = {
   withIds?: boolean;
   /** The times of a rerun say nothing. */
   withoutTimes?: boolean;
-  /** Further words about a run, by its id, made harmless. */
+  /** A further line about a run, by its id, in harmless words. */
   noteOf?: (runId: string) => string | undefined;
 };
 

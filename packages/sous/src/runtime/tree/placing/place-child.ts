@@ -1,9 +1,10 @@
 /** A child in a journal of its own, as its parent sees it: a run that does nothing here but wait for its end. */
 
-import { BudgetExceeded, messageOf, Refused, StoreError } from "../../../core/errors.ts";
+import { BudgetExceeded, messageOf, Refused } from "../../../core/errors.ts";
 import type { EventOf, RunIdentity } from "../../../core/event.ts";
 import { LACKS_APPROVAL, type RunOutcome } from "../../../core/outcome.ts";
 import type { Run } from "../../../core/run.ts";
+import type { PlacedStart } from "../../../core/run-start.ts";
 import type { SharedLimits } from "../../../core/shared-budget.ts";
 import { FAN_OUT } from "../../../core/spawn.ts";
 import { toolLogOf } from "../../../core/tool-log.ts";
@@ -16,6 +17,7 @@ import { redactBody } from "../../events/redact-event.ts";
 import { type ChildPlan, type RunPlan, startOf } from "../lifecycle.ts";
 import { type TreeParts, termsOf } from "../parts.ts";
 import type { TreeState } from "../state.ts";
+import { patiently } from "./patiently.ts";
 import type { PlacedRuns } from "./placed-runs.ts";
 import { viewElsewhere } from "./root-view.ts";
 
@@ -30,17 +32,22 @@ export async function runPlaced(tree: TreeState, run: Run, plan: ChildPlan, plac
   run.waitingFor = "its worker";
   try {
     await beginPlaced(tree, run, plan, placed);
-    const waiting = placed.waitFor(runId, { rootId, agent: run.profile.agentName });
-    const left = Promise.withResolvers<never>();
-    run.scope.listen(() => {
-      // This process has lost the tree, or gives it back: another one continues the parent, and nothing is cancelled.
-      if (parts.asking.journal.degraded === undefined) stopPlaced(run, tree, placed);
-      else left.reject(new StoreError(parts.asking.journal.degraded));
+    const waiting = placed.waitFor(runId, {
+      rootId,
+      agent: run.profile.agentName,
+      holder: parts.asking.journal,
     });
-    const end = await Promise.race([waiting, left.promise]);
+    // It may have been lost while the child began.
+    if (parts.asking.journal.degraded !== undefined) placed.leave(parts.asking.journal);
+    run.scope.listen(() => stopPlaced(run, tree, placed));
+    const end = await waiting;
     if (end === "parked") {
       outcome = PARKED;
       run.tree.parked(run, outcome);
+      return outcome;
+    }
+    if (end === "left") {
+      outcome = LEFT;
       return outcome;
     }
     outcome = await endedElsewhere(run, end, parts);
@@ -48,7 +55,7 @@ export async function runPlaced(tree: TreeState, run: Run, plan: ChildPlan, plac
   } catch (error) {
     if (error instanceof Refused) throw error;
     const message = `${path} could not be waited for: ${messageOf(error)}`;
-    outcome = { ...PARKED, status: "failed", stopReason: undefined, fault: { type: "store", message } };
+    outcome = { ...LEFT, fault: { type: "store", message } };
     return outcome;
   } finally {
     if (!run.isParked) run.tree.ended(run, outcome);
@@ -74,7 +81,9 @@ async function beginPlaced(tree: TreeState, run: Run, plan: ChildPlan, placed: P
   }
   tree.elsewhere ??= { view: viewElsewhere(tree, placed) };
   tree.elsewhere.view?.start();
-  await placed.begin(placedStart(tree, run, plan));
+  const start = placedStart(tree, run, plan);
+  // Beginning it twice is beginning it once.
+  await patiently(() => placed.begin(start), tree.parts.asking);
 }
 
 /** The start of a run that is placed, with all that its worker has to know. */
@@ -82,24 +91,19 @@ export function placedStart(tree: TreeState, run: Run, plan: RunPlan): EventOf<"
   const { parts } = tree;
   const { profile, who } = run;
   const mode = run.summary?.mode;
-  const start = startOf(run, plan);
   // Only the tools that it has say whether it may have children: its definition elsewhere may have more.
   const hasChildren = [...profile.tools.byName.values()].some(({ tool }) => tool.category === "subagent");
-  const body = {
-    ...start,
-    // Each journal is read alone.
-    tools: tree.shownTools.whole(profile.tools),
-    rights: { ...start.rights, spawn: start.rights.spawn && hasChildren },
-    terms: termsOf(parts, profile),
-    cwd: parts.settings.folder,
-    traceparent: traceAbove(run, plan, parts.settings.isSampled !== undefined),
-    placed: {
-      rootId: parts.records.rootId,
-      ...(mode !== undefined && { summary: { mode, maxBytes: run.summary?.maxBytes ?? 0 } }),
-      budgets: run.account.chain().map(({ name, limits = {} }) => ({ name, limits: given(limits) })),
-      ...(parts.approve !== undefined && { asks: true as const }),
-    },
+  const placed: PlacedStart = {
+    rootId: parts.records.rootId,
+    ...(mode !== undefined && { summary: { mode, maxBytes: run.summary?.maxBytes ?? 0 } }),
+    budgets: run.account.chain().map(({ name, limits = {} }) => ({ name, limits: given(limits) })),
+    ...(parts.approve !== undefined && { asks: true as const }),
   };
+  const traceparent = traceAbove(run, plan, parts.settings.isSampled !== undefined);
+  const ofJournal = { terms: termsOf(parts, profile), cwd: parts.settings.folder, traceparent, placed };
+  // Each journal is read alone, so it has its tools in full.
+  const start = startOf(run, plan, tree.shownTools.whole(profile.tools), ofJournal);
+  const body = { ...start, rights: { ...start.rights, spawn: start.rights.spawn && hasChildren } };
   const identity: RunIdentity = who;
   return buildEvent(
     1,
@@ -133,12 +137,14 @@ function standIn(run: Run, placed: PlacedRuns): NonNullable<Run["placed"]> {
       isStopped = mode === "stop" && path === undefined;
       placed.post({ to, body: { kind: "stop", mode, callId, path } });
     },
-    steer: (path, text) => placed.post({ to, body: { kind: "steer", path, text } }),
+    steer: (path, text, callId) => placed.post({ to, body: { kind: "steer", path, text, callId } }),
   };
 }
 
 /** The scope of the stand-in was aborted: by a cancel, a limit, or the end of its parent. */
 function stopPlaced(run: Run, { parts }: TreeState, placed: PlacedRuns): void {
+  // This process has lost the tree, or gives it back: another one continues the parent, and nothing is cancelled.
+  if (parts.asking.journal.degraded !== undefined) return;
   let top = run;
   while (top.parent !== undefined) top = top.parent;
   const isWholeTree = top.scope.aborted && top.who.parentId === null;
@@ -157,7 +163,7 @@ async function endedElsewhere(run: Run, end: EventOf<"run-end">, parts: TreePart
   if (end.usageBelow !== undefined) run.billBelow(end.usageBelow, end.costBelowUsd ?? 0);
   if (lacksApproval(end)) run.lacksApproval = true;
   if (run.toolLog !== undefined) {
-    const events = await parts.records.journal(run.who.runId);
+    const events = await patiently(() => parts.records.journal(run.who.runId), parts.asking);
     run.toolLog = toolLogOf(events, (name) => run.profile.tools.byName.get(name)?.tool.displayName);
   }
   return { status, stopReason, text, output, fault, turns, toolCount, usage, costUsd, durationMs };
@@ -167,4 +173,11 @@ async function endedElsewhere(run: Run, end: EventOf<"run-end">, parts: TreePart
 const PARKED: RunOutcome = {
   ...{ ...LACKS_APPROVAL, text: "", output: undefined, fault: undefined },
   ...{ turns: 0, toolCount: 0, usage: noUsage(), costUsd: 0, durationMs: 0 },
+};
+
+/** Nobody is told: the journal of its parent keeps nothing more here. */
+const LEFT: RunOutcome = {
+  ...PARKED,
+  ...{ status: "failed", stopReason: undefined },
+  fault: { type: "store", message: "Another process continues its parent" },
 };

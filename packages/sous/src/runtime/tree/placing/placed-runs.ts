@@ -9,8 +9,11 @@ import { endWatchOf } from "./end-watch.ts";
 import type { Followed } from "./followed.ts";
 import { Gathered } from "./gathered.ts";
 
-/** The end of a wait for a placed run. `parked`: it waits for an answer, and no worker has it. */
-export type PlacedEnd = EventOf<"run-end"> | "parked";
+/**
+ * The end of a wait for a placed run. `parked`: it waits for an answer, and no worker has it. `left`: the journal of the one that
+ * waits is continued by another process, which waits for it now.
+ */
+export type PlacedEnd = EventOf<"run-end"> | "parked" | "left";
 
 type Wait = {
   readonly rootId: string;
@@ -24,7 +27,9 @@ type Wait = {
   answer: { readonly lastSeq: number } | "asked" | undefined;
   /** The last event that its journal had when it was looked at last. */
   lastSeq: number;
-  readonly parked: PromiseWithResolvers<"parked">;
+  /** The journal of the one that waits; undefined when that is nobody's run. */
+  readonly holder: object | undefined;
+  readonly endless: PromiseWithResolvers<"parked" | "left">;
 };
 
 /** `isOld`: the message was there when the receiver came. */
@@ -94,13 +99,17 @@ export class PlacedRuns {
   }
 
   /** Waits for the end of a run that has begun, and has the engine see to it that it is continued. */
-  async waitFor(journalId: string, { rootId, agent }: Pick<Wait, "rootId" | "agent">): Promise<PlacedEnd> {
-    const parked = Promise.withResolvers<"parked">();
+  async waitFor(
+    journalId: string,
+    { rootId, agent, holder }: Pick<Wait, "rootId" | "agent"> & Partial<Pick<Wait, "holder">>,
+  ): Promise<PlacedEnd> {
+    const endless = Promise.withResolvers<"parked" | "left">();
     const since = this.#parts.now();
     const answer = this.#answered.get(journalId);
     this.#answered.delete(journalId);
-    const own = { stop: undefined, isClosing: false, answer, lastSeq: 0, parked };
-    this.#waits.set(journalId, { rootId, agent, since, ...own });
+    const own = { stop: undefined, isClosing: false, answer, lastSeq: 0, holder, endless };
+    const wait: Wait = { rootId, agent, since, ...own };
+    this.#waits.set(journalId, wait);
     this.#listen();
     this.engine.continueRun(journalId).catch((error: unknown) => {
       this.mustEnd(journalId, {
@@ -109,15 +118,21 @@ export class PlacedRuns {
       });
     });
     try {
-      const end = await Promise.race([endWatchOf(this.placing).ended(journalId), parked.promise]);
+      const end = await Promise.race([endWatchOf(this.placing).ended(journalId), endless.promise]);
       if (end === "parked") endWatchOf(this.placing).forget(journalId);
       // Everything below is shown before the parent hears of the end.
-      for (const followed of this.#followed) if (followed.rootId === rootId) await followed.show();
+      if (end !== "left") for (const followed of this.#followed) if (followed.rootId === rootId) await followed.show();
       return end;
     } finally {
-      this.#waits.delete(journalId);
+      // The run that waits may have been taken again by this process meanwhile.
+      if (this.#waits.get(journalId) === wait) this.#waits.delete(journalId);
       this.#rest();
     }
+  }
+
+  /** Nothing of this journal continues here. What its runs wait for continues elsewhere, and they no longer wait for it. */
+  leave(holder: object): void {
+    for (const wait of this.#waits.values()) if (wait.holder === holder) wait.endless.resolve("left");
   }
 
   /** An answer is on its way: the journal has more events than this before it counts as parked. */
@@ -141,11 +156,12 @@ export class PlacedRuns {
 
   /** Passes each message to the journal on once, in the order of their numbers, from those that were kept before. */
   receive(journalId: string, onMail: OnMail): Disposable {
-    this.#receivers.set(journalId, { seen: new Set(), onMail, isNew: true });
+    const receiver: Receiver = { seen: new Set(), onMail, isNew: true };
+    this.#receivers.set(journalId, receiver);
     this.#listen();
     this.#hear({ kind: "mail", journalId });
     return onDispose(() => {
-      this.#receivers.delete(journalId);
+      if (this.#receivers.get(journalId) === receiver) this.#receivers.delete(journalId);
       this.#rest();
     });
   }
@@ -247,9 +263,9 @@ export class PlacedRuns {
 }
 
 /** Unless an answer is on its way, which the next worker has not read yet. */
-function park({ answer, parked }: Wait, lastSeq: number): void {
+function park({ answer, endless }: Wait, lastSeq: number): void {
   if (answer === "asked" || (answer !== undefined && lastSeq <= answer.lastSeq)) return;
-  parked.resolve("parked");
+  endless.resolve("parked");
 }
 
 function unknownAgent(agent: string): string {

@@ -63,7 +63,11 @@ export function placingHalf(parts: Omit<Shared, "runOptions">, ownName: string):
       const listeners = onEvent === undefined ? [] : [onEvent].flat();
       const tell = listeners.length === 0 ? undefined : opened.journal;
       for (const listener of listeners) opened.journal.subscribe(listener);
-      return submitted<Output>({ placed, store }, { runId: opened.rootId, agent: definition.name }, tell);
+      return submitted<Output>(
+        { placed, store, clock: parts.host.clock },
+        { runId: opened.rootId, agent: definition.name },
+        tell,
+      );
     },
     async workOn(runId, { name = ownName, signal } = {}) {
       const working = withEngine();

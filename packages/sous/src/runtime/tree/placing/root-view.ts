@@ -9,6 +9,7 @@ import { Scope } from "../../../core/scope.ts";
 import { questionDigest } from "../../rights/question.ts";
 import type { TreeState } from "../state.ts";
 import { Followed } from "./followed.ts";
+import { patiently } from "./patiently.ts";
 import type { PlacedRuns } from "./placed-runs.ts";
 
 /** A question of a run elsewhere, as it was recorded. */
@@ -38,10 +39,11 @@ export class RootView {
   constructor(tree: TreeState, placed: PlacedRuns) {
     this.#tree = tree;
     this.#placed = placed;
+    const { asking, records } = tree.parts;
     this.#followed = new Followed({
-      rootId: tree.parts.records.rootId,
-      placing: placed.placing,
-      read: (journalId, options) => tree.parts.records.journal(journalId, options),
+      rootId: records.rootId,
+      placing: { journals: (rootId) => patiently(() => placed.placing.journals(rootId), asking) },
+      read: (journalId, options) => patiently(() => records.journal(journalId, options), asking),
       isContinued: tree.earlierRuns !== undefined,
       onEvent: (event, place) => this.#see(event, place),
       onShown: () => this.#askAll(),

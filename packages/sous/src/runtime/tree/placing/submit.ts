@@ -1,5 +1,7 @@
 /** A run that was left to the workers, as the process sees it that submitted it. */
 
+import type { Clock } from "../../../core/clock.ts";
+import { ignore } from "../../../core/errors.ts";
 import type { AgentSummary, RunResult } from "../../../core/runtime.ts";
 import type { CancelMode } from "../../../core/spawn.ts";
 import type { RunRecord, Store } from "../../../core/store.ts";
@@ -8,6 +10,7 @@ import { addCost, addUsage } from "../../../core/usage.ts";
 import { isUnended } from "../../../core/words/outcomes.ts";
 import { openQuestions, toOpenQuestion } from "../../rights/open-questions.ts";
 import { Followed } from "./followed.ts";
+import { patiently } from "./patiently.ts";
 import type { PlacedEnd, PlacedRuns } from "./placed-runs.ts";
 
 /** A root on a worker. It continues when this process ends. */
@@ -22,29 +25,35 @@ export type SubmittedRun<Output = unknown> = {
 };
 
 export function submitted<Output>(
-  { placed, store }: { placed: PlacedRuns; store: Store },
+  { placed, store, clock }: { placed: PlacedRuns; store: Store; clock: Clock },
   { runId, agent }: { runId: string; agent: string },
   journal: Pick<Journal, "showForeign"> | undefined,
 ): SubmittedRun<Output> {
-  const result = follow();
-  result.catch(() => undefined);
+  // A program that only submits can end: nothing is waited for before it is asked for.
+  let result = journal === undefined ? undefined : follow();
+  result?.catch(ignore);
 
   async function follow(): Promise<RunResult<Output>> {
+    // It has no journal here that could be lost.
+    const asking = { clock, journal: { degraded: undefined } };
     const followed = new Followed({
       rootId: runId,
-      placing: placed.placing,
-      read: (journalId, options) => store.read(journalId, options),
+      placing: { journals: (rootId) => patiently(() => placed.placing.journals(rootId), asking) },
+      read: (journalId, options) => patiently(() => store.read(journalId, options), asking),
       isContinued: false,
       onEvent: (event, { journalId }) => journal?.showForeign(event, journalId),
     });
     using _following = journal === undefined ? undefined : placed.follow(followed);
     const end = await placed.waitFor(runId, { rootId: runId, agent });
-    return (await resultOf(store, runId, end)) as RunResult<Output>;
+    return (await patiently(() => resultOf(store, runId, end), asking)) as RunResult<Output>;
   }
 
   return {
     id: runId,
-    result,
+    get result() {
+      result ??= follow();
+      return result;
+    },
     steer: (path, text) => placed.post({ to: runId, body: { kind: "steer", path, text } }),
     cancel(path, { mode = "stop" } = {}) {
       if (path === undefined && mode === "stop") placed.stopTree(runId);
@@ -64,7 +73,7 @@ async function resultOf(store: Store, runId: string, end: PlacedEnd): Promise<Ru
     costUsd = addCost(costUsd, each.costUsd);
   }
   const whole = { usage, costUsd, runId, agents, denied: [], lost: records[0]?.lost };
-  if (end === "parked") {
+  if (typeof end === "string") {
     const questions = openQuestions(await store.read(runId)).map(toOpenQuestion);
     const own = { status: "incomplete", stopReason: "consent", text: "", output: undefined, error: undefined } as const;
     return { ...whole, ...own, turns: root?.turns ?? 0, durationMs: 0, questions };

@@ -3,11 +3,12 @@
 import { type AgentDefinition, agent } from "../../../core/agent.ts";
 import type { ApprovalPolicy } from "../../../core/approval.ts";
 import type { Mail, TakenJournal } from "../../../core/engine.ts";
-import { messageOf, StaleOwner, UserError } from "../../../core/errors.ts";
+import { messageOf, StaleOwner, StoreError, UserError } from "../../../core/errors.ts";
 import type { EventOf } from "../../../core/event.ts";
 import type { Model } from "../../../core/model.ts";
 import { type Fault, statusOfRefusal } from "../../../core/outcome.ts";
 import { onDispose } from "../../../core/scope.ts";
+import type { Store } from "../../../core/store.ts";
 import type { Work } from "../lifecycle.ts";
 import { openTree, type Shared } from "../open.ts";
 import { interruptedCalls } from "../restore/as-started.ts";
@@ -50,13 +51,12 @@ const MAX_CLAIMS = 5;
  * key, and gives it back; the last time the run ends with that.
  */
 export async function workOn(parts: WorkParts, taken: TakenJournal, options: WorkOptions): Promise<WorkEnd> {
-  const { journalId, fence, claims } = taken;
   try {
     return await workOnTaken(parts, taken, options);
   } catch (error) {
-    if (claims >= MAX_CLAIMS && options.fault === undefined)
+    if (taken.claims >= MAX_CLAIMS && options.fault === undefined)
       return await workOn(parts, taken, { ...options, fault: notBegun(options.worker, error) });
-    await parts.store.release(journalId, fence);
+    await release(parts.store, taken);
     throw error;
   }
 }
@@ -77,6 +77,15 @@ async function workOnTaken(parts: WorkParts, taken: TakenJournal, options: WorkO
   const { cause } = await run.ended;
   if (tree.tree.isParked) return "parked";
   return cause instanceof StaleOwner || journal.degraded !== undefined ? "left" : "ended";
+}
+
+/** For a run that did not begin here. What cannot be given back now is free when its lease is over. */
+async function release(store: Store, { journalId, fence }: TakenJournal): Promise<void> {
+  try {
+    await store.release(journalId, fence);
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+  }
 }
 
 async function openTaken(parts: WorkParts, { journalId, fence, claims }: TakenJournal, options: WorkOptions) {
@@ -159,7 +168,8 @@ function deliver({ id, body }: Mail, run: RootRun, answers: RemoteAnswers, known
       run.cancel(body.path, body.mode, { mail: id, ...(body.callId !== undefined && { callId: body.callId }) });
       return;
     case "steer":
-      if (!known.has(id)) run.steer(body.path, body.text, id);
+      if (!known.has(id))
+        run.steer(body.path, body.text, { mail: id, ...(body.callId !== undefined && { callId: body.callId }) });
       return;
     case "answer":
       answers.take(body);

@@ -10,7 +10,7 @@ import { type RunOutcome, statusOfRefusal } from "../../../core/outcome.ts";
 import { readHistory } from "../../../core/read-history.ts";
 import type { Run, RunProfile } from "../../../core/run.ts";
 import { type ChildReport, FAN_OUT } from "../../../core/spawn.ts";
-import { isFirstRun } from "../../../core/store.ts";
+import { isFirstRun, type Store } from "../../../core/store.ts";
 import { fromStored } from "../../../core/units.ts";
 import { addCost, addUsage, type Price } from "../../../core/usage.ts";
 import { smallerBudget } from "../../../core/words/limits.ts";
@@ -36,7 +36,10 @@ export class EarlierRuns {
     this.tree = tree;
     this.#book = book;
     this.#parts = parts;
-    this.#messages = readHistory(tree.reader(), tree.rootId).messages;
+    const { journal, run } = parts.records;
+    const own = tree.reader();
+    const read: Store["read"] = (id, which) => (id === tree.rootId ? own.read(id, which) : journal(id, which));
+    this.#messages = readHistory({ read, run }, tree.rootId).messages;
   }
 
   /** Restores path, counts and budget share of every agent; the root gets no right that it did not have. */

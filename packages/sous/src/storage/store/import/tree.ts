@@ -259,7 +259,7 @@ class TreeCheck {
     return placed === undefined || placed.rootId === rootId ? undefined : "was placed in another tree";
   }
 
-  /** True when it is in this journal, or was never begun. */
+  /** The child is in this file, or was never begun. */
   #problemOfPlaced({ childRunId, childAgentId }: EventOf<"placed">): string | undefined {
     if (!isUlid(childRunId) || !isUlid(childAgentId)) return "has an id that is not a ULID";
     return this.#runs.has(childRunId) ? "places a run that has started" : undefined;

@@ -34,13 +34,12 @@ export function createPlacing(options: PlacingOptions): Placing & Disposable {
   const sql = placingStatements(schema);
   const listening = createListening(connection, schema, timer);
   const workers = createWorkers({ connection, schema, owner, timer, listening });
-  /** Set when it is unknown whether what was asked for was taken: then this store may own journals that it does not know of. */
-  let isUnsure = false;
   let lastTake: Promise<unknown> = Promise.resolve();
 
   async function take({ agents, folder }: WorkerFacts, limit: number): Promise<TakenJournal[]> {
     const dead = await workers.deadOwners();
-    const known = isUnsure ? claims.ids().map(toColumn) : null;
+    const known = claims.isUnsure ? claims.ids().map(toColumn) : null;
+    claims.isUnsure = false;
     const values = [
       owner,
       agents.map(toColumn),
@@ -51,10 +50,9 @@ export function createPlacing(options: PlacingOptions): Placing & Disposable {
       folder === undefined ? null : toColumn(folder),
     ];
     const rows = await connection.query(sql.take, values).catch((error: unknown) => {
-      if (isLost(error)) isUnsure = true;
+      if (isLost(error) || known !== null) claims.isUnsure = true;
       throw error;
     });
-    isUnsure = false;
     const taken = rows
       .map((row) => ({ tree: Number(row.tree), ...toTaken(row) }))
       .sort((one, two) => one.tree - two.tree);

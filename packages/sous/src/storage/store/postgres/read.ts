@@ -59,17 +59,26 @@ export function createReader(connection: Connection, schema: string, losses: Los
         wholeOr(given.offset, 0),
       ]);
     },
-    children: (runId) =>
-      records(
-        // In the order in which they started; those of one journal by its numbers, because a clock may be set back.
-        `${select} where r.parent_id = $1 and coalesce(t.of_root, t.root_id) = (
-           select coalesce(above.of_root, above.root_id)
-           from ${schema}.runs parent join ${schema}.trees above on above.tree = parent.tree where parent.id = $1)
-         order by max(r.started_at) over (partition by r.tree order by r.seq), r.tree, r.seq`,
-        [toColumn(runId)],
-      ),
+    async children(runId) {
+      const isInItsTree = `(r.tree = (select tree from ${schema}.runs where id = $1) or t.of_root is not null)`;
+      const where = `where r.parent_id = $1 and ${isInItsTree} order by r.tree, r.seq`;
+      return inOrderOfStart(await records(`${select} ${where}`, [toColumn(runId)]));
+    },
     tree: (rootId) => records(`${select} where ${isOfTree(schema, "$1")} order by r.tree, r.seq`, [toColumn(rootId)]),
   };
+}
+
+/** Those of one journal stay in the order of its numbers, because a clock may be set back. */
+function inOrderOfStart(records: RunRecord[]): RunRecord[] {
+  const [first] = records;
+  if (records.every(({ journalId }) => journalId === first?.journalId)) return records;
+  const latest = new Map<string, number>();
+  const timed = records.map((record) => {
+    const time = Math.max(record.startedAt, latest.get(record.journalId) ?? 0);
+    latest.set(record.journalId, time);
+    return { record, time };
+  });
+  return timed.sort((one, other) => one.time - other.time).map(({ record }) => record);
 }
 
 /** Events in the order of their rows. A row is not trusted; without `onDamage` the first that cannot be read throws. */
@@ -144,7 +153,8 @@ function listConditions(
   if (since !== undefined) conditions.push(`r.started_at >= $${parameter(since)}`);
   if (rootsOnly === true) conditions.push("r.parent_id is null");
   if (rootId !== undefined) conditions.push(isOfTree(schema, `$${parameter(toColumn(rootId))}`));
-  if (cwd !== undefined) conditions.push(`r.cwd = $${parameter(toColumn(cwd))}`);
+  // A placed run may say a folder, too.
+  if (cwd !== undefined) conditions.push(`r.cwd = $${parameter(toColumn(cwd))}`, "t.of_root is null");
   if (idPrefix !== undefined) conditions.push(`r.id like $${parameter(`${likeText(idPrefix)}%`)}`);
   if (status !== undefined && isUnended(status)) {
     conditions.push("r.status = 'running'", `${status === "running" ? "" : "not "}${isAtWork(parameter(goneOwners))}`);

@@ -111,6 +111,8 @@ export type Claims = AsyncDisposable & {
   drop(rootId: string, fence: number): void;
   /** The journals that this store works on. */
   ids(): string[];
+  /** True when this store may own journals that it does not work on: it is unknown whether one was taken, or given back. */
+  isUnsure: boolean;
 };
 
 export function createClaims(connection: Connection, schema: string, owner: string, timer: Clock["timer"]): Claims {
@@ -144,7 +146,8 @@ export function createClaims(connection: Connection, schema: string, owner: stri
 
   const heldIds = () => [...held.keys()].map(toColumn);
 
-  return {
+  const claims: Claims = {
+    isUnsure: false,
     isHeld: (rootId) => held.has(rootId),
     ids: () => [...held.keys()],
     hold,
@@ -166,8 +169,14 @@ export function createClaims(connection: Connection, schema: string, owner: stri
       return { fence };
     },
     async release(rootId, fence) {
-      await connection.query(sql.release, [toColumn(rootId), fence]);
+      // First: what cannot be given back now is not renewed, so that others can have it when its lease is over.
       drop(rootId, fence);
+      try {
+        await connection.query(sql.release, [toColumn(rootId), fence]);
+      } catch (error) {
+        claims.isUnsure = true;
+        throw error;
+      }
     },
     async [Symbol.asyncDispose]() {
       stopRenewal();
@@ -176,6 +185,7 @@ export function createClaims(connection: Connection, schema: string, owner: stri
       held.clear();
     },
   };
+  return claims;
 }
 
 function statements(schema: string) {

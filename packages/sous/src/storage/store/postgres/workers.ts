@@ -47,6 +47,8 @@ export function createWorkers({ connection, schema, owner, timer, listening }: W
     const key = keyOf(owner);
     let isWatched = false;
     let renewal: Disposable | undefined;
+    /** The last row on its way: it must not arrive behind the end. */
+    let listing: Promise<void> = Promise.resolve();
     const list = async (): Promise<void> => {
       const values = [owner, toColumn(name), toColumn(JSON.stringify(agents)), places, isWatched ? key : null];
       await connection.query(sql.enlist, [...values, folder === undefined ? null : toColumn(folder)]);
@@ -54,19 +56,21 @@ export function createWorkers({ connection, schema, owner, timer, listening }: W
     const renew = (): void => {
       renewal = timer(RENEWAL_MS, renew);
       // A renewal may fail: a lease outlasts two of them.
-      list().catch(ignore);
+      listing = list().catch(ignore);
     };
     await list();
     renewal = timer(RENEWAL_MS, renew);
     const lock = await listening.holdLock(key, async (isHeld) => {
       isWatched = isHeld;
-      await list();
+      listing = list();
+      await listing;
     });
     return {
       async [Symbol.asyncDispose]() {
         renewal?.[Symbol.dispose]();
-        await connection.query(sql.leave, [owner]).catch(ignore);
         await lock[Symbol.asyncDispose]();
+        await listing;
+        await connection.query(sql.leave, [owner]).catch(ignore);
       },
     };
   }

@@ -81,7 +81,7 @@ export class SqliteClaims {
       this.checkFree(tree);
       const fence = tree.fence + 1;
       this.take(tree.number, fence);
-      if (tree.isOpen) this.#connection.prepare(COUNT).run(tree.claims + 1, this.owner, tree.number);
+      this.#connection.prepare(COUNT).run(tree.isOpen ? tree.claims + 1 : null, this.owner, tree.number);
       return { number: tree.number, fence };
     });
     this.hold(number);

@@ -203,7 +203,8 @@ export function listQuery(
   if (cwd !== undefined) {
     // Few runs have such a status. A folder may have all of them, so its index would be walked for nothing.
     const isFew = (status !== undefined && status !== "completed") || idPrefix !== "" || rootId !== undefined;
-    conditions.push(`${isFew ? "+" : ""}r.cwd = ?`);
+    // A placed run may say a folder, too.
+    conditions.push(`${isFew ? "+" : ""}r.cwd = ?`, "t.of_root IS NULL");
     values.push(toColumn(cwd));
   }
   if (since !== undefined) {

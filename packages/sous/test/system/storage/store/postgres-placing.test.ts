@@ -3,12 +3,16 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { hostname } from "node:os";
+import { mkdtempSync, rmSync } from "node:fs";
+import { hostname, tmpdir } from "node:os";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, suite, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { Pool, type PoolClient } from "pg";
 import type { TakenJournal } from "../../../../src/core/engine.ts";
+import { LostMarks, marksIn } from "../../../../src/storage/store/lost-marks.ts";
+import { openMemoryStore } from "../../../../src/storage/store/memory.ts";
 import { newOwner } from "../../../../src/storage/store/owner.ts";
 import type { PostgresClient, PostgresPool, PostgresQuery } from "../../../../src/storage/store/postgres/connection.ts";
 import {
@@ -20,6 +24,7 @@ import { placingContract } from "../../../../src/testing/placing-contract.ts";
 import { placeScouts, worker } from "../../../../src/testing/placing-samples.ts";
 import { emptySchema } from "../../../support/storage/store/empty-schema.ts";
 import { type PostgresServer, startPostgresServer } from "../../../support/storage/store/postgres-server.ts";
+import { checkSamePlacing } from "../../../support/storage/store/same-placing.ts";
 import { placingWorker } from "./placing-worker.ts";
 
 let server: PostgresServer;
@@ -43,6 +48,59 @@ suite("Postgres keeps the contract of placing", () => {
     ]);
     return { store, other };
   });
+});
+
+test("Postgres places runs as memory does, whatever is asked in whatever order", async () => {
+  await using store = await openPostgresStore({ pool, schema: await emptySchema(pool, "emptied") });
+  await checkSamePlacing(openMemoryStore(), store, 1, 60);
+});
+
+test("mail that is committed late is not overtaken: a reader that never looks back reads it", async () => {
+  const schema = await emptySchema(pool, "emptied");
+  const inserted = Promise.withResolvers<void>();
+  const commit = Promise.withResolvers<void>();
+  await using slow = otherPool(async (given, client) => {
+    const answer = await client.query(given);
+    if (given.text.startsWith("insert into") && given.text.includes(".mail ")) {
+      inserted.resolve();
+      await commit.promise;
+    }
+    return answer;
+  });
+  await using store = await openPostgresStore({ pool: slow.pool, schema });
+  await using other = await openPostgresStore({ pool, schema });
+  await placeScouts(other, 1);
+  const mail = { to: "scout0", body: { kind: "stop", mode: "stop" } } as const;
+  const late = store.placing.post([mail]);
+  await inserted.promise;
+  let isPosted = false;
+  const early = other.placing.post([mail]).then(() => {
+    isPosted = true;
+  });
+  const waits = "select from pg_locks where locktype = 'advisory' and not granted";
+  while (!isPosted && (await pool.query(waits)).rowCount === 0) await pause(10);
+  const before = await other.placing.mail(["scout0"], 0);
+  commit.resolve();
+  await Promise.all([late, early]);
+  const after = await other.placing.mail(["scout0"], before.at(-1)?.id ?? 0);
+  assert.equal(before.length + after.length, 2);
+});
+
+test("a placed run that this machine has marked as lost is not taken here", async () => {
+  const schema = await emptySchema(pool, "emptied");
+  const folder = mkdtempSync(join(tmpdir(), "sous-lost-"));
+  try {
+    await using store = await openPostgresStore({ ...options(schema), lostFolder: folder });
+    await placeScouts(store, 2);
+    const address = `Postgres at ${server.host}:${server.port}/postgres "${schema}"`;
+    new LostMarks(marksIn(folder, address)).add("scout0", "The server was away");
+    assert.deepEqual(
+      (await store.placing.take(worker(), 8)).map(({ journalId }) => journalId),
+      ["scout1"],
+    );
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 });
 
 suite("workers that are gone", { concurrency: true }, () => {
@@ -139,6 +197,31 @@ suite("workers that are gone", { concurrency: true }, () => {
       { journalId: "scout1", fence: 1, claims: 1 },
     ]);
     assert.deepEqual(await unlucky.placing.take(worker(), 8), []);
+  });
+
+  test("what a worker could not give back is not renewed, and taken by it again", async () => {
+    await using place = await placed();
+    await using failing = otherPool((given, client) =>
+      given.text.includes("with freed as")
+        ? Promise.reject(new Error("Connection terminated unexpectedly"))
+        : client.query(given),
+    );
+    const timers: (() => void)[] = [];
+    const timer = (_milliseconds: number, callback: () => void) => {
+      timers.push(callback);
+      return { [Symbol.dispose]: () => void timers.splice(timers.indexOf(callback), 1) };
+    };
+    const { schema } = place;
+    await using unlucky = await openPostgresStore({ pool: failing.pool, schema, clock: { timer } });
+    const [one, two] = await unlucky.placing.take(worker(), 8);
+    assert.ok(one !== undefined && two !== undefined);
+    await assert.rejects(unlucky.release(one.journalId, one.fence));
+    assert.deepEqual(await unlucky.placing.take(worker(), 8), [{ ...one, fence: 2, claims: 2 }]);
+    await assert.rejects(unlucky.release(one.journalId, 2));
+    await pool.query(`update "${schema}".trees set lease_until = clock_timestamp() where is_open`);
+    for (const renew of timers.splice(0)) renew();
+    await unlucky.read(one.journalId);
+    assert.deepEqual(await place.store.placing.take(worker(), 8), [{ ...one, fence: 3, claims: 3 }]);
   });
 });
 

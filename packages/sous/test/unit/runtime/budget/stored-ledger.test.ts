@@ -139,6 +139,18 @@ suite("a stored ledger", () => {
     );
   });
 
+  test("a stored ledger that is opened again in the same process has its new limits, and counts nothing twice", () => {
+    const rows = new MemoryBudgets().rowsFor("one");
+    const root = open(rows, { tokens: 1000 });
+    now(root.enter("lead").reserve(ask(100, 500), NEVER)).settle(spent(600));
+    const again = open(rows, { tokens: 1500 });
+    again.charge(spent(600));
+    assert.deepEqual(again.left(), { tokens: 900 });
+    const share = again.open({ tokens: 900 }, below("lead/a"));
+    using _call = now(share.enter("lead/a").reserve(ask(100, 800), NEVER));
+    assert.deepEqual([figures(rows, "TREE"), again.left()], [[600, 900, 0], { tokens: 0 }]);
+  });
+
   test("a stored ledger of a tree that had no rows before begins with what the tree had spent", () => {
     const rows = new MemoryBudgets().rowsFor("one");
     const root = open(rows, { tokens: 1000, executions: 3 });

@@ -18,6 +18,7 @@ import { type SampleTree, sampleTree } from "../../../../src/testing/sample-tree
 import { storeContract } from "../../../../src/testing/store-contract.ts";
 import { checkBadQueries } from "../../../support/storage/store/bad-queries.ts";
 import { checkSameAnswers } from "../../../support/storage/store/same-answers.ts";
+import { checkSamePlacing } from "../../../support/storage/store/same-placing.ts";
 import { sqlitePlace } from "../../../support/storage/store/sqlite-place.ts";
 import { wrapStore } from "../../../support/testing/faults.ts";
 
@@ -50,6 +51,13 @@ for (const seed of [1, 2, 3]) {
   test(`G2: SQLite answers as memory does, whatever is asked in whatever order (seed ${seed})`, async () => {
     await using place = sqlitePlace();
     await checkSameAnswers(openMemoryStore(), await place.open(), seed, 60);
+  });
+}
+
+for (const seed of [1, 2, 3, 4]) {
+  test(`SQLite places runs as memory does, whatever is asked in whatever order (seed ${seed})`, async () => {
+    await using place = sqlitePlace();
+    await checkSamePlacing(openMemoryStore(), await place.open(), seed, 120);
   });
 }
 

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { suite, test } from "node:test";
 import { tool } from "../../../../../src/core/tool.ts";
+import { storeEngine } from "../../../../../src/runtime/tree/placing/store-engine.ts";
+import { runtimeOn } from "../../../../../src/runtime.ts";
 import { after, calls, hangs, says } from "../../../../../src/testing/steps.ts";
 import { endOf, eventsOf, lead, scout, setUp } from "./set-up.ts";
 
@@ -32,6 +34,43 @@ suite("a worker that stops", () => {
     );
     assert.deepEqual([endOf(child)?.status, child.some(({ type }) => type === "cancel")], ["completed", false]);
     assert.equal(asked.get("lead/scout"), 2);
+  });
+
+  test("gives back at once what waits for a child on another worker, and the child is not stopped", {
+    timeout: 10_000,
+  }, async () => {
+    const answer = Promise.withResolvers<void>();
+    const execute = () => answer.promise.then(() => "Done.");
+    const look = tool({ name: "look", description: "Looks.", inputSchema: { type: "object" }, execute });
+    const slow = scout.with({ tools: [look], subagents: [] });
+    const { root, another, store, asked, models } = setUp(
+      {
+        lead: [calls("subagent_scout", { task: "Look." }), says("Seen.")],
+        "lead/scout": [calls("look"), says("A wall.")],
+      },
+      { agents: [slow, lead.with({ subagents: [slow] })] },
+    );
+    const first = await another({ agents: [lead.with({ subagents: [slow] })] }).work({ name: "one" });
+    const submitted = await root.submit(lead.with({ subagents: [slow] }), "Go.");
+    const scouts = runtimeOn(models, { store, engine: storeEngine(store), agents: [slow] });
+    const isTaken = Promise.withResolvers<void>();
+    await using _scouts = await scouts.work({ name: "two", onRun: () => isTaken.resolve() });
+    await isTaken.promise;
+    await first.stop();
+    assert.equal(first.running, 0);
+    await using _third = await another().work({ name: "three" });
+    answer.resolve();
+    const { status, text, runId } = await submitted.result;
+    assert.deepEqual([status, text, asked.get("lead/scout")], ["completed", "Seen.", 2]);
+    const own = await eventsOf(store, runId, "lead");
+    assert.deepEqual(
+      own.flatMap((event) => (event.type === "resume" ? [event.worker] : [])),
+      ["one", "three"],
+    );
+    assert.deepEqual(
+      own.filter(({ type }) => type === "cancel"),
+      [],
+    );
   });
 
   test("a run that comes no further in five takings is ended, with the reason", async () => {

@@ -13,19 +13,27 @@ import { after, calls, says } from "../../../../../src/testing/steps.ts";
 import { endOf, eventsOf, lead, scout, setUp } from "./set-up.ts";
 
 suite("a worker", () => {
+  test("takes only runs whose tree was made in its folder", async () => {
+    const { root, store } = setUp({ lead: [says("Seen.")] }, { host: { cwd: "/srv/here" } });
+    await root.submit(lead, "Go.");
+    const facts = { name: "one", agents: ["lead"], places: 1 };
+    assert.deepEqual(await store.placing.take({ ...facts, folder: "/srv/there" }, 1), []);
+    assert.equal((await store.placing.take({ ...facts, folder: "/srv/here" }, 1)).length, 1);
+  });
+
   test("lists its folder, and takes what was placed in it", async () => {
-    const { root, another, store } = setUp({ lead: [says("Seen.")] }, { host: { cwd: "/work/here" } });
-    await using _elsewhere = await another().work({ name: "one", folder: "/work/there" });
+    const { root, another, store } = setUp({ lead: [says("Seen.")] }, { host: { cwd: "/srv/here" } });
+    await using _elsewhere = await another().work({ name: "one", folder: "/srv/there" });
     const submitted = await root.submit(lead, "Go.");
-    await using _here = await another().work({ name: "two", folder: "/work/here" });
+    await using _here = await another().work({ name: "two", folder: "/srv/here" });
     assert.equal((await submitted.result).status, "completed");
     const resumed = (await eventsOf(store, submitted.id, "lead")).find(({ type }) => type === "resume");
     assert.equal(resumed?.type === "resume" && resumed.worker, "two");
     assert.deepEqual(
       (await store.placing.workers()).map(({ name, folder }) => [name, folder]),
       [
-        ["one", "/work/there"],
-        ["two", "/work/here"],
+        ["one", "/srv/there"],
+        ["two", "/srv/here"],
       ],
     );
   });

@@ -1,0 +1,78 @@
+import assert from "node:assert/strict";
+import { suite, test } from "node:test";
+import { StoreError, UserError } from "../../../../../src/core/errors.ts";
+import { storeEngine } from "../../../../../src/runtime/tree/placing/store-engine.ts";
+import { runtimeOn } from "../../../../../src/runtime.ts";
+import { openMemoryStore } from "../../../../../src/storage/store/memory.ts";
+import { calls, says } from "../../../../../src/testing/steps.ts";
+import { lead, scout, setUp } from "./set-up.ts";
+
+const SCRIPT = {
+  lead: [calls("subagent_scout", { task: "Look." }), says("Seen.")],
+  "lead/scout": [says("A wall.")],
+};
+
+/** A memory that fails the first call of these methods of the store and of its placing, as a server that is away does. */
+function shaky(...failing: readonly string[]) {
+  const store = openMemoryStore();
+  const left = new Set(failing);
+  const failOnce = <Target extends object>(target: Target): Target =>
+    new Proxy(target, {
+      get(inner, name) {
+        const value: unknown = Reflect.get(inner, name);
+        if (typeof value !== "function") return value;
+        return (...given: unknown[]) => {
+          if (!left.delete(String(name))) return value.apply(inner, given);
+          return Promise.reject(new StoreError("The server is away", { cause: new Error("ECONNREFUSED") }));
+        };
+      },
+    });
+  const placing = failOnce(store.placing);
+  const others = failOnce(store);
+  const get = (_: typeof store, name: string | symbol): unknown =>
+    name === "placing" ? placing : Reflect.get(others, name);
+  return { left, inner: store, store: new Proxy(store, { get }) };
+}
+
+suite("a store that is away for a moment", () => {
+  for (const method of ["place", "read", "ends", "journals"]) {
+    test(`a child is waited for all the same when ${method} fails`, async () => {
+      const { store, inner, left } = shaky(method);
+      // Only the process that waits meets the fault.
+      const { models, another } = setUp(SCRIPT, { store: inner, engine: storeEngine(inner) });
+      await using _worker = await another().work({ name: "one" });
+      const root = runtimeOn(models, { store, engine: storeEngine(store), agents: [scout, lead] });
+      const result = await root.run(lead, "Go.", { onEvent: () => undefined });
+      assert.deepEqual(
+        [result.status, ...result.agents.map(({ status }) => status)],
+        ["completed", "completed", "completed"],
+      );
+      assert.equal(left.size, 0, `${method} has failed once`);
+    });
+  }
+});
+
+suite("a run that cannot begin in a worker", () => {
+  test("is given back, and another worker continues it", async () => {
+    const { root, another, store } = setUp(SCRIPT);
+    const poor = runtimeOn(() => Promise.reject(new UserError("This machine has no models")), {
+      ...{ store, engine: storeEngine(store), agents: [scout, lead] },
+    });
+    const errors: unknown[] = [];
+    const isLeft = Promise.withResolvers<void>();
+    const worker = await poor.work({
+      name: "poor",
+      onRun({ state, error }) {
+        if (state !== "left") return;
+        errors.push(error);
+        isLeft.resolve();
+      },
+    });
+    const submitted = await root.submit(lead, "Go.");
+    await isLeft.promise;
+    await worker.stop();
+    assert.match(String(errors[0]), /This machine has no models/);
+    await using _able = await another().work({ name: "able" });
+    assert.equal((await submitted.result).status, "completed");
+  });
+});
