@@ -1,6 +1,8 @@
 /** The page of what `--json` and `stream-json` print. */
 
 import {
+  CANCEL_JSON,
+  DETACHED_JSON,
   ERROR_JSON,
   INIT_JSON,
   type JsonField,
@@ -8,13 +10,15 @@ import {
   RESULT_JSON,
   STATS_JSON,
   SUMS_JSON,
+  WORKER_JSON,
+  WORKER_LINE_JSON,
 } from "../../packages/sous/src/app/cli/table/json-table.ts";
 import { inlineCode, page, table, wrap } from "./markdown.ts";
 
 export function jsonPage(): string {
   return page(
     "Reference: JSON output",
-    "What `sous run`, `sous resume` and `sous stats` print for programs, and how commands report errors.",
+    "What `sous run`, `sous resume`, `sous stats` and `sous worker` print for programs, and how commands report errors.",
     [
       wrap(
         "`--json` prints one object at the end. `--output-format stream-json` prints one object a line while the run works. Names are snake_case. A field that has no value is null and not missing. Every `usage` has the fields that the first table names. How to use them is in [Use sous in scripts and CI](../how-to/use-in-scripts-and-ci.md#read-the-result).",
@@ -42,6 +46,16 @@ export function jsonPage(): string {
       fields(STATS_JSON),
       wrap("`total` and every entry of the lists have these fields besides:"),
       fields(SUMS_JSON),
+      "## The object of `sous run --detach`",
+      fields(DETACHED_JSON),
+      "## The object of `sous cancel`",
+      fields(CANCEL_JSON),
+      "## The lines of `sous worker`",
+      wrap(
+        "`sous worker --json` prints one object a line: `init` first, two of the type `run` for every run that it takes, and `result` last. Every line has these fields:",
+      ),
+      fields(WORKER_LINE_JSON),
+      ...Object.entries(WORKER_JSON).flatMap(([type, rows]) => [`### Its lines \`${type}\``, fields(rows)]),
       "## An error of a command",
       wrap(
         "`sous run --json` always prints the result. Every other command with `--json` that cannot do what it was asked prints this object in place of its own, `sous resume` too when there is no run to continue.",

@@ -67,8 +67,10 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   agents: { about: "agents that can be called by name", run: (_, scene) => scene.say(agentLines(scene)) },
   tree: {
     about: "all runs of this conversation, with turns, tools, tokens and time",
-    run: (_, { transcript, say, columns, style }) =>
-      say(transcript.tree.roots.length === 0 ? [NOTHING_YET] : treeLines(transcript.tree, columns, style)),
+    run(_, { transcript: { tree, takings }, say, columns, style }) {
+      const noteOf = (runId: string) => takings.wordsOf(runId);
+      say(tree.roots.length === 0 ? [NOTHING_YET] : treeLines(tree, columns, style, { noteOf }));
+    },
   },
   cost: {
     about: "what this conversation has used",

@@ -3,6 +3,7 @@
 import type { SousEvent, StoredEvent } from "../../../core/event.ts";
 import { textOf } from "../../../core/message.ts";
 import { isSubagentToolName } from "../../../core/spawn.ts";
+import { Takings } from "../stored/takings.ts";
 import { colourOf, type Style, statusWords } from "../terminal/style.ts";
 import { breakLine, cutToWidth, inert } from "../terminal/text.ts";
 import { type LiveView, liveLines, treeMetrics } from "../view/live-lines.ts";
@@ -22,6 +23,8 @@ const SHOWN_FOR_ALL_RUNS: ReadonlySet<SousEvent["type"]> = new Set(["spawn-refus
 
 export class Transcript {
   tree: RunTree;
+  /** The workers that have, or had, its placed runs. */
+  takings = new Takings();
   /** True shows what tools said, and what the children did last. */
   isExpanded = false;
   /** The state of the live run's limits, for the rows of those that wait. */
@@ -54,6 +57,7 @@ export class Transcript {
   /** Shows another conversation, of which this has happened before: in the tree, and not printed again. */
   startOver(earlier: Iterable<StoredEvent>): void {
     this.tree = new RunTree(this.#style.glyphs.arrow);
+    this.takings = new Takings();
     this.#printed.clear();
     this.#log.clear();
     this.#paths.clear();
@@ -69,6 +73,7 @@ export class Transcript {
   /** Takes an event in; returns the lines that are done. */
   apply(event: SousEvent, columns: number): string[] {
     this.tree.apply(event);
+    this.takings.add(event);
     const node = this.tree.get(event.runId);
     if (node === undefined) return [];
     if (event.type === "run-start" || event.type === "budget-wait") {

@@ -118,7 +118,7 @@ function entryLines(entry: ListedConversation, { columns, style }: Sheet, { here
     messages === 1 ? "" : plural(messages, "message"),
     record.lost === undefined ? "" : "not stored to its end",
     questions === 0 ? "" : `${plural(questions, "open question")}`,
-    ...(damage === undefined ? figures : []),
+    ...(damage === undefined && status !== "queued" ? figures : []),
     damage !== undefined && startedAt === 0 ? "" : localTime(startedAt),
   ].filter((metric) => metric !== "");
   const [firstMetrics = "", ...moreMetrics] = joinToWidth(metrics, glyphs.dot, columns - 2);

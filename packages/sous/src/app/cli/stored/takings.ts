@@ -1,13 +1,13 @@
 /** The workers of placed runs: the one that took each last, and how often it was taken. */
 
-import type { StoredEvent } from "../../../core/event.ts";
+import type { SousEvent } from "../../../core/event.ts";
 import { inertLine } from "../terminal/text.ts";
 
 export class Takings {
   readonly #placed = new Set<string>();
   readonly #workers = new Map<string, { last: string; count: number }>();
 
-  add(event: StoredEvent): void {
+  add(event: SousEvent): void {
     if (event.type === "run-start" && event.placed !== undefined) this.#placed.add(event.runId);
     if (event.type !== "resume" || event.worker === undefined || !this.#placed.has(event.runId)) return;
     const count = (this.#workers.get(event.runId)?.count ?? 0) + 1;

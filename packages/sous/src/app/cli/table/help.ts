@@ -17,14 +17,14 @@ export function helpOn(command: string | undefined): string {
 
 function firstPage(): string {
   return paragraphs(
-    ["sous: agents that delegate", ...twoColumns([FIRST_EXAMPLE])],
-    ["commands", ...twoColumns(COMMAND_TABLE.map(({ name, about }) => [name, about]))],
+    [`sous: agents that delegate, such as ${FIRST_EXAMPLE}`],
+    twoColumns(COMMAND_TABLE.map(({ name, about }) => [name, about])),
     LAST_LINES,
   );
 }
 
-/** The only one: with it and every command the page fits a screen of 24 lines. */
-const FIRST_EXAMPLE: Row = ['sous run "Why does npm test fail?"', "one task, one answer on stdout"];
+/** The only one, and no heading: with every command the page fits a screen of 24 lines. */
+const FIRST_EXAMPLE = 'sous run "Why does npm test fail?"';
 
 const LAST_LINES = [
   "sous COMMAND --help says more; sous --version is the version.",

@@ -115,6 +115,64 @@ export const SUMS_JSON: readonly JsonField[] = [
   field("duration_ms", "number", "How long the runs that have ended were at work, all together."),
 ];
 
+/** The object of `sous run --detach --json`. */
+export const DETACHED_JSON: readonly JsonField[] = [
+  field("schema", "string", "`sous.detached.v1`."),
+  field("status", "string", "`queued`: a worker has still to take it."),
+  field("run_id", "string", "For `sous replay --id` and `sous cancel`."),
+];
+
+/** The object of `sous cancel --json`. */
+export const CANCEL_JSON: readonly JsonField[] = [
+  field("schema", "string", "`sous.cancel.v1`."),
+  field("run_id", "string", "The run that was told to stop."),
+  field("status", "string", "How it stood then: `queued`, `running`, `waiting` or `interrupted`."),
+];
+
+/** The fields of every line of `sous worker --json`. */
+export const WORKER_LINE_JSON: readonly JsonField[] = [
+  field("n", "number", "1, 2, 3 … without gaps."),
+  field("ts", "string", "When it happened, RFC 3339."),
+  field("type", "string", "`init`, `run` or `result`."),
+];
+
+/** The further fields of its lines, by their type. */
+export const WORKER_JSON: Readonly<Record<"init" | "run" | "result", readonly JsonField[]>> = {
+  init: [
+    field("schema", "string", "`sous.worker.v1`."),
+    field("name", "string", "The name of the worker."),
+    field("database", "string", "The file, or the address without its password."),
+    field("folder", "string", "It takes only runs that were made in this folder."),
+    field("places", "number", "At most so many runs at once."),
+    field("agents", "string[]", "It takes only runs of these."),
+  ],
+  run: [
+    field("run_id", "string", "The run."),
+    field("root_id", "string | null", "The root of its tree. Null, like the next three, when the run cannot be read."),
+    field("path", "string | null", "Where it is in the tree."),
+    field("agent", "string | null", "The name of its definition."),
+    field("depth", "number | null", "The root is 0."),
+    field(
+      "state",
+      "string",
+      "`taken`; then `ended`, `parked` (it waits for an answer), `given_back` (this worker stops), `taken_over` (by another, because this one had been silent for too long) or `not_begun` (given back, for `error`).",
+    ),
+    field("status", "string | null", "How the run stands in the database."),
+    field("error", "string | null", "Why it could not be begun here."),
+  ],
+  result: [
+    ...["taken", "ended", "parked", "given_back", "taken_over", "not_begun"].map((state) =>
+      field(state, "number", "How many lines with this `state` there were."),
+    ),
+    field("stopped_by", "string | null", "The signal."),
+    field(
+      "is_given_back",
+      "boolean",
+      "False when not everything was given back in time: others take it over a little later.",
+    ),
+  ],
+};
+
 /** The object that commands other than `sous run` print with `--json` when they fail. */
 export const ERROR_JSON: readonly JsonField[] = [
   field("schema", "string", "`sous.error.v1`."),

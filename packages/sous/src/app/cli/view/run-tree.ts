@@ -75,7 +75,9 @@ export class RunTree {
 
   apply(event: SousEvent): void {
     if (event.type === "run-start") {
-      this.#add(event, startNode(event, inertLine(textOf(event.task)), event.maxTurns));
+      const node = startNode(event, inertLine(textOf(event.task)), event.maxTurns);
+      const isPlaced = event.placed !== undefined;
+      this.#add(event, isPlaced ? { ...node, status: "queued", activity: "waits for a worker" } : node);
       return;
     }
     const node = this.#nodes.get(event.runId);
@@ -224,6 +226,7 @@ export class RunTree {
         node.asks = false;
         break;
       case "resume":
+        if (node.status === "queued") node.activity = STARTS;
         node.status = "running";
         node.stopReason = undefined;
         node.endedAt = undefined;
@@ -256,7 +259,8 @@ const STARTS = "starts";
 
 /** Takes away the children that waited to start and will not: the one at `path`, or all. */
 function dropWaiting({ children }: RunNode, path?: string): void {
-  const isGone = (node: RunNode): boolean => node.status === "queued" && (path === undefined || node.path === path);
+  const isGone = (node: RunNode): boolean =>
+    node.status === "queued" && node.waitsFor !== undefined && (path === undefined || node.path === path);
   for (let index = children.findIndex(isGone); index !== -1; index = children.findIndex(isGone))
     children.splice(index, 1);
 }

@@ -195,7 +195,9 @@ suite("a SQLite store of an older version", () => {
   test("a store of an older version is refused when it is not what that version made", async () => {
     await using place = sqlitePlace();
     await fill(place.file, "lead");
-    place.tamper(`${OLDER_SQLITE_BUDGETS} ${SQLITE_WITHOUT_PLACING} ALTER TABLE runs DROP COLUMN questions; PRAGMA user_version = 1`);
+    place.tamper(
+      `${OLDER_SQLITE_BUDGETS} ${SQLITE_WITHOUT_PLACING} ALTER TABLE runs DROP COLUMN questions; PRAGMA user_version = 1`,
+    );
     await assert.rejects(place.open(), /^UserError: \S+ holds "tallies", which sous did not put there: /);
     place.tamper("PRAGMA user_version = 0");
     await assert.rejects(place.open(), /^UserError: \S+ holds "runs", which sous did not put there: /);
