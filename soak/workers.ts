@@ -1,5 +1,6 @@
 /** Trees over worker processes in full: kills, lost workers, cancels and width. */
 
+import { runWorkersBudget } from "../packages/sous/test/figures/workers-budget.ts";
 import { cancelWorkers } from "../packages/sous/test/figures/workers-cancels.ts";
 import { runWorkersKills } from "../packages/sous/test/figures/workers-kills.ts";
 import { measureBeginning, measureScale } from "../packages/sous/test/figures/workers-scale.ts";
@@ -22,6 +23,14 @@ export const WORKERS: readonly Figure[] = [
     async measure(seed) {
       const figure = await runWorkersKills({ seed, trees: 100, shape: [8, 8] });
       return { figure, isReached: figure.broken.length === 0 && figure.trees === 100 };
+    },
+  },
+  {
+    name: "workers 64 children on four of them race for a budget with room for ten, with and without shares, through kills",
+    async measure(seed) {
+      const race = { seed, trees: 20, shape: [8, 8], workers: 4, kills: 2, tokens: 52_000 };
+      const figure = [await runWorkersBudget(race), await runWorkersBudget({ ...race, share: 9_000 })];
+      return { figure, isReached: figure.every(({ broken, trees }) => broken.length === 0 && trees === 20) };
     },
   },
   {

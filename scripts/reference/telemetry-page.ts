@@ -73,7 +73,7 @@ export function telemetryPage(): string {
         metric.kind,
         metric.labels.map((each) => `\`${each.replaceAll(".", "_")}\``).join(", "),
         `${metric.about}${bucketsOf(metric)}`,
-        metric.from === "both" ? "yes" : "",
+        { both: "yes", stored: "only there", live: "" }[metric.from],
       ]),
     ),
   ]);

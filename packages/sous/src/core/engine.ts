@@ -57,7 +57,7 @@ export type WorkerFacts = {
   readonly name: string;
   /** The names of the agents it knows. It takes no others. */
   readonly agents: readonly string[];
-  /** The runs that it works on at most at once. */
+  /** The runs that it works on at most at once, without those that only wait for children on workers. */
   readonly places: number;
   /** It takes only runs whose tree was made in this folder; those of any when unset. */
   readonly folder?: string | undefined;

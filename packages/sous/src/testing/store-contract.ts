@@ -5,7 +5,6 @@ import type { StoredEvent } from "../core/event.ts";
 import { foldRunRecord, type RunRecord, type Store } from "../core/store.ts";
 import { ids, plain, type SampleTree, sampleTree } from "./sample-tree.ts";
 import { claimPromises, deletePromises } from "./store-contract-claims.ts";
-import { journalPromises } from "./store-contract-journals.ts";
 import { totalsPromises } from "./store-contract-totals.ts";
 
 /** The `test` of `node:test`, vitest, jest or the like. */
@@ -212,7 +211,6 @@ export function storeContract(test: RegisterTest, open: () => Promise<Store>): v
   claimPromises(check);
   deletePromises(check);
   totalsPromises(check);
-  journalPromises(check);
 }
 
 const HOSTILE: readonly string[] = [

@@ -25,6 +25,10 @@ export type StageOptions = {
   readonly places: number;
   /** Connections of each process. */
   readonly maxConnections?: number;
+  /** Tokens of every prompt, where they are to be few; else the number of its request. */
+  readonly promptTokens?: number;
+  /** Tokens that each lead may spend, with all below it. */
+  readonly share?: number | undefined;
 };
 
 export class WorkersStage implements AsyncDisposable {
@@ -57,7 +61,7 @@ export class WorkersStage implements AsyncDisposable {
 
   static async open(options: StageOptions): Promise<WorkersStage> {
     const [server, program] = await Promise.all([startPostgresServer(), bundleWorker("workers-process.ts")]);
-    const provider = await startWorkersProvider(options.delayMs);
+    const provider = await startWorkersProvider(options.delayMs, options.promptTokens);
     const { maxConnections = 4 } = options;
     const store = await openPostgresStore({ connectionString: server.connectionString(), maxConnections });
     return new WorkersStage({ server, provider, store, options, program });
@@ -69,13 +73,13 @@ export class WorkersStage implements AsyncDisposable {
     this.#spare = new WorkerHand(this.#program);
     this.workers.push(hand);
     this.#started += 1;
-    const { places, maxConnections, toolMs } = this.#options;
+    const { places, maxConnections, toolMs, share } = this.#options;
     await hand.begin({
       connectionString: this.server.connectionString(),
       name: `worker ${this.#started}`,
       address: this.provider.address,
       log: this.#log,
-      ...{ places, maxConnections, toolMs },
+      ...{ places, maxConnections, toolMs, share },
       ...changes,
     });
     return hand;
@@ -90,7 +94,11 @@ export class WorkersStage implements AsyncDisposable {
 
   /** A runtime of this process, which is no worker. */
   runtime() {
-    const { root, all: agents } = agentsOf({ log: this.#log, toolMs: this.#options.toolMs });
+    const { root, all: agents } = agentsOf({
+      log: this.#log,
+      toolMs: this.#options.toolMs,
+      share: this.#options.share,
+    });
     const { store } = this;
     const environment = { OPENAI_COMPATIBLE_BASE_URL: this.provider.address };
     return {

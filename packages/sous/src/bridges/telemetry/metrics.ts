@@ -55,6 +55,8 @@ class MetricsFold {
   }
 
   readonly onEvent = (event: SousEvent): void => {
+    // The worker that has the run counts it.
+    if ("journalId" in event) return;
     // Pieces of answers come by the hundred, and only the first of each counts.
     if (isFrequent(event) && this.#unheard.size === 0 && this.#stalled === 0) return;
     const run = this.#live.get(event.runId);
@@ -130,9 +132,14 @@ class MetricsFold {
     this.#enter(runId, depth, { agent, model: labels, budget });
   }
 
-  /** Enters a run that another process began: no execution of this one. What its tree had spent is not known here. */
+  /**
+   * Enters a run that another process began: no execution of this one, unless it was placed and is taken for the first time. What
+   * its tree had spent is not known here.
+   */
   #resume(event: EventOf<"resume">): void {
-    const { runId, depth, run } = event;
+    const { runId, depth, run, attempt } = event;
+    if (attempt !== undefined) this.#meter.count("takings", 1, [attempt === 1 ? "first" : "again"]);
+    if (attempt === 1) this.#meter.count("executions", 1, [String(depth)]);
     if (this.#live.has(runId)) return;
     const model =
       run === undefined ? this.#labelsOf(OTHER) : this.#labelsOf(run.model, this.#names.resumed(event, run));

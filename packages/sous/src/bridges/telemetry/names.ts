@@ -21,8 +21,8 @@ export type Metric = {
   readonly labels: readonly string[];
   /** Upper bounds of a histogram. */
   readonly buckets?: readonly number[] | undefined;
-  /** The places it can be read from: a live process, or also a database. */
-  readonly from: "live" | "both";
+  /** The places it can be read from: a live process, a database, or both. */
+  readonly from: "live" | "stored" | "both";
 };
 
 const SECONDS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92] as const;
@@ -47,6 +47,28 @@ export const METRICS = {
     about: "Runs that are at work now.",
     labels: ["depth"],
     from: "both",
+  },
+  unended: {
+    name: "sous_unended_runs",
+    kind: "gauge",
+    about: "Runs without an end: queued until a worker takes them, running, waiting for an answer, or interrupted.",
+    labels: ["status"],
+    from: "stored",
+  },
+  workers: {
+    name: "sous_workers",
+    kind: "gauge",
+    about: "Workers of the database that are alive, and those that died within the last hour.",
+    labels: ["state"],
+    from: "stored",
+  },
+  takings: {
+    name: "sous_takings_total",
+    kind: "counter",
+    about:
+      "Placed runs that this worker has taken: for the first time, or from a worker that was lost or gave them back.",
+    labels: ["attempt"],
+    from: "live",
   },
   duration: {
     name: "subagent_duration_seconds",

@@ -76,6 +76,8 @@ export const ATTRIBUTES = {
   "sous.run.id": { on: ALL, about: "The run." },
   "sous.run.path": { on: RUN, about: "Its position in the tree." },
   "sous.run.depth": { on: RUN, about: "Its level; the root is 0." },
+  "sous.worker": { on: RUN, about: "Of a run that was placed: the worker that took it, the last one of several." },
+  "sous.attempt": { on: RUN, about: "Of a run that was placed: 1 when its first worker brought it to its end." },
   "sous.outcome": { on: RUN, about: "How it ended: `complete`, `incomplete`, `failed`, …" },
   "sous.stop_reason": { on: RUN, about: `Why it is incomplete: ${oneOf(STOP_REASON_WORDS, "`")}.` },
   "sous.turns": { on: RUN, about: "How many turns it took." },

@@ -67,6 +67,8 @@ export function tracesOf(options: TraceOptions, pricedName?: KnownModels["priced
   return (event) => {
     // They are many, and on no span.
     if (event.type === "text-delta" || event.type === "reasoning-delta" || event.type === "tool-progress") return;
+    // The worker that has the run makes its spans.
+    if ("journalId" in event) return;
     try {
       fold.add(event);
     } catch (error) {
@@ -176,11 +178,12 @@ class SpanFold {
   /** A run that another process began: the same span again, if ids follow from runs. */
   #resumeRun(event: EventOf<"resume">): void {
     if (this.#runs.has(event.runId)) return;
-    const { path, time, usedMs, run: known } = event;
+    const { path, time, usedMs, run: known, worker, attempt } = event;
     const { agent, model, call, traceparent, startedAt, usage, answeredSeq } = known ?? unknownRun(path, time - usedMs);
     const retried = known?.retried ?? noUsage();
     const shownModel = known === undefined ? model : this.#names.resumed(event, known);
-    const given = { agent, model, shownModel, call, traceparent, startedAt, links: [], attributes: {} };
+    const attributes: SpanAttributes = attempt === undefined ? {} : { "sous.worker": worker, "sous.attempt": attempt };
+    const given = { agent, model, shownModel, call, traceparent, startedAt, links: [], attributes };
     const run = this.#open(event, given);
     run.counted = usage && usageWithout(usage, retried); // guard: tokens-of-earlier-processes
     // They were on the span of a turn that ended with its process.

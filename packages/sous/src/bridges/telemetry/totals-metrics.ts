@@ -1,7 +1,9 @@
 /** Metrics of a database: what all processes that store runs there have done, read page by page. */
 
+import type { Placing, WorkerState } from "../../core/engine.ts";
 import type { Store } from "../../core/store.ts";
 import type { Tally, Totals } from "../../core/totals.ts";
+import { UNENDED_STATUSES } from "../../core/words/outcomes.ts";
 import { activeReadings, addAt, countEnd, countSpend, type GaugeReading, type Meter } from "./meter.ts";
 import { type KnownModels, ModelNames } from "./model-names.ts";
 
@@ -13,15 +15,18 @@ export type StoredMetrics = {
   refresh(): Promise<void>;
 };
 
+/** What is read of a store; one that cannot place has no workers. */
+type MeasuredStore = Pick<Store, "totals"> & { readonly placing?: Pick<Placing, "workers"> | undefined };
+
 /** Give it a meter of its own. Counters never fall, also when runs are deleted. */
-export function measureStore(store: Pick<Store, "totals">, meter: Meter, known?: KnownModels): StoredMetrics {
+export function measureStore(store: MeasuredStore, meter: Meter, known?: KnownModels): StoredMetrics {
   const reader = new TotalsReader(store, meter, new ModelNames(known));
   meter.observe(() => reader.gauges());
   return reader;
 }
 
 class TotalsReader implements StoredMetrics {
-  readonly #store: Pick<Store, "totals">;
+  readonly #store: MeasuredStore;
   readonly #meter: Meter;
   readonly #names: ModelNames;
   #mark: string | undefined;
@@ -30,8 +35,10 @@ class TotalsReader implements StoredMetrics {
   readonly #over: number[] = [];
   readonly #started: number[] = [];
   #active: number[] = [];
+  #unended: Readonly<Record<string, number>> = {};
+  #workers: readonly WorkerState[] | undefined;
 
-  constructor(store: Pick<Store, "totals">, meter: Meter, names: ModelNames) {
+  constructor(store: MeasuredStore, meter: Meter, names: ModelNames) {
     this.#store = store;
     this.#meter = meter;
     this.#names = names;
@@ -44,8 +51,13 @@ class TotalsReader implements StoredMetrics {
     return this.#reading;
   }
 
-  gauges(): Iterable<GaugeReading> {
-    return activeReadings(this.#active);
+  *gauges(): Iterable<GaugeReading> {
+    yield* activeReadings(this.#active);
+    for (const [status, value] of Object.entries(this.#unended)) yield { metric: "unended", value, labels: [status] };
+    if (this.#workers === undefined) return;
+    const alive = this.#workers.filter(({ isAlive }) => isAlive).length;
+    yield { metric: "workers", value: alive, labels: ["alive"] };
+    yield { metric: "workers", value: this.#workers.length - alive, labels: ["dead"] };
   }
 
   async #read(): Promise<void> {
@@ -56,7 +68,10 @@ class TotalsReader implements StoredMetrics {
         if (each.depth === 0 && "model" in each) this.#names.chosen(each);
       for (const tally of page.tallies) this.#count(tally);
       this.#mark = page.mark;
-      if (page.isComplete) return this.#countLive(page.unended);
+      if (page.isComplete) {
+        this.#workers = await this.#store.placing?.workers();
+        return this.#countLive(page.unended);
+      }
       // The first pages of a large database take seconds: others get their turn in between.
       await new Promise((resolve) => setImmediate(resolve));
     }
@@ -77,6 +92,9 @@ class TotalsReader implements StoredMetrics {
 
   /** A run is counted as started when it is first seen, at work or over. */
   #countLive(unended: Totals["unended"]): void {
+    const byStatus: Record<string, number> = Object.fromEntries(UNENDED_STATUSES.map((status) => [status, 0]));
+    for (const { status } of unended) byStatus[status] = (byStatus[status] ?? 0) + 1;
+    this.#unended = byStatus;
     const begun = [...this.#over];
     const active = this.#active.map(() => 0);
     for (const { depth, status } of unended) {

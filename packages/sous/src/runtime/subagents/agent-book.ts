@@ -204,6 +204,16 @@ export class AgentBook {
     return atWork <= 1;
   }
 
+  /** Every run waits for a child, and those at the end of all waits work elsewhere. */
+  get isWaitingElsewhere(): boolean {
+    let hasPlaced = false;
+    for (const run of this.#live.values()) {
+      if (run.placed !== undefined) hasPlaced = true;
+      else if (run.openChildren === 0) return false;
+    }
+    return hasPlaced;
+  }
+
   childrenOf(agentId: string): readonly AgentEntry[] {
     return this.#byId.get(agentId)?.children ?? [];
   }

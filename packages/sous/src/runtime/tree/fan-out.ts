@@ -56,7 +56,8 @@ export async function runFanOut<Output>(
       }),
     );
     outcome = ended.outcome;
-    await tree.addElsewhere(opened.store);
+    const adding = tree.addElsewhere(opened.store);
+    if (adding !== undefined) await adding;
     if (tree.isParked) questions = await readQuestions(opened);
   } catch (error) {
     rest = toReply(error);

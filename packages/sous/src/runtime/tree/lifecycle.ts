@@ -6,6 +6,7 @@ import type { RunOutcome } from "../../core/outcome.ts";
 import { Run, type RunProfile, type SummaryPlan } from "../../core/run.ts";
 import type { RunCall, RunOrigin, RunStart } from "../../core/run-start.ts";
 import { Cancelled, type Scope } from "../../core/scope.ts";
+import type { RunTools } from "../../core/tool-set.ts";
 import { continuedTrace } from "../../core/trace-context.ts";
 import type { TreePorts } from "../../core/tree-ports.ts";
 import { toStored } from "../../core/units.ts";
@@ -109,19 +110,18 @@ function recordStart(tree: TreeState, run: Run, plan: RunPlan): void {
   const { parts, shownTools } = tree;
   const { profile } = run;
   const isRoot = run.parent === undefined;
-  run.emit({
-    ...startOf(run, plan),
-    tools: shownTools.describe(profile.tools),
-    terms: isRoot ? termsOf(parts, profile) : undefined,
-    cwd: isRoot ? parts.settings.folder : undefined,
-    ...(isRoot && run.trace !== undefined && { traceparent: run.trace.traceparent }),
-  });
+  const ofJournal = isRoot
+    ? { terms: termsOf(parts, profile), cwd: parts.settings.folder, traceparent: run.trace?.traceparent }
+    : undefined;
+  run.emit(startOf(run, plan, shownTools.describe(profile.tools), ofJournal));
   // A root may be told to stop before it has begun.
   if (isRoot && run.scope.reason instanceof Cancelled) run.emit({ type: "cancel", mode: "stop" });
 }
 
-/** The start of a run, without what the first run of a journal says for all of it. */
-export function startOf(run: Run, plan: RunPlan): Omit<RunStart, "tools" | "terms" | "cwd"> {
+/** The part of its start that the first run of a journal says for all of it. */
+type JournalStart = Pick<RunStart, "terms" | "cwd" | "traceparent" | "placed">;
+
+export function startOf(run: Run, plan: RunPlan, tools: RunTools, ofJournal?: JournalStart): RunStart {
   const { entry, task, origin, call, summary, summarizes } = plan;
   const { profile } = run;
   return {
@@ -133,6 +133,7 @@ export function startOf(run: Run, plan: RunPlan): Omit<RunStart, "tools" | "term
     model: profile.model.id,
     price: profile.price,
     contextWindow: Number.isFinite(profile.contextWindow) ? profile.contextWindow : undefined,
+    tools,
     outputSchema: profile.output?.jsonSchema,
     instructions: profile.instructions,
     notes: profile.notes,
@@ -144,6 +145,10 @@ export function startOf(run: Run, plan: RunPlan): Omit<RunStart, "tools" | "term
     ...(summarizes === true && { summarizes }),
     timeoutMs: profile.timeoutMs,
     budget: entry.budget && toStored(entry.budget),
+    terms: ofJournal?.terms,
+    cwd: ofJournal?.cwd,
+    ...(ofJournal?.traceparent !== undefined && { traceparent: ofJournal.traceparent }),
+    ...(ofJournal?.placed !== undefined && { placed: ofJournal.placed }),
   };
 }
 

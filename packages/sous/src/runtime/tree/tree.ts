@@ -115,10 +115,10 @@ export class Tree {
   }
 
   /** Adds what was done elsewhere to the agents of its result. */
-  async addElsewhere(store: Pick<Store, "tree">): Promise<void> {
+  addElsewhere(store: Pick<Store, "tree">): Promise<void> | undefined {
     const { elsewhere, parts } = this.#state;
-    if (elsewhere !== undefined && parts.worker === undefined)
-      addElsewhere(this.#state, await store.tree(parts.records.rootId));
+    if (elsewhere === undefined || parts.worker !== undefined) return undefined;
+    return store.tree(parts.records.rootId).then((records) => addElsewhere(this.#state, records));
   }
 
   /** Nothing of the tree is at work: shows which runs wait, and lets any process resume it. */

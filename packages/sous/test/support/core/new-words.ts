@@ -82,7 +82,7 @@ $&`,
   ],
   "runtime/tree/spawn.ts": [
     [
-      "    plan = newChild(",
+      "    const made = newChild(",
       // Behind the last await, so that calls of one turn are counted one after the other.
       `    if (tree.book.childrenOf(parent.who.agentId).length >= limits.maxSiblings)
       throw new Refused("quota", \`A run may have at most \${limits.maxSiblings} children\`);
@@ -104,7 +104,7 @@ export const NEW_COLUMN: SourceChanges = {
   "storage/store/run-columns.ts": [
     [
       "} as const satisfies {",
-      '  faultType: { name: "fault_type", kind: "text?", from: "run-end", added: { sqlite: 7, postgres: 6 } },\n$&',
+      '  faultType: { name: "fault_type", kind: "text?", from: "run-end", added: { sqlite: 8, postgres: 7 } },\n$&',
     ],
   ],
 };

@@ -4,8 +4,11 @@ import { BudgetExceeded, messageOf, Refused } from "../../../core/errors.ts";
 import type { EventOf, RunIdentity } from "../../../core/event.ts";
 import { LACKS_APPROVAL, type RunOutcome } from "../../../core/outcome.ts";
 import type { Run } from "../../../core/run.ts";
+import type { PlacedStart } from "../../../core/run-start.ts";
 import type { SharedLimits } from "../../../core/shared-budget.ts";
+import { FAN_OUT } from "../../../core/spawn.ts";
 import { toolLogOf } from "../../../core/tool-log.ts";
+import { parseTraceparent, spanIdOf, writeTraceparent } from "../../../core/trace-context.ts";
 import { toStored } from "../../../core/units.ts";
 import { noUsage } from "../../../core/usage.ts";
 import { lacksApproval } from "../../../core/words/outcomes.ts";
@@ -88,24 +91,19 @@ export function placedStart(tree: TreeState, run: Run, plan: RunPlan): EventOf<"
   const { parts } = tree;
   const { profile, who } = run;
   const mode = run.summary?.mode;
-  const start = startOf(run, plan);
   // Only the tools that it has say whether it may have children: its definition elsewhere may have more.
   const hasChildren = [...profile.tools.byName.values()].some(({ tool }) => tool.category === "subagent");
-  const body = {
-    ...start,
-    // Each journal is read alone.
-    tools: tree.shownTools.whole(profile.tools),
-    rights: { ...start.rights, spawn: start.rights.spawn && hasChildren },
-    terms: termsOf(parts, profile),
-    cwd: parts.settings.folder,
-    traceparent: run.tree.traceOf(run)?.traceparent,
-    placed: {
-      rootId: parts.records.rootId,
-      ...(mode !== undefined && { summary: { mode, maxBytes: run.summary?.maxBytes ?? 0 } }),
-      budgets: run.account.chain().map(({ name, limits = {} }) => ({ name, limits: given(limits) })),
-      ...(parts.approve !== undefined && { asks: true as const }),
-    },
+  const placed: PlacedStart = {
+    rootId: parts.records.rootId,
+    ...(mode !== undefined && { summary: { mode, maxBytes: run.summary?.maxBytes ?? 0 } }),
+    budgets: run.account.chain().map(({ name, limits = {} }) => ({ name, limits: given(limits) })),
+    ...(parts.approve !== undefined && { asks: true as const }),
   };
+  const traceparent = traceAbove(run, plan, parts.settings.isSampled !== undefined);
+  const ofJournal = { terms: termsOf(parts, profile), cwd: parts.settings.folder, traceparent, placed };
+  // Each journal is read alone, so it has its tools in full.
+  const start = startOf(run, plan, tree.shownTools.whole(profile.tools), ofJournal);
+  const body = { ...start, rights: { ...start.rights, spawn: start.rights.spawn && hasChildren } };
   const identity: RunIdentity = who;
   return buildEvent(
     1,
@@ -118,6 +116,15 @@ export function placedStart(tree: TreeState, run: Run, plan: RunPlan): EventOf<"
 /** Without the limits that are not set. */
 function given(limits: SharedLimits): SharedLimits {
   return Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== undefined));
+}
+
+/** The span that the run lies under: that of the call that placed it, where spans are exported. Else the trace of the tree, if any. */
+function traceAbove(run: Run, { parent, call }: RunPlan, isExported: boolean): string | undefined {
+  if (parent === undefined) return run.trace?.traceparent;
+  const trace = parent.tree.traceOf(parent)?.traceparent;
+  const place = isExported && trace !== undefined ? parseTraceparent(trace) : undefined;
+  if (place === undefined || call === undefined || call.callId === FAN_OUT) return trace;
+  return writeTraceparent({ ...place, spanId: spanIdOf(parent.who.runId, { callId: call.callId }) });
 }
 
 /** Everything said to the run is put into the mail of its journal. */

@@ -34,6 +34,8 @@ export type WorkOptions = {
   readonly worker: string;
   /** When it aborts, the journal is given back as it is: nothing is cancelled. */
   readonly leaving?: Leaving | undefined;
+  /** Called when the run is open; the function says whether everything in it waits for runs that work elsewhere. */
+  readonly onOpen?: ((isWaiting: () => boolean) => void) | undefined;
   /** The run is ended with this fault, instead of being continued. */
   readonly fault?: Fault | undefined;
 };
@@ -74,6 +76,7 @@ async function workOnTaken(parts: WorkParts, taken: TakenJournal, options: WorkO
     return "ended";
   }
   const { tree, run, journal, answers } = opened;
+  options.onOpen?.(() => tree.tree.book.isWaitingElsewhere);
   receive = (given, isOld) => {
     if (!isOld || !isLater(given)) deliver(given, run, answers, tree.earlier.mail);
   };

@@ -37,6 +37,8 @@ class StoreWorker implements Worker {
   readonly #onRun: (news: WorkerNews) => void;
   readonly #leaving = new Scope();
   readonly #running = new Set<Promise<void>>();
+  /** One for each run that is open: a run that only waits for children on workers takes no place, or they could never be taken. */
+  readonly #waits = new Set<() => boolean>();
   #enlisted: AsyncDisposable | undefined;
   #listening: Disposable | undefined;
   #isTaking = false;
@@ -88,7 +90,7 @@ class StoreWorker implements Worker {
     try {
       while (this.#mayTake && !this.#leaving.aborted) {
         this.#mayTake = false;
-        const free = this.#facts.places - this.#running.size;
+        const free = this.#facts.places - this.#running.size + this.#waiting;
         if (free <= 0) return;
         const taken = await this.#parts.placed.placing.take(this.#facts, Math.min(free, MOST_AT_ONCE));
         for (const each of taken) this.#begin(each);
@@ -97,6 +99,12 @@ class StoreWorker implements Worker {
     } finally {
       this.#isTaking = false;
     }
+  }
+
+  get #waiting(): number {
+    let waiting = 0;
+    for (const isWaiting of this.#waits) if (isWaiting()) waiting += 1;
+    return waiting;
   }
 
   #begin(taken: TakenJournal): void {
@@ -110,12 +118,19 @@ class StoreWorker implements Worker {
   async #work(taken: TakenJournal): Promise<void> {
     const { journalId: runId } = taken;
     this.#onRun({ runId, state: "taken" });
+    let isWaiting: (() => boolean) | undefined;
+    const onOpen = (given: () => boolean): void => {
+      isWaiting = given;
+      this.#waits.add(given);
+    };
     try {
-      const state = await workOn(this.#parts, taken, { worker: this.name, leaving: this.#leaving });
+      const state = await workOn(this.#parts, taken, { worker: this.name, leaving: this.#leaving, onOpen });
       this.#onRun({ runId, state });
     } catch (error) {
       this.#onRun({ runId, state: "left", error });
       this.#rest();
+    } finally {
+      if (isWaiting !== undefined) this.#waits.delete(isWaiting);
     }
   }
 

@@ -15,6 +15,7 @@ import { keepSampleRuns } from "../../../support/app/cli/kept-runs.ts";
 import { dataFolder, sous } from "../../../support/app/cli/sous-process.ts";
 import { temporaryTree } from "../../../support/app/tools/temporary-tree.ts";
 import { OLDER_SQLITE_BUDGETS } from "../../../support/storage/store/older-budgets.ts";
+import { SQLITE_WITHOUT_PLACING } from "../../../support/storage/store/without-placing.ts";
 
 type Trouble = { name: string; make(file: string): Promise<unknown>; sentence: RegExp };
 
@@ -98,7 +99,7 @@ test("a database of an older version that cannot be brought up to date is said t
   await using tree = await temporaryTree({});
   const file = join(tree.path, "older.db");
   await makeDatabase(file);
-  const older = `${OLDER_SQLITE_BUDGETS} ALTER TABLE runs DROP COLUMN questions; DROP TABLE tallies; PRAGMA user_version = 2`;
+  const older = `${OLDER_SQLITE_BUDGETS} ${SQLITE_WITHOUT_PLACING} ALTER TABLE runs DROP COLUMN questions; DROP TABLE tallies; PRAGMA user_version = 2`;
   change(file, `${older}; CREATE TABLE bookmarks (address TEXT)`);
   await assert.rejects(
     openRuns(file, "read"),

@@ -29,6 +29,7 @@ import {
 } from "../../../support/storage/store/shared-budget/shared-budget-asks.ts";
 import { type CuttingProxy, openCuttingProxy } from "./cutting-proxy.ts";
 import { budgetWorker } from "./shared-budget-worker.ts";
+import { postgresWithoutPlacing } from "../../../support/storage/store/without-placing.ts";
 
 let server: PostgresServer;
 let proxy: CuttingProxy;
@@ -314,7 +315,7 @@ suite("H1: the rows of trees in Postgres", () => {
     await (await open({ schema }))[Symbol.asyncDispose]();
     const name = quoteSchema(schema);
     await pool.query(
-      `${olderPostgresBudgets(name)} update ${name}.sous_version set version = 4;
+      `${olderPostgresBudgets(name)} ${postgresWithoutPlacing(name.slice(1, -1))} update ${name}.sous_version set version = 4;
        insert into ${name}.purses values ('team', 1000, null, 9, '${OLDER_BOOKS}', 1), ('broken', 5, 5, 5, '{', 1)`,
     );
     await using store = await open({ schema });

@@ -193,7 +193,7 @@ suite("G2: the tables", () => {
   test("ten stores that open a new schema at once make it once", async () => {
     const schema = freshSchema();
     const stores = await Promise.all(Array.from({ length: 10 }, () => open({ schema, maxConnections: 1 })));
-    assert.deepEqual((await pool.query(`select version from "${schema}".sous_version`)).rows, [{ version: 5 }]);
+    assert.deepEqual((await pool.query(`select version from "${schema}".sous_version`)).rows, [{ version: 6 }]);
     await Promise.all(stores.map((store, index) => begin(store, `run${index}`)));
     assert.equal((await stores[0]?.list())?.length, 10);
     await Promise.all(stores.map(close));
@@ -206,7 +206,7 @@ suite("G2: the tables", () => {
     await assert.rejects(
       open({ schema }),
       new UserError(
-        `The schema "${schema}" of Postgres at ${server.host}:${server.port}/postgres was written by a newer version of sous (schema 99; this one knows 5): update sous, or choose another schema`,
+        `The schema "${schema}" of Postgres at ${server.host}:${server.port}/postgres was written by a newer version of sous (schema 99; this one knows 6): update sous, or choose another schema`,
       ),
     );
     assert.deepEqual((await pool.query(`select version from "${schema}".sous_version`)).rows, [{ version: 99 }]);

@@ -192,7 +192,7 @@ suite("a database from before", () => {
   test("a shared budget from before has spent what its processes held, and keeps nothing for them", async () => {
     await using place = budgetFile();
     await (await openSqliteStore(place.file))[Symbol.asyncDispose]();
-    place.run(`${OLDER_SQLITE_BUDGETS} PRAGMA user_version = 5`);
+    place.run(`${OLDER_SQLITE_BUDGETS} ${SQLITE_WITHOUT_PLACING} PRAGMA user_version = 5`);
     place.run(`INSERT INTO purses VALUES ('team', 1000, NULL, 9, '${OLDER_BOOKS}'), ('broken', 5, 5, 5, '{')`);
     const store = await place.open();
     const team = await store.sharedBudget("team", { tokens: 1000, executions: 9 });

@@ -189,7 +189,7 @@ suite("a SQLite store of an older version", () => {
     const store = await place.open();
     assert.deepEqual(plain(await store.read("lead")), plain(tree.events));
     assert.deepEqual(place.query("SELECT name, sql FROM sqlite_schema ORDER BY name"), current);
-    assert.deepEqual(place.query("PRAGMA user_version"), [{ user_version: 6 }]);
+    assert.deepEqual(place.query("PRAGMA user_version"), [{ user_version: 7 }]);
   });
 
   test("a store of an older version is refused when it is not what that version made", async () => {

@@ -157,7 +157,7 @@ suite("G3, B8.1: the files that a SQLite store refuses", () => {
       ["its end is missing", good.subarray(0, 9000)],
       [
         "its schema",
-        Buffer.from(good.toString("latin1").replace("CREATE TABLE events", "CREATE TABEL events"), "latin1"),
+        Buffer.from(good.toString("latin1").replaceAll("CREATE TABLE events", "CREATE TABEL events"), "latin1"),
       ],
     ];
     for (const [what, bytes] of damages) {

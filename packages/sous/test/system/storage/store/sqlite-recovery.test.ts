@@ -152,7 +152,7 @@ function locksOfThisProcess(): string[] {
 }
 
 const HEALTHY = {
-  version: 6,
+  version: 7,
   runs: 1,
   damage: undefined,
   damagedRuns: [],

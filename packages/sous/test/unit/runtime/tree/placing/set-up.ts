@@ -29,7 +29,8 @@ export function setUp(script: Script, options: Partial<RuntimeOptions> = {}) {
     return { ...scripted, answer: count(scripted.answer.bind(scripted), asked) };
   };
   const shared = { store, engine: storeEngine(store), agents: [deep, scout, lead], ...options };
-  return { store, asked, models, root: runtimeOn(models, shared), another: () => runtimeOn(models, shared) };
+  const another = (own: Partial<RuntimeOptions> = {}) => runtimeOn(models, { ...shared, ...own });
+  return { store, asked, models, root: another(), another };
 }
 
 type Answer = ReturnType<typeof scriptedModel>["answer"];

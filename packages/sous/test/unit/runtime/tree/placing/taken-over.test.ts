@@ -51,8 +51,12 @@ suite("a worker that stops", () => {
       },
       { agents: [slow, lead.with({ subagents: [slow] })] },
     );
-    const first = await another().work({ name: "one", places: 1 });
-    const submitted = await root.submit(lead.with({ subagents: [slow] }), "Go.");
+    const asking = lead.with({ subagents: [slow] });
+    // It knows the root alone: a run that waits for others takes no place, and it would take the child, too.
+    const first = await runtimeOn(models, { store, engine: storeEngine(store), agents: [asking] }).work({
+      name: "one",
+    });
+    const submitted = await root.submit(asking, "Go.");
     const scouts = runtimeOn(models, { store, engine: storeEngine(store), agents: [slow] });
     const isTaken = Promise.withResolvers<void>();
     await using _scouts = await scouts.work({ name: "two", onRun: () => isTaken.resolve() });

@@ -13,14 +13,6 @@ import { after, calls, says } from "../../../../../src/testing/steps.ts";
 import { endOf, eventsOf, lead, scout, setUp } from "./set-up.ts";
 
 suite("a worker", () => {
-  test("takes only runs whose tree was made in its folder", async () => {
-    const { root, store } = setUp({ lead: [says("Seen.")] }, { host: { cwd: "/srv/here" } });
-    await root.submit(lead, "Go.");
-    const facts = { name: "one", agents: ["lead"], places: 1 };
-    assert.deepEqual(await store.placing.take({ ...facts, folder: "/srv/there" }, 1), []);
-    assert.equal((await store.placing.take({ ...facts, folder: "/srv/here" }, 1)).length, 1);
-  });
-
   test("lists its folder, and takes what was placed in it", async () => {
     const { root, another, store } = setUp({ lead: [says("Seen.")] }, { host: { cwd: "/srv/here" } });
     await using _elsewhere = await another().work({ name: "one", folder: "/srv/there" });
@@ -81,6 +73,17 @@ suite("a worker", () => {
     );
     assert.ok(news.length > 1 && news.every(({ runId }) => runId === submitted.id));
     assert.ok(news.some(({ state, error }) => state === "left" && error instanceof UserError));
+  });
+
+  test("with one place continues a run and the children that this run waits for", async () => {
+    const { root, another } = setUp({
+      lead: [calls("subagent_scout", { task: "Look." }), says("Seen.")],
+      "lead/scout": [calls("subagent_deep", { task: "Dig." }), says("A wall.")],
+      "lead/scout/deep": [says("Sand.")],
+    });
+    await using _worker = await another().work({ name: "one", places: 1 });
+    const submitted = await root.submit(lead, "Go.");
+    assert.equal((await submitted.result).text, "Seen.");
   });
 
   test("says in the journal how often a run was taken", async () => {
