@@ -1,4 +1,4 @@
-/** What the processes share: the agents, the store, and the runtime on it. */
+/** The parts that the processes share: the agents, the store, and the runtime on it. */
 
 // #region all
 import { agent, createRuntime, tool } from "sous";

@@ -17,20 +17,20 @@ export type StagedWorker = {
   readonly kill?: (() => Promise<void>) | undefined;
 };
 
-/** What a test of the contract acts on. Each is used once, with an empty store. */
+/** The stage of a test of the contract. Each is used once, with an empty store. */
 export type EngineStage = AsyncDisposable & {
   readonly store: Store & PlacingStore;
   readonly engine: Engine;
-  /** Begins the journal of a root and returns its id. Nobody is asked to continue it. */
+  /** Begins the journal of a root and returns its id. No one is asked to continue it. */
   place(kind: StagedRun): Promise<string>;
   startWorker(): Promise<StagedWorker>;
   /** The worker's half, for an id that came from anywhere, in a process that knows the agents. */
   workOn(runId: string): Promise<unknown>;
   /** Resolves when the model has been asked for a slow run. */
   asked(runId: string): Promise<void>;
-  /** Lets the slow runs go on. */
+  /** Lets the slow runs continue. */
   letGo(): void;
-  /** How often the model was asked for a run. */
+  /** The times that the model was asked for a run. */
   requests(runId: string): number;
 };
 

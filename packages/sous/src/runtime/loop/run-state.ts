@@ -2,10 +2,10 @@
 
 import type { CallTarget } from "../../core/approval.ts";
 import type { EventOf, NoticeReason, StoredEvent } from "../../core/event.ts";
-import type { Spent } from "../../core/limits.ts";
 import { type AssistantMessage, type ToolResultPart, textOf, toolCallsOf } from "../../core/message.ts";
 import type { FinishReason } from "../../core/model.ts";
 import { addCost, addUsage, noUsage, type Usage } from "../../core/usage.ts";
+import type { ClosingTurn, UnheardQuestion } from "./unfinished.ts";
 
 /** The call that a person has allowed: exactly this input, of the tool as it was defined then, where it led then. */
 export type Approved = { input: unknown; definition: string | undefined; target: CallTarget | undefined };
@@ -67,29 +67,8 @@ export type RunState = {
   external: { sessionId: string; isPrompted: boolean } | undefined;
   /** The time at work, in all processes together. */
   usedMs: number;
-  /** How often a worker has taken it. */
+  /** The times that a worker has taken it. */
   takings: number;
-};
-
-export type UnheardQuestion = {
-  promptTokens: number;
-  reserved: number;
-  reservedUsd?: number | undefined;
-  /** The amounts that the books have counted for it since the restart. */
-  charged?: Spent;
-};
-
-export type ClosingTurn = {
-  reason: Extract<NoticeReason, "summary" | "wrap-up" | "output-repair">;
-  isAnswered: boolean;
-  /** The ending of its answer. */
-  finish?: FinishReason;
-  /** The text that counted before it. */
-  earlier: string;
-  /** False when the run had not come to an answer of its own. */
-  hasAnswer: boolean;
-  /** The limit that was reached, when that is why it wraps up. */
-  exceeded: string | undefined;
 };
 
 /** The state of one run, from its events in order. `state` is current after each of them. */

@@ -30,11 +30,11 @@ export async function checkWorkers(store: PlacedStore, now: number): Promise<Che
 /** Enough to know why they wait. */
 const MAX_RUNS = 1000;
 
-/** Of the runs that no process works on those that workers take. */
+/** The runs that no process works on and that workers take. */
 async function placedOnes(store: PlacedStore, runs: readonly RunRecord[]): Promise<RunRecord[]> {
   const found: RunRecord[] = [];
   for (const run of runs) {
-    // Those below the first of a journal continue with it.
+    // Runs below the first of a journal continue with it.
     if (run.id !== run.journalId) continue;
     const [start] = run.id === run.rootId ? await store.read(run.id, { limit: 1 }).catch(() => []) : [];
     if (run.id !== run.rootId || (start?.type === "run-start" && start.placed !== undefined)) found.push(run);

@@ -175,7 +175,7 @@ const PARKED: RunOutcome = {
   ...{ turns: 0, toolCount: 0, usage: noUsage(), costUsd: 0, durationMs: 0 },
 };
 
-/** Nobody is told: the journal of its parent keeps nothing more here. */
+/** No one is told: the journal of its parent keeps nothing more here. */
 const LEFT: RunOutcome = {
   ...PARKED,
   ...{ status: "failed", stopReason: undefined },

@@ -27,7 +27,7 @@ type Wait = {
   answer: { readonly lastSeq: number } | "asked" | undefined;
   /** The last event that its journal had when it was looked at last. */
   lastSeq: number;
-  /** The journal of the one that waits; undefined when that is nobody's run. */
+  /** The journal of the one that waits; undefined when no run waits. */
   readonly holder: object | undefined;
   readonly endless: PromiseWithResolvers<"parked" | "left">;
 };
@@ -195,7 +195,7 @@ export class PlacedRuns {
   }
 
   #hear({ kind, journalId }: News): void {
-    // Of mail to many at once it is not said to whom.
+    // Mail to many at once does not say to whom.
     if (kind === "all" || (kind === "mail" && journalId === undefined)) this.#due = "all";
     else if (kind !== "mail" || journalId === undefined || !this.#receivers.has(journalId)) return;
     else if (this.#due === undefined) this.#due = new Set([journalId]);

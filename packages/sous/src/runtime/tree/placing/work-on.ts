@@ -65,7 +65,7 @@ export async function workOn(parts: WorkParts, taken: TakenJournal, options: Wor
 
 async function workOnTaken(parts: WorkParts, taken: TakenJournal, options: WorkOptions): Promise<WorkEnd> {
   const { journalId, fence } = taken;
-  // It hears what was said before it begins, and one that was stopped asks nobody.
+  // It hears what was said before it begins, and one that was stopped asks no one.
   const early: [Mail, boolean][] = [];
   let receive = (...mail: [Mail, boolean]): void => void early.push(mail);
   using mail = parts.placed.receive(journalId, (...given) => receive(...given));
