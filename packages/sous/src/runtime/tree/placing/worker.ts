@@ -5,11 +5,13 @@ import { ignore } from "../../../core/errors.ts";
 import { Scope } from "../../../core/scope.ts";
 import { type WorkEnd, type WorkParts, workOn } from "./work-on.ts";
 
+/** The options of a worker. */
 export type WorkerOptions = Partial<Pick<WorkerFacts, "name" | "places" | "folder">> & {
   /** Called when it takes a run, and when it is done with it. `left`: another worker continues it. */
   onRun?: ((news: WorkerNews) => void) | undefined;
 };
 
+/** What a worker says of a run that it takes: `taken` first, then one of the others. */
 export type WorkerNews = { readonly runId: string; readonly state: "taken" | WorkEnd; readonly error?: unknown };
 
 /** A worker at work. `stop` takes nothing more, gives back what it has within moments, and resolves then. */
