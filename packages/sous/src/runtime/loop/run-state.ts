@@ -37,7 +37,7 @@ export type RunState = {
   external: { sessionId: string; isPrompted: boolean } | undefined;
   /** The time at work, in all processes together. */
   usedMs: number;
-  /** How often a worker has taken it. */
+  /** The number of times that a worker has taken it. */
   takings: number;
 };
 

@@ -23,7 +23,7 @@ export type WorkerReport = {
 
 type ReportParts = {
   readonly store: Pick<Store, "run">;
-  /** Where lines for people go; undefined when none are shown. */
+  /** Takes lines for people; undefined when none are shown. */
   readonly progress: Output | undefined;
   /** Takes a line for scripts; undefined when there are none. */
   readonly print: ((line: string) => void) | undefined;

@@ -63,9 +63,10 @@ test("the line about every stored event says what it has always said", () => {
       ["prune", "lead  dropped 4 old messages to make room"],
       ["truncation", "lead  cut a report to 4096 of 9000 bytes"],
       ["spawn-refused", "lead  refused scout: Token limit exceeded: 12/10"],
+      ["placed", "lead  placed scout"],
       ["stalled", "lead  silent for 60s, waits for the model"],
       ["steer", "lead  is told: Look closely."],
-      ["resume", "lead  continues where it was interrupted"],
+      ["resume", "lead  is taken by two on host-b"],
       ["run-end", "lead  ✗ failed (2 turns · 3 tools · ~12 tok · $0.03 · 1.2s)"],
     ],
   );
