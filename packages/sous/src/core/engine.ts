@@ -63,7 +63,7 @@ export type WorkerFacts = {
   readonly folder?: string | undefined;
 };
 
-/** A worker as the store knows it. */
+/** A worker as others see it. */
 export type WorkerState = WorkerFacts & {
   /** The process, as `describeOwner` says it. */
   readonly where: string;

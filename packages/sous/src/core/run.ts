@@ -56,7 +56,7 @@ export type RunProfile = {
   readonly rules?: TreePorts["rules"];
   /** The share of what is left, when the definition gives it one. */
   readonly budget: Budget | undefined;
-  /** Set when it has the tools that its parent passes on: its definition names none. */
+  /** The definition names no tools: it has those that its parent passes on. */
   readonly inheritsTools?: true | undefined;
   /** The definition asks for a worker. */
   readonly place?: "worker" | undefined;

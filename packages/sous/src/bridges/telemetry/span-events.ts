@@ -1,12 +1,17 @@
 /** The facts within a run, a turn or a call, as events of its span. */
 
-import type { SousEvent } from "../../core/event.ts";
+import type { EventOf, SousEvent } from "../../core/event.ts";
 import { shownLimit } from "../../core/units.ts";
 import { type ContentWriter, cutText } from "./span-content.ts";
 import type { OpenSpan } from "./traced-run.ts";
 
 /** Events that are neither a span nor a piece of text. */
 export type NotedEvent = Exclude<SousEvent, { type: "run-start" | "text-delta" | "reasoning-delta" | "tool-progress" }>;
+
+/** False for pieces of text, which are many and on no span. */
+export function isTraced(event: SousEvent): event is NotedEvent | EventOf<"run-start"> {
+  return event.type !== "text-delta" && event.type !== "reasoning-delta" && event.type !== "tool-progress";
+}
 
 const MAX_MESSAGE_BYTES = 1024;
 

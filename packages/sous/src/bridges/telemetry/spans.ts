@@ -13,11 +13,11 @@ import { type KnownModels, ModelNames } from "./model-names.ts";
 import { providerName, requestModel } from "./names.ts";
 import { rememberIn } from "./remember-in.ts";
 import { answered, ContentWriter, contentOf, PendingInput, resultMessage, said, textPart } from "./span-content.ts";
-import { type NotedEvent, noteOnSpan } from "./span-events.ts";
+import { isTraced, type NotedEvent, noteOnSpan } from "./span-events.ts";
 import { type NewCall, remoteSpan, SpanMaker } from "./span-maker.ts";
 import { LINK_ATTRIBUTE, type LINKS, type SpanAttributes } from "./span-names.ts";
 import { TRACE_OPTIONS, type TraceOptions } from "./trace-options.ts";
-import { TracedRun } from "./traced-run.ts";
+import { TracedRun, unknownRun } from "./traced-run.ts";
 import { TurnSpans } from "./turn-spans.ts";
 
 /**
@@ -34,10 +34,8 @@ export function traceRuns(options: TraceOptions = {}): EventListener {
 export function tracesOf(options: TraceOptions, pricedName?: KnownModels["pricedName"]): EventListener {
   const fold = new SpanFold(options, pricedName);
   return (event) => {
-    // They are many, and on no span.
-    if (event.type === "text-delta" || event.type === "reasoning-delta" || event.type === "tool-progress") return;
-    // The worker that has the run makes its spans.
-    if ("journalId" in event) return;
+    // Deltas are many, and on no span; the worker of a placed run makes its spans.
+    if (!isTraced(event) || "journalId" in event) return;
     try {
       fold.add(event);
     } catch (error) {
@@ -152,8 +150,7 @@ class SpanFold {
     const retried = known?.retried ?? noUsage();
     const shownModel = known === undefined ? model : this.#names.resumed(event, known);
     const attributes: SpanAttributes = attempt === undefined ? {} : { "sous.worker": worker, "sous.attempt": attempt };
-    const given = { agent, model, shownModel, call, traceparent, startedAt, links: [], attributes };
-    const run = this.#open(event, given);
+    const run = this.#open(event, { agent, model, shownModel, call, traceparent, startedAt, links: [], attributes });
     run.counted = usage && usageWithout(usage, retried); // guard: tokens-of-earlier-processes
     // They were on the span of a turn that ended with its process.
     if (retried.totalTokens > 0) this.#turns.bookUnanswered(run, event, retried, "interrupted");
@@ -264,10 +261,4 @@ function spanFor(run: TracedRun, event: NotedEvent) {
   return event.type === "budget-wait" || event.type === "rate-wait" || event.type === "stalled"
     ? run.current
     : run.span;
-}
-
-/** Journals of earlier versions do not say what continues. */
-function unknownRun(path: string, startedAt: number): Omit<ResumedRun, "usage"> & { usage: undefined } {
-  const label = path.slice(path.lastIndexOf("/") + 1);
-  return { agent: label, label, model: "", call: undefined, startedAt, turns: 0, usage: undefined };
 }

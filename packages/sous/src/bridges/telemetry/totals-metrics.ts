@@ -15,7 +15,7 @@ export type StoredMetrics = {
   refresh(): Promise<void>;
 };
 
-/** The parts of a store that are read; one that cannot place has no workers. */
+/** The part of a store that is read; one that cannot place has no workers. */
 type MeasuredStore = Pick<Store, "totals"> & { readonly placing?: Pick<Placing, "workers"> | undefined };
 
 /** Give it a meter of its own. Counters never fall, also when runs are deleted. */

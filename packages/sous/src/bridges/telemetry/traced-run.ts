@@ -8,7 +8,7 @@ import {
   type SpanContext,
   SpanStatusCode,
 } from "@opentelemetry/api";
-import type { RunIdentity } from "../../core/event.ts";
+import type { ResumedRun, RunIdentity } from "../../core/event.ts";
 import { FAN_OUT } from "../../core/spawn.ts";
 import { type SpanPart, spanIdOf } from "../../core/trace-context.ts";
 import { noUsage, type Usage } from "../../core/usage.ts";
@@ -157,4 +157,10 @@ export class TracedRun {
     this.#endedCalls ??= new Map();
     rememberIn(this.#endedCalls, callId, context, MAX_ENDED_CALLS);
   }
+}
+
+/** Journals of earlier versions do not say what continues. */
+export function unknownRun(path: string, startedAt: number): Omit<ResumedRun, "usage"> & { usage: undefined } {
+  const label = path.slice(path.lastIndexOf("/") + 1);
+  return { agent: label, label, model: "", call: undefined, startedAt, turns: 0, usage: undefined };
 }

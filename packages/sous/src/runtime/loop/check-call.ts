@@ -10,8 +10,8 @@ import type { Tool, ToolResult } from "../../core/tool.ts";
 import type { ReadyTool } from "../../core/tool-set.ts";
 import { approvalRequest, askApproval, deniedByRule, useAnswer } from "./ask-approval.ts";
 import { decideByRules, hasRules } from "./decide-by-rules.ts";
+import type { Approved } from "./earlier-calls.ts";
 import { beforeToolCall, orAborted } from "./run-hooks.ts";
-import type { Approved } from "./run-state.ts";
 import { copyJson, isSameJson } from "./to-json.ts";
 import { failedResult } from "./tool-result.ts";
 

@@ -1,41 +1,11 @@
 /** A run as its events tell it, up to what it was in the middle of: a pure fold. */
 
-import type { CallTarget } from "../../core/approval.ts";
 import type { EventOf, NoticeReason, StoredEvent } from "../../core/event.ts";
 import { type AssistantMessage, type ToolResultPart, textOf, toolCallsOf } from "../../core/message.ts";
 import type { FinishReason } from "../../core/model.ts";
 import { addCost, addUsage, noUsage, type Usage } from "../../core/usage.ts";
+import { type EarlierCalls, noteAnswer, noteQuestion } from "./earlier-calls.ts";
 import type { ClosingTurn, UnheardQuestion } from "./unfinished.ts";
-
-/** The call that a person has allowed: exactly this input, of the tool as it was defined then, where it led then. */
-export type Approved = { input: unknown; definition: string | undefined; target: CallTarget | undefined };
-
-/** A call before a restart. `open`, `asked` and `denied` did not run, `started` may have, `ended` has. */
-export type EarlierCall =
-  | { state: "open" }
-  /** `question` is what the person was asked to allow. With `approved`, the tool was called and asked by itself, before it did anything. */
-  | { state: "asked"; question: Approved; approved?: Approved }
-  | { state: "started"; approved?: Approved }
-  | { state: "denied"; reason: string | undefined }
-  | { state: "ended"; part: ToolResultPart };
-
-type EarlierCalls = Map<string, EarlierCall>;
-
-/** A call that had begun and asks now has done nothing yet: its tool asks by itself, before anything else. */
-function noteQuestion(calls: EarlierCalls, { callId, input, origin, target }: EventOf<"approval-request">): void {
-  const call = calls.get(callId);
-  if (call === undefined) return;
-  const approved = call.state === "started" || call.state === "asked" ? call.approved : undefined;
-  const question = { input, definition: origin?.definition, target };
-  calls.set(callId, { state: "asked", question, ...(approved !== undefined && { approved }) });
-}
-
-function noteAnswer(calls: EarlierCalls, { callId, allowed, reason }: EventOf<"approval-end">): void {
-  const call = calls.get(callId);
-  if (call === undefined) return;
-  const approved = call.state === "asked" ? { approved: call.question } : {};
-  calls.set(callId, allowed ? { state: "started", ...approved } : { state: "denied", reason });
-}
 
 export type RunState = {
   readonly start: EventOf<"run-start">;
@@ -58,7 +28,7 @@ export type RunState = {
   /** The number of events that tell what the provider did by itself for the last answer. */
   activity: number;
   /** The calls of the last answer by call id: how far each came. */
-  calls: Map<string, EarlierCall>;
+  calls: EarlierCalls;
   /** The last turn had begun. */
   closing: ClosingTurn | undefined;
   /** A question to the model whose answer was not recorded. */
@@ -67,7 +37,7 @@ export type RunState = {
   external: { sessionId: string; isPrompted: boolean } | undefined;
   /** The time at work, in all processes together. */
   usedMs: number;
-  /** The times that a worker has taken it. */
+  /** The number of times that a worker has taken it. */
   takings: number;
 };
 

@@ -9,9 +9,9 @@ import type { ToolResult } from "../../core/tool.ts";
 import { countsIn, toLogEntry } from "../../core/tool-log.ts";
 import { failedQuestion, NOBODY_THERE, notAllowed, STOPPED } from "./ask-approval.ts";
 import { type Checked, checkCall } from "./check-call.ts";
+import type { EarlierCall } from "./earlier-calls.ts";
 import { executeTool } from "./execute-tool.ts";
 import { UNKNOWN_OUTCOME } from "./repair-history.ts";
-import type { EarlierCall } from "./run-state.ts";
 import { ToolCallContext } from "./tool-context.ts";
 import { boundFiles, boundResult, failedResult } from "./tool-result.ts";
 

@@ -84,7 +84,7 @@ async function checkRuns({ env, flags }: DoctorRequest, configured: string | und
   }
 }
 
-/** A database in a file is looked at only when it is there; one in Postgres must answer. */
+/** Looks at a database in a file as it is; one in Postgres must answer. */
 async function checkPlaced(file: string): Promise<Check[]> {
   if (!isThere(file)) return [];
   const [{ checkWorkers }, store] = await Promise.all([import("../doctor/workers.ts"), openToLook(file)]);

@@ -30,11 +30,11 @@ export async function checkWorkers(store: PlacedStore, now: number): Promise<Che
 /** Enough to know why they wait. */
 const MAX_RUNS = 1000;
 
-/** The runs that no process works on and that workers take. */
+/** Leaves those that workers take, of runs that no process works on. */
 async function placedOnes(store: PlacedStore, runs: readonly RunRecord[]): Promise<RunRecord[]> {
   const found: RunRecord[] = [];
   for (const run of runs) {
-    // Runs below the first of a journal continue with it.
+    // A run below the first of its journal continues with that.
     if (run.id !== run.journalId) continue;
     const [start] = run.id === run.rootId ? await store.read(run.id, { limit: 1 }).catch(() => []) : [];
     if (run.id !== run.rootId || (start?.type === "run-start" && start.placed !== undefined)) found.push(run);

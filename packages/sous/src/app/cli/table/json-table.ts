@@ -143,7 +143,7 @@ export const WORKER_JSON: Readonly<Record<"init" | "run" | "result", readonly Js
     field("name", "string", "The name of the worker."),
     field("database", "string", "The file, or the address without its password."),
     field("folder", "string", "It takes only runs that were made in this folder."),
-    field("places", "number", "The runs that it has at most at once."),
+    field("places", "number", "The number of runs that it works on at most at once."),
     field("agents", "string[]", "It takes only runs of these."),
   ],
   run: [

@@ -4,7 +4,7 @@ import { BARE, CONFIG, type CommandEntry, DB_PATH, DISPLAY, JSON_OPTION, MODEL, 
 import { METRICS_PORT, QUIET, RIGHTS } from "./run-entries.ts";
 
 /** More make the processes that one machine starts for tools compete. */
-export const DEFAULT_PLACES = 10;
+const DEFAULT_PLACES = 10;
 
 const JSON_LINES = { ...JSON_OPTION, about: "one object a line on stdout, for scripts" } as const;
 

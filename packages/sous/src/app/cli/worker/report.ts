@@ -11,8 +11,7 @@ import { colourOf, statusWords } from "../terminal/style.ts";
 import { cost, duration, inertLine, plural, tokens } from "../terminal/text.ts";
 
 /** The state of a run, as scripts read it. `left` has several reasons. */
-export const RUN_STATES = ["taken", "ended", "parked", "given_back", "taken_over", "not_begun"] as const;
-type RunState = (typeof RUN_STATES)[number];
+type RunState = "taken" | "ended" | "parked" | "given_back" | "taken_over" | "not_begun";
 
 export type WorkerReport = {
   readonly onRun: (news: WorkerNews) => void;
@@ -24,7 +23,7 @@ export type WorkerReport = {
 
 type ReportParts = {
   readonly store: Pick<Store, "run">;
-  /** The place for lines to people; undefined when none are shown. */
+  /** Takes lines for people; undefined when none are shown. */
   readonly progress: Output | undefined;
   /** Takes a line for scripts; undefined when there are none. */
   readonly print: ((line: string) => void) | undefined;

@@ -11,7 +11,7 @@ export type WorkerOptions = Partial<Pick<WorkerFacts, "name" | "places" | "folde
   onRun?: ((news: WorkerNews) => void) | undefined;
 };
 
-/** News of a run that a worker has taken. `error` is what kept it from beginning the run. */
+/** News of a run that a worker takes: `taken` first, then one of the others. */
 export type WorkerNews = { readonly runId: string; readonly state: "taken" | WorkEnd; readonly error?: unknown };
 
 /** A worker at work. `stop` takes nothing more, gives back what it has within moments, and resolves then. */

@@ -165,6 +165,9 @@ suite("F2: the spans of a tree", () => {
       "sous.stop_reason",
       "sous.usage.estimated",
       "sous.cost_usd",
+      // Of placed runs: placed.test.ts has them.
+      "sous.worker",
+      "sous.attempt",
     ];
     assert.deepEqual(
       Object.keys(ATTRIBUTES).filter((name) => !used.has(name) && !rare.includes(name)),
