@@ -41,11 +41,12 @@ const SHOWN: Record<string, { line: string; input?: string; prints?: RegExp }> =
   replay: { line: "sous replay --list --json", prints: new RegExp(`"id": "${MINE}"`) },
   stats: { line: "sous stats --json", prints: new RegExp(`"agent": "spender-${MINE}"`) },
   resume: { line: `sous resume ${MINE}`, prints: /No model provider is called "scripted"/ },
+  cancel: { line: `sous cancel ${MINE}`, prints: new RegExp(`Run ${MINE} is not at work: interrupted`) },
   doctor: { line: "sous doctor --json", prints: /"found": "[^"]*mine\/runs\.db/ },
 };
 
-/** They answer others until they are stopped: `acp-serve.test.ts`, `mcp-serve.test.ts` and `metrics.test.ts` try them. */
-const ASKED = ["acp", "mcp", "metrics"];
+/** They answer others until they are stopped: `acp-serve.test.ts`, `mcp-serve.test.ts`, `metrics.test.ts` and `worker.test.ts` try them. */
+const ASKED = ["acp", "mcp", "metrics", "worker"];
 
 test("every command that has a database is tried here, and takes the options that choose it", () => {
   const optionsOf = ({ groups }: (typeof COMMAND_TABLE)[number]) =>
@@ -68,11 +69,14 @@ test("a database is opened only where the one rule has chosen its file", () => {
     "app/cli/stored/database.ts",
   ]);
   assert.deepEqual(openers(/\bfindDatabase\(/), [
+    "app/cli/commands/cancel.ts",
     "app/cli/commands/chat.ts",
     "app/cli/commands/metrics.ts",
     "app/cli/commands/replay.ts",
     "app/cli/commands/resume.ts",
     "app/cli/commands/stats.ts",
+    "app/cli/commands/worker.ts",
+    "app/cli/run/detach.ts",
     "app/cli/stored/database.ts",
   ]);
   assert.deepEqual(openers(/\bopenForRun\(/), [
