@@ -42,6 +42,8 @@ test("K1: a tutorial shows two workers, of which one is killed", { timeout: 120_
   await two.until(/is ready/);
 
   const ask = place.start(["ask.ts"]);
+  // Each worker has two of the four, in the middle of their work.
+  await ask.until(/(?:is at work.*?){4}/s);
   await model.until(/request 2/);
   one.child.kill("SIGKILL");
   assert.equal(await ask.ended, 0);
@@ -64,7 +66,7 @@ test("K1: a tutorial shows two workers, of which one is killed", { timeout: 120_
   const submit = place.start(["submit.ts"]);
   assert.equal(await submit.ended, 0);
   assert.match(submit.lines.join(), /^[0-9A-Z]{26}$/);
-  await two.until(/ended lead\n/);
+  await two.until(/taken lead\n/);
   two.child.kill("SIGTERM");
   assert.equal(await two.ended, 0);
   postgres.child.kill("SIGINT");
@@ -122,7 +124,7 @@ async function openPlace(): Promise<Place> {
   const port = String(await freePort());
   const { PATH = "", TMPDIR = tmpdir() } = process.env;
   const env: Record<string, string> = {
-    ...{ PATH, TMPDIR, HOME: folder, PG_PORT: port, MODEL_PORT: "0", ANSWER_MS: "500" },
+    ...{ PATH, TMPDIR, HOME: folder, PG_PORT: port, MODEL_PORT: "0", ANSWER_MS: "1000" },
     DATABASE_URL: `postgres://sous:sous@127.0.0.1:${port}/postgres`,
   };
   const started: Started[] = [];
