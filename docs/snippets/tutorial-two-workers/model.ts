@@ -1,6 +1,5 @@
 /** A server that answers as a model would, so that no key is needed. It speaks the protocol of chat completions. */
 
-// #region all
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
@@ -43,4 +42,3 @@ const server = createServer(async (request, response) => {
 server.listen(Number(process.env.MODEL_PORT ?? 4100), "127.0.0.1", () => {
   console.log(`The model answers at http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`);
 });
-// #endregion
