@@ -4,7 +4,7 @@ import type { EventOf, NoticeReason, StoredEvent } from "../../core/event.ts";
 import { type AssistantMessage, type ToolResultPart, textOf, toolCallsOf } from "../../core/message.ts";
 import type { FinishReason } from "../../core/model.ts";
 import { addCost, addUsage, noUsage, type Usage } from "../../core/usage.ts";
-import { type EarlierCalls, noteAnswer, noteQuestion } from "./earlier-calls.ts";
+import { type CallStates, noteAnswer, noteQuestion } from "./earlier-calls.ts";
 import type { ClosingTurn, UnheardQuestion } from "./unfinished.ts";
 
 export type RunState = {
@@ -28,7 +28,7 @@ export type RunState = {
   /** The number of events that tell what the provider did by itself for the last answer. */
   activity: number;
   /** The calls of the last answer by call id: how far each came. */
-  calls: EarlierCalls;
+  calls: CallStates;
   /** The last turn had begun. */
   closing: ClosingTurn | undefined;
   /** A question to the model whose answer was not recorded. */

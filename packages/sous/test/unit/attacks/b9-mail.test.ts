@@ -143,14 +143,14 @@ suite("B9.2: words and stops for others", { concurrency: true }, () => {
   test("of five million letters harm no other run", async () => {
     const place = await asking();
     const text = "x".repeat(5_000_000);
-    const others = ["lead/idler", "lead/nobody"].map((path): NewMail => {
+    const others = ["lead/idler", "lead/no one"].map((path): NewMail => {
       return { to: place.question.runId, body: { kind: "steer", path, text } };
     });
     assert.deepEqual(await place.after(others), WHOLE);
     assert.ok(JSON.stringify(await place.store.read(place.question.runId)).length < 100_000);
   });
 
-  test("reach nobody once the run has ended, and are not kept", async () => {
+  test("reach no one once the run has ended, and are not kept", async () => {
     const place = await asking();
     await place.after([]);
     const before = (await place.store.read(place.question.runId)).length;
@@ -242,7 +242,7 @@ suite("B9.1: claims that are none", () => {
     const { store } = await working();
     const [root] = await store.read("lead");
     assert.ok(root?.type === "run-start");
-    const start = startOf(samplePlaced({ ...root, runId: "nobody" }, "lead", "orphan", "scout"));
+    const start = startOf(samplePlaced({ ...root, runId: "no one" }, "lead", "orphan", "scout"));
     await assert.rejects(store.placing.place([start]), StoreError);
   });
 
@@ -276,7 +276,7 @@ suite("B9.1: claims that are none", () => {
     assert.equal((await store.read("scout0")).length, 1);
   });
 
-  test("an imported tree is left to nobody", async () => {
+  test("an imported tree is left to no one", async () => {
     const { store, runtime } = await working();
     const { id } = await runtime.submit(agent({ name: "lead", model: "scripted/one" }), "Go.");
     const other = openMemoryStore();

@@ -147,7 +147,7 @@ suite("B9.2: a worker with a looser policy", () => {
     assert.deepEqual([questions, tried.ran], [["touch"], ["look"]]);
   });
 
-  test("has its own person say yes, where nobody is at the root: nothing is allowed", async () => {
+  test("has its own person say yes, where no one is at the root: nothing is allowed", async () => {
     const tried = await attempt({ gate, worker: gate, atWorker: { approve: () => ({ allow: true }) } });
     assert.deepEqual(tried.ran, ["look"]);
   });

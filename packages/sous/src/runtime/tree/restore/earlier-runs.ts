@@ -39,11 +39,11 @@ export class EarlierRuns {
 
   /** The messages of the journal as it was read, and what they began with from the journals that have it. */
   #messages(runId: string): Promise<Message[]> {
-    const { journal, run } = this.#parts.records;
+    const { store } = this.#parts.records;
     const { rootId } = this.tree;
     const own = this.tree.reader();
-    const read: Store["read"] = (id, which) => (id === rootId ? own.read(id, which) : journal(id, which));
-    return readHistory({ read, run }, rootId).messages(runId);
+    const read: Store["read"] = (id, which) => (id === rootId ? own : store).read(id, which);
+    return readHistory({ read, run: (id) => store.run(id) }, rootId).messages(runId);
   }
 
   /** Restores path, counts and budget share of every agent; the root gets no right that it did not have. */

@@ -13,15 +13,16 @@ suite("trees over worker processes", { concurrency: true }, () => {
     assert.equal(figure.trees, 2);
   });
 
-  test("are at work again within two seconds when a worker on another host is killed", async () => {
+  test("are at work again long before its lease ends when a worker on another host is killed", async () => {
     const { backMs, moved, problems } = await loseWorker("killed elsewhere");
     assert.deepEqual([problems, moved], [[], 13]);
-    assert.ok(backMs < 2_000, `after ${backMs} ms`);
+    assert.ok(backMs < 8_000, `after ${backMs} ms`);
   });
 
   test("ask no model once they are cancelled, also when a worker dies meanwhile", async () => {
-    const { lastRequestMs, problems } = await cancelWorkers({ shape: [3, 6], killAfterMs: 20, delayMs: 300 });
+    const { lastRequestMs, problems } = await cancelWorkers({ shape: [3, 6], killAfterMs: 20, delayMs: 2_000 });
     assert.deepEqual(problems, []);
-    assert.ok(lastRequestMs < 250, `the last request came after ${lastRequestMs} ms`);
+    // A run that had not heard of it would ask again when its answer has come.
+    assert.ok(lastRequestMs < 2_000, `the last request came after ${lastRequestMs} ms`);
   });
 });
