@@ -3,6 +3,7 @@
  * until their runs are at work again, and what a woken one does.
  */
 
+import { readWholeTree } from "../../src/core/read-tree.ts";
 import type { WorkerHand } from "./workers-hand.ts";
 import { judge } from "./workers-judge.ts";
 import { WorkersStage } from "./workers-stage.ts";
@@ -36,12 +37,17 @@ export async function loseWorker(ending: Ending): Promise<LostWorkerFigure> {
   await other.until(() => new Set(taken().map(({ runId }) => runId)).size === held.length);
   const backMs = Math.round(Math.max(...taken().map((each) => each.at)) - at);
   const result = await submitted.result;
-  if (!lost.isDead) problems.push(...(await wake(stage, lost, held)));
-  problems.push(...(await judge(stage, { name: "lost", shape: SHAPE }, result)).problems);
+  const verdict = await judge(stage, { name: "lost", shape: SHAPE }, result);
+  problems.push(...verdict.problems);
+  if (!lost.isDead) {
+    problems.push(...(await wake(stage, lost, held)));
+    const events = await readWholeTree(stage.store, result.runId);
+    if (events.length !== verdict.events) problems.push(`${events.length - verdict.events} events came afterwards`);
+  }
   return { ending, backMs, moved: held.length, problems };
 }
 
-/** The one that wakes up writes nothing, says that it has lost its runs, and takes others. The judge sees what it has written. */
+/** The one that wakes up writes nothing, says that it has lost its runs, and takes others. */
 async function wake(stage: WorkersStage, woken: WorkerHand, held: readonly string[]): Promise<string[]> {
   const problems: string[] = [];
   const asked = stage.provider.requests.length;
@@ -52,8 +58,8 @@ async function wake(stage: WorkersStage, woken: WorkerHand, held: readonly strin
   for (const { state, runId } of ends)
     if (state !== "left") problems.push(`The woken worker says ${state} of ${runId}`);
   const [requests, calls] = [stage.provider.requests.length - asked, stage.tools().length - ran];
-  // Calls of tools that were on their way come to their end.
-  if (requests > 0 || calls > held.length)
+  // What was on its way comes to its end: a call whose start was kept just before it was stopped begins.
+  if (requests > held.length || calls > held.length)
     problems.push(`The woken worker made ${requests} requests and ${calls} tool calls`);
   const before = woken.count("taken");
   // The other one is busy with nothing: both take from many.
