@@ -33,7 +33,7 @@ const SCRIPT = {
 /** The exported tree: one journal, into which those of the workers are joined. */
 export async function livePlaced(): Promise<string> {
   const store = openMemoryStore();
-  const budget = { tokens: 50_000, costUsd: 5, executions: 5 };
+  const budget = { tokens: 50_000, costUsd: 5, durationMs: 60_000, executions: 5 };
   const deep = agent({ name: "deep", description: "Digs.", model, tools: [], place: "worker" });
   const scout = agent({
     name: "scout",
