@@ -38,7 +38,7 @@ stream.on("test:pass", ({ name, nesting, file = "", details }) => {
   if (details.type === "suite" || CONTROL.test(name)) return;
   const titles = [...(stacks.get(file)?.slice(0, nesting) ?? []), name];
   // The nearest title that names a boundary.
-  const [, id] = titles.findLast((title) => /\bB[1-8]\.\d/.test(title))?.match(/\bB([1-8])\.\d/) ?? [];
+  const [, id] = titles.findLast((title) => /\bB[1-9]\.\d/.test(title))?.match(/\bB([1-9])\.\d/) ?? [];
   if (id === undefined) return;
   const found = counts.get(`B${id}`) ?? { attempts: 0, files: new Set() };
   counts.set(`B${id}`, { attempts: found.attempts + 1, files: found.files.add(basename(file)) });

@@ -37,6 +37,7 @@ import { STRANGE_TEXTS } from "./r16.ts";
 import { STORE_FAULTS } from "./r17.ts";
 import { RATE_LIMITS } from "./rate-limits.ts";
 import { SPEED } from "./speed.ts";
+import { WORKERS } from "./workers.ts";
 
 export type Figure = { readonly name: string; measure(seed: number): Promise<{ figure: unknown; isReached: boolean }> };
 
@@ -263,6 +264,7 @@ const FIGURES: readonly Figure[] = [
   },
   ...STRANGE_TEXTS,
   ...STORE_FAULTS,
+  ...WORKERS,
   SPEED,
   ...PLANTED,
   ...MUTANTS,

@@ -255,7 +255,7 @@ function describe(name: string, specifier: string, found: readonly Exported[]): 
   if (link !== undefined) return { name, specifier, isType, text: `### ${name}\n\n${wrap(link)}` };
   const parts = [`### ${name}`, ...documented.map(wrap), code(simplified(signatures.join("\n")))];
   const defaults = DEFAULTS[name];
-  if (defaults !== undefined) parts.push(`Defaults: ${inWords(defaults)}.`);
+  if (defaults !== undefined) parts.push(wrap(`Defaults: ${inWords(defaults)}.`));
   const example = isType ? undefined : exampleOf(name);
   if (example !== undefined) parts.push(`Example: [${basename(dirname(example))}](${relative(API_FOLDER, example)})`);
   return { name, specifier, isType, text: parts.join("\n\n") };

@@ -2,4 +2,5 @@
 
 export { type MeterOptions, meterRuns } from "./bridges/telemetry/otel-meter.ts";
 export { type RunIdGenerator, runIdGenerator } from "./bridges/telemetry/run-ids.ts";
-export { type TraceOptions, traceRuns } from "./bridges/telemetry/spans.ts";
+export { traceRuns } from "./bridges/telemetry/spans.ts";
+export type { TraceOptions } from "./bridges/telemetry/trace-options.ts";

@@ -27,20 +27,23 @@ export type WorkersOrder = {
   readonly log: string;
   /** How long a tool takes. */
   readonly toolMs: number;
+  /** Tokens that each lead may spend, with all below it; no share of its own when unset. */
+  readonly share?: number | undefined;
 };
 
 /** One line of the log: a tool has run. `token` is in its result, so a journal says which of two runs it is of. */
 export type ToolTrace = { name: string; runId: string; callId: string; token: string };
 
 /** The definitions of all levels, as every process has them. */
-export function agentsOf({ log, toolMs }: Pick<WorkersOrder, "log" | "toolMs">) {
+export function agentsOf({ log, toolMs, share }: Pick<WorkersOrder, "log" | "toolMs" | "share">) {
   const trace =
     (name: string) =>
     async (_input: unknown, { runId, callId }: ToolContext) => {
-      await pause(toolMs * Math.random());
+      const firstMs = toolMs * Math.random();
+      await pause(firstMs);
       const token = randomBytes(6).toString("hex");
       appendFileSync(log, `${JSON.stringify({ name, runId, callId, token } satisfies ToolTrace)}\n`);
-      await pause(toolMs / 2);
+      await pause(toolMs - firstMs);
       return `${name} done ${token}`;
     };
   const inputSchema = { type: "object" } as const;
@@ -51,7 +54,8 @@ export function agentsOf({ log, toolMs }: Pick<WorkersOrder, "log" | "toolMs">) 
   ];
   const shared = { model: "openai-compatible/fake", tools, place: "worker" as const };
   const scout = agent({ name: "scout", description: "Scouts.", ...shared });
-  const lead = agent({ name: "lead", description: "Leads.", ...shared, subagents: [scout] });
+  const budget = share === undefined ? undefined : { tokens: share };
+  const lead = agent({ name: "lead", description: "Leads.", ...shared, subagents: [scout], budget });
   const root = agent({ name: "root", ...shared, subagents: [lead, scout] });
   return { root, all: [root, lead, scout] };
 }

@@ -20,15 +20,15 @@ export type Request = {
 export type WorkersProvider = AsyncDisposable & {
   readonly address: string;
   readonly requests: Request[];
-  /** Called with every request as it comes. */
-  onRequest: ((request: Request) => void) | undefined;
+  /** Called with every request as it comes; its answer waits for what is returned. */
+  onRequest: ((request: Request) => Promise<void> | undefined) | undefined;
 };
 
 export const OUTPUT_TOKENS = 7;
 const FIRST_SERIAL = 10_000;
 
 /** `delayMs`: of one answer. */
-export async function startWorkersProvider(delayMs: () => number): Promise<WorkersProvider> {
+export async function startWorkersProvider(delayMs: () => number, promptTokens?: number): Promise<WorkersProvider> {
   let serial = FIRST_SERIAL;
   const server = createServer((request, response) => {
     answer(request, response).catch(() => response.destroy());
@@ -41,11 +41,12 @@ export async function startWorkersProvider(delayMs: () => number): Promise<Worke
     const hash = createHash("sha256").update(JSON.stringify(messages)).digest("base64url");
     const asked: Request = { serial: serial++, hash, part: partOf(messages), at: performance.now() };
     provider.requests.push(asked);
-    provider.onRequest?.(asked);
+    await provider.onRequest?.(asked);
     await new Promise((next) => setTimeout(next, delayMs()));
     if (response.destroyed) return;
     response.writeHead(200, { "content-type": "text/event-stream" });
-    for (const chunk of chunksOf(asked.serial, messages)) response.write(`data: ${JSON.stringify(chunk)}\n\n`);
+    for (const chunk of chunksOf(asked.serial, messages, promptTokens))
+      response.write(`data: ${JSON.stringify(chunk)}\n\n`);
     response.end("data: [DONE]\n\n");
   }
 
@@ -70,7 +71,7 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   return body;
 }
 
-function* chunksOf(serial: number, messages: readonly ChatMessage[]): Generator<unknown> {
+function* chunksOf(serial: number, messages: readonly ChatMessage[], promptTokens = serial): Generator<unknown> {
   const answer = answerTo(messages);
   const head = { id: `answer-${serial}`, object: "chat.completion.chunk", created: 1, model: "fake" };
   const chunk = (delta: unknown, finish_reason: string | null = null) => {
@@ -87,6 +88,7 @@ function* chunksOf(serial: number, messages: readonly ChatMessage[]): Generator<
     }
     yield chunk({}, "tool_calls");
   }
-  const usage = { prompt_tokens: serial, completion_tokens: OUTPUT_TOKENS, total_tokens: serial + OUTPUT_TOKENS };
+  const total = promptTokens + OUTPUT_TOKENS;
+  const usage = { prompt_tokens: promptTokens, completion_tokens: OUTPUT_TOKENS, total_tokens: total };
   yield { ...head, choices: [], usage };
 }

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { Client } from "pg";
+import { agent } from "../../src/core/agent.ts";
 import { storeEngine } from "../../src/runtime/tree/placing/store-engine.ts";
 import type { SubmittedRun } from "../../src/runtime/tree/placing/submit.ts";
 import { createRuntime } from "../../src/runtime.ts";
@@ -19,11 +20,15 @@ import { type Shape, taskOf } from "./workers-script.ts";
 export type StageOptions = {
   /** Of one answer of the model. */
   readonly delayMs: () => number;
-  /** Of one tool call, at most one and a half times. */
+  /** Of one tool call. */
   readonly toolMs: number;
   readonly places: number;
   /** Connections of each process. */
   readonly maxConnections?: number;
+  /** Tokens of every prompt, where they are to be few; else the number of its request. */
+  readonly promptTokens?: number;
+  /** Tokens that each lead may spend, with all below it. */
+  readonly share?: number | undefined;
 };
 
 export class WorkersStage implements AsyncDisposable {
@@ -56,7 +61,7 @@ export class WorkersStage implements AsyncDisposable {
 
   static async open(options: StageOptions): Promise<WorkersStage> {
     const [server, program] = await Promise.all([startPostgresServer(), bundleWorker("workers-process.ts")]);
-    const provider = await startWorkersProvider(options.delayMs);
+    const provider = await startWorkersProvider(options.delayMs, options.promptTokens);
     const { maxConnections = 4 } = options;
     const store = await openPostgresStore({ connectionString: server.connectionString(), maxConnections });
     return new WorkersStage({ server, provider, store, options, program });
@@ -68,13 +73,13 @@ export class WorkersStage implements AsyncDisposable {
     this.#spare = new WorkerHand(this.#program);
     this.workers.push(hand);
     this.#started += 1;
-    const { places, maxConnections, toolMs } = this.#options;
+    const { places, maxConnections, toolMs, share } = this.#options;
     await hand.begin({
       connectionString: this.server.connectionString(),
       name: `worker ${this.#started}`,
       address: this.provider.address,
       log: this.#log,
-      ...{ places, maxConnections, toolMs },
+      ...{ places, maxConnections, toolMs, share },
       ...changes,
     });
     return hand;
@@ -89,7 +94,11 @@ export class WorkersStage implements AsyncDisposable {
 
   /** A runtime of this process, which is no worker. */
   runtime() {
-    const { root, all: agents } = agentsOf({ log: this.#log, toolMs: this.#options.toolMs });
+    const { root, all: agents } = agentsOf({
+      log: this.#log,
+      toolMs: this.#options.toolMs,
+      share: this.#options.share,
+    });
     const { store } = this;
     const environment = { OPENAI_COMPATIBLE_BASE_URL: this.provider.address };
     return {
@@ -101,6 +110,20 @@ export class WorkersStage implements AsyncDisposable {
   submit(name: string, shape: Shape): Promise<SubmittedRun> {
     const { root, runtime } = this.runtime();
     return runtime.submit(root, taskOf(name, shape));
+  }
+
+  /** A root of an agent that the workers do not know. */
+  async submitStranger(name: string): Promise<SubmittedRun> {
+    const stranger = agent({ name: "stranger", model: "openai-compatible/fake", tools: [] });
+    const { store } = this;
+    const host = { environment: { OPENAI_COMPATIBLE_BASE_URL: this.provider.address } };
+    const runtime = createRuntime({ store, engine: storeEngine(store), agents: [stranger], host });
+    return runtime.submit(stranger, name);
+  }
+
+  async stop(hand: WorkerHand): Promise<void> {
+    this.workers = this.workers.filter((each) => each !== hand);
+    await hand.stop();
   }
 
   /** The worker that has this journal. */

@@ -1,9 +1,8 @@
 /** Traces: one span per run, turn and tool call, made from the events of trees. */
 
-import { type Context, diag, type Link, type SpanContext, SpanKind, type TracerProvider } from "@opentelemetry/api";
+import { diag, type Link, type SpanContext, SpanKind } from "@opentelemetry/api";
 import type { EventListener, EventOf, ResumedRun, RunIdentity } from "../../core/event.ts";
 import { isExternalModel } from "../../core/model.ts";
-import { FLAG, functionOf, type OptionKinds, TEXT, TEXTS, withFunctions } from "../../core/option-kinds.ts";
 import { checkOptions } from "../../core/options.ts";
 import { completionStatus, errorTypeOf } from "../../core/outcome.ts";
 import type { RunOrigin } from "../../core/run-start.ts";
@@ -17,39 +16,9 @@ import { answered, ContentWriter, contentOf, PendingInput, resultMessage, said, 
 import { isTraced, type NotedEvent, noteOnSpan } from "./span-events.ts";
 import { type NewCall, remoteSpan, SpanMaker } from "./span-maker.ts";
 import { LINK_ATTRIBUTE, type LINKS, type SpanAttributes } from "./span-names.ts";
+import { TRACE_OPTIONS, type TraceOptions } from "./trace-options.ts";
 import { TracedRun, unknownRun } from "./traced-run.ts";
 import { TurnSpans } from "./turn-spans.ts";
-
-/** The options of tracing. */
-export type TraceOptions = {
-  /** Makes the spans; the global one of the OpenTelemetry API when unset. */
-  tracerProvider?: TracerProvider | undefined;
-  /** True puts what was asked, answered, called and returned into the spans, each cut to 8 KB. Off when unset. */
-  captureContent?: boolean | undefined;
-  /** Called with each captured text before it is cut. Secrets that sous knows are gone already. */
-  redact?: ((text: string) => string) | undefined;
-  /** True adds `langfuse.observation.type`, by which Langfuse draws agents, generations and tools apart. */
-  observationType?: boolean | undefined;
-  /** The parent of roots; when unset the trace they were started in, else the context that is active now. */
-  parent?: Context | undefined;
-  /** W3C baggage: its entries become attributes of every span. When unset that of the context. */
-  baggage?: string | undefined;
-  /**
-   * Models without a price that are shown by their names although a call chose them, or another process began the run. Those of
-   * roots and definitions need not be named; all others are `other`.
-   */
-  models?: readonly string[] | undefined;
-};
-
-const OPTIONS: OptionKinds<TraceOptions> = {
-  tracerProvider: withFunctions("getTracer"),
-  captureContent: FLAG,
-  redact: functionOf(),
-  observationType: FLAG,
-  parent: withFunctions("getValue"),
-  baggage: TEXT,
-  models: TEXTS,
-};
 
 /**
  * A listener that makes spans of the events it hears, of any number of trees: give it to a runtime or to runs as `onEvent`.
@@ -57,7 +26,7 @@ const OPTIONS: OptionKinds<TraceOptions> = {
  * none.
  */
 export function traceRuns(options: TraceOptions = {}): EventListener {
-  checkOptions("traceRuns()", options, OPTIONS);
+  checkOptions("traceRuns()", options, TRACE_OPTIONS);
   return tracesOf(options);
 }
 

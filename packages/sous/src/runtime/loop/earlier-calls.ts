@@ -16,11 +16,11 @@ export type EarlierCall =
   | { state: "denied"; reason: string | undefined }
   | { state: "ended"; part: ToolResultPart };
 
-export type EarlierCalls = Map<string, EarlierCall>;
+export type CallStates = Map<string, EarlierCall>;
 
 /** A call that had begun and asks now has done nothing yet: its tool asks by itself, before anything else. */
 export function noteQuestion(
-  calls: EarlierCalls,
+  calls: CallStates,
   { callId, input, origin, target }: EventOf<"approval-request">,
 ): void {
   const call = calls.get(callId);
@@ -30,7 +30,7 @@ export function noteQuestion(
   calls.set(callId, { state: "asked", question, ...(approved !== undefined && { approved }) });
 }
 
-export function noteAnswer(calls: EarlierCalls, { callId, allowed, reason }: EventOf<"approval-end">): void {
+export function noteAnswer(calls: CallStates, { callId, allowed, reason }: EventOf<"approval-end">): void {
   const call = calls.get(callId);
   if (call === undefined) return;
   const approved = call.state === "asked" ? { approved: call.question } : {};

@@ -17,9 +17,9 @@ import { utf8Length } from "../../core/usage.ts";
 import { notify, readInbox } from "./inbox.ts";
 import { outputEnding, repairedEnding } from "./parse-output.ts";
 import { dropLastCalls } from "./prune.ts";
-import type { ClosingTurn } from "./run-state.ts";
 import { runTurn } from "./run-turn.ts";
 import { asKept } from "./to-json.ts";
+import type { ClosingTurn } from "./unfinished.ts";
 
 /** The ending of a run, before it is measured. */
 export type Ending = {

@@ -8,8 +8,9 @@ import { costOf, noUsage, type Price, type Usage } from "../../core/usage.ts";
 import { type Ending, resumeClosing } from "./ending.ts";
 import { recordActivity } from "./provider-activity.ts";
 import { actOn, untilEnding } from "./run-agent.ts";
-import type { RunState, UnheardQuestion } from "./run-state.ts";
+import type { RunState } from "./run-state.ts";
 import { ToolCallContext } from "./tool-context.ts";
+import type { UnheardQuestion } from "./unfinished.ts";
 
 /** The conversation of the run is restored, without the results of an answer that has still to be acted on. */
 export async function resumeRun(run: Run, state: RunState, work?: (run: Run) => Promise<Ending>): Promise<Ending> {

@@ -1,11 +1,11 @@
 /** A run as its events tell it, up to what it was in the middle of: a pure fold. */
 
 import type { EventOf, NoticeReason, StoredEvent } from "../../core/event.ts";
-import type { Spent } from "../../core/limits.ts";
 import { type AssistantMessage, type ToolResultPart, textOf, toolCallsOf } from "../../core/message.ts";
 import type { FinishReason } from "../../core/model.ts";
 import { addCost, addUsage, noUsage, type Usage } from "../../core/usage.ts";
-import { type EarlierCalls, noteAnswer, noteQuestion } from "./earlier-calls.ts";
+import { type CallStates, noteAnswer, noteQuestion } from "./earlier-calls.ts";
+import type { ClosingTurn, UnheardQuestion } from "./unfinished.ts";
 
 export type RunState = {
   readonly start: EventOf<"run-start">;
@@ -28,7 +28,7 @@ export type RunState = {
   /** The number of events that tell what the provider did by itself for the last answer. */
   activity: number;
   /** The calls of the last answer by call id: how far each came. */
-  calls: EarlierCalls;
+  calls: CallStates;
   /** The last turn had begun. */
   closing: ClosingTurn | undefined;
   /** A question to the model whose answer was not recorded. */
@@ -39,27 +39,6 @@ export type RunState = {
   usedMs: number;
   /** The number of times that a worker has taken it. */
   takings: number;
-};
-
-export type UnheardQuestion = {
-  promptTokens: number;
-  reserved: number;
-  reservedUsd?: number | undefined;
-  /** The amounts that the books have counted for it since the restart. */
-  charged?: Spent;
-};
-
-export type ClosingTurn = {
-  reason: Extract<NoticeReason, "summary" | "wrap-up" | "output-repair">;
-  isAnswered: boolean;
-  /** The ending of its answer. */
-  finish?: FinishReason;
-  /** The text that counted before it. */
-  earlier: string;
-  /** False when the run had not come to an answer of its own. */
-  hasAnswer: boolean;
-  /** The limit that was reached, when that is why it wraps up. */
-  exceeded: string | undefined;
 };
 
 /** The state of one run, from its events in order. `state` is current after each of them. */

@@ -162,8 +162,7 @@ export function openTree(shared: Shared, earlier?: Earlier) {
     records: {
       rootId: treeId,
       newId,
-      journal: (journalId, which) => store.read(journalId, which),
-      run: (runId) => store.run(runId),
+      store,
       ...readHistory(earlier === undefined ? store : historyStore(earlier.tree, store), rootId),
       endWithLoss: loss.end,
       release: () => store.release(rootId, earlier?.fence ?? FIRST_FENCE),

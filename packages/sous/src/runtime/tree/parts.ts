@@ -9,7 +9,7 @@ import type { Account, Budget, Ledger } from "../../core/limits.ts";
 import type { Message } from "../../core/message.ts";
 import type { RunProfile } from "../../core/run.ts";
 import type { FanOutTerms, RunOrigin, TreeTerms } from "../../core/run-start.ts";
-import type { ReadOptions, RunRecord } from "../../core/store.ts";
+import type { Store } from "../../core/store.ts";
 import type { IsSampled, TraceContext } from "../../core/trace-context.ts";
 import type { TreePorts } from "../../core/tree-ports.ts";
 import { toStoredLimits } from "../../core/units.ts";
@@ -73,9 +73,8 @@ export type Records = {
   /** The root of the tree, which may have another journal. */
   readonly rootId: string;
   newId(): string;
-  run(runId: string): Promise<RunRecord | undefined>;
-  /** The events of another journal of the tree. */
-  journal(journalId: string, options?: ReadOptions): Promise<readonly StoredEvent[]>;
+  /** For other journals of the tree. */
+  readonly store: Pick<Store, "read" | "run">;
   continuation(runId: string): Promise<Message[]>;
   endText(runId: string): Promise<string | undefined>;
   /** Called at the end of a root whose events were not all stored. */

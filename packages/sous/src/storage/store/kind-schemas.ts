@@ -195,7 +195,9 @@ export const kindSchemas = once(() => {
   const placed = z.strictObject({
     rootId: z.string(),
     summary: z.strictObject({ mode: z.enum(LIMITS.summary.words), maxBytes: count }).optional(),
-    budgets: list(z.strictObject({ name: z.string(), limits: z.object({ tokens: limit, costUsd: limit, executions: limit }) })),
+    budgets: list(
+      z.strictObject({ name: z.string(), limits: z.object({ tokens: limit, costUsd: limit, executions: limit }) }),
+    ),
     asks: z.literal(true).optional(),
   });
 

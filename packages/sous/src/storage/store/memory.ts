@@ -19,8 +19,8 @@ import {
 } from "../../core/store.ts";
 import { interruptedTally, refusalTally, runTally, type Totals, type TotalsQuery } from "../../core/totals.ts";
 import { runIdOf, toBrief, toStoredEvent } from "./brief-event.ts";
-import { foldRows, isQueued, type MemoryJournal, type MemoryRow, statusOf } from "./memory-journals.ts";
 import { MemoryBudgets } from "./memory-budgets.ts";
+import { foldRows, isQueued, type MemoryJournal, type MemoryRow, statusOf } from "./memory-journals.ts";
 import { MemoryPlacing } from "./memory-placing.ts";
 import { MemoryTallies } from "./memory-tallies.ts";
 import { checkAbove, rootElsewhere, runAbove } from "./placed-start.ts";

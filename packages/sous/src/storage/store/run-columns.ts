@@ -133,8 +133,13 @@ export function readColumns(fields: Record<string, unknown>, read: (column: RunC
     const isUsable = CHECKS[kind] as ((value: unknown) => boolean) | undefined;
     try {
       const value = read(column);
-      if (isUsable?.(value) === false) throw damagedRun(String(fields.id), name);
-      fields[field] = value;
+      if (isUsable?.(value) !== false) {
+        fields[field] = value;
+        continue;
+      }
+      // Not thrown: a row that is only counted on has few of the columns, and an error for each of the others takes time.
+      fields[field] = NOTHING[kind]();
+      fields.damage ??= damageOf(String(fields.id), name);
     } catch (error) {
       fields[field] = NOTHING[kind]();
       noteDamage(fields, error);
@@ -152,7 +157,11 @@ export function noteDamage(record: { damage?: unknown }, error: unknown): void {
 }
 
 export function damagedRun(id: string, column: string): DamageError {
-  return new DamageError(`Run ${id.slice(0, 100)} is damaged in the store: it has no usable ${column}`);
+  return new DamageError(damageOf(id, column));
+}
+
+function damageOf(id: string, column: string): string {
+  return `Run ${id.slice(0, 100)} is damaged in the store: it has no usable ${column}`;
 }
 
 /** The value of a column that cannot be read, by its kind. */

@@ -16,7 +16,8 @@ import {
 } from "../../../src/bridges/mcp/server-options.ts";
 import { createLifecycleLog, type LifecycleLogOptions } from "../../../src/bridges/telemetry/log.ts";
 import { type MeterOptions, meterRuns } from "../../../src/bridges/telemetry/otel-meter.ts";
-import { type TraceOptions, traceRuns } from "../../../src/bridges/telemetry/spans.ts";
+import { traceRuns } from "../../../src/bridges/telemetry/spans.ts";
+import type { TraceOptions } from "../../../src/bridges/telemetry/trace-options.ts";
 import { type CassetteOptions, cassetteModel, scriptFromCassette } from "../../../src/cassette.ts";
 import { tool } from "../../../src/core/tool.ts";
 import { type McpToolsOptions, mcpTools } from "../../../src/mcp-client.ts";

@@ -4,10 +4,14 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { pages } from "../../support/docs/markdown-files.ts";
 
-const MAX_WORDS = 95_750;
+/**
+ * 95,750 before trees over several workers. Of the 7,000 since, half are generated: the engine, `sous worker`, `sous cancel`, new
+ * events and what their JSON holds. The rest is a tutorial, a guide, a page of promises and three decisions. No other page says the same.
+ */
+const MAX_WORDS = 102_750;
 const SHOWN = 15;
 
-test("the pages of docs/ have at most 95,750 words in all", () => {
+test("the pages of docs/ have at most 102,750 words in all", () => {
   const counted = pages()
     .filter(({ path }) => path.startsWith("docs/"))
     .map(({ path, text }) => ({ path, words: text.split(/\s+/).filter((word) => word !== "").length }))

@@ -163,7 +163,7 @@ async function endedElsewhere(run: Run, end: EventOf<"run-end">, parts: TreePart
   if (end.usageBelow !== undefined) run.billBelow(end.usageBelow, end.costBelowUsd ?? 0);
   if (lacksApproval(end)) run.lacksApproval = true;
   if (run.toolLog !== undefined) {
-    const events = await patiently(() => parts.records.journal(run.who.runId), parts.asking);
+    const events = await patiently(() => parts.records.store.read(run.who.runId), parts.asking);
     run.toolLog = toolLogOf(events, (name) => run.profile.tools.byName.get(name)?.tool.displayName);
   }
   return { status, stopReason, text, output, fault, turns, toolCount, usage, costUsd, durationMs };
@@ -175,7 +175,7 @@ const PARKED: RunOutcome = {
   ...{ turns: 0, toolCount: 0, usage: noUsage(), costUsd: 0, durationMs: 0 },
 };
 
-/** Nobody is told: the journal of its parent keeps nothing more here. */
+/** No one is told: the journal of its parent keeps nothing more here. */
 const LEFT: RunOutcome = {
   ...PARKED,
   ...{ status: "failed", stopReason: undefined },

@@ -27,14 +27,20 @@ type Wait = {
   answer: { readonly lastSeq: number } | "asked" | undefined;
   /** The last event that its journal had when it was looked at last. */
   lastSeq: number;
-  /** The journal of the one that waits; undefined when that is nobody's run. */
+  /** The journal of the one that waits; undefined when no run waits. */
   readonly holder: object | undefined;
   readonly endless: PromiseWithResolvers<"parked" | "left">;
 };
 
 /** `isOld`: the message was there when the receiver came. */
 type OnMail = (mail: Mail, isOld: boolean) => void;
-type Receiver = { readonly seen: Set<number>; readonly onMail: OnMail; isNew: boolean };
+type Receiver = { readonly seen: Set<number>; readonly onMail: OnMail; isNew: boolean; onLooked(): void };
+
+/** The mail of a journal, while this process works on it. */
+export type Receiving = Disposable & {
+  /** Resolves when what was kept before has been passed on, or could not be read. */
+  readonly looked: Promise<void>;
+};
 
 export type PlacedRunsParts = {
   readonly engine: Engine;
@@ -155,15 +161,17 @@ export class PlacedRuns {
   }
 
   /** Passes each message to the journal on once, in the order of their numbers, from those that were kept before. */
-  receive(journalId: string, onMail: OnMail): Disposable {
-    const receiver: Receiver = { seen: new Set(), onMail, isNew: true };
+  receive(journalId: string, onMail: OnMail): Receiving {
+    const { promise: looked, resolve: onLooked } = Promise.withResolvers<void>();
+    const receiver: Receiver = { seen: new Set(), onMail, isNew: true, onLooked };
     this.#receivers.set(journalId, receiver);
     this.#listen();
     this.#hear({ kind: "mail", journalId });
-    return onDispose(() => {
+    const stop = onDispose(() => {
       if (this.#receivers.get(journalId) === receiver) this.#receivers.delete(journalId);
       this.#rest();
     });
+    return { looked, [Symbol.dispose]: () => stop[Symbol.dispose]() };
   }
 
   /** Shows what is new in the journals of a tree, until the result is disposed. */
@@ -187,7 +195,8 @@ export class PlacedRuns {
   }
 
   #hear({ kind, journalId }: News): void {
-    if (kind === "all") this.#due = "all";
+    // Mail to many at once does not say to whom.
+    if (kind === "all" || (kind === "mail" && journalId === undefined)) this.#due = "all";
     else if (kind !== "mail" || journalId === undefined || !this.#receivers.has(journalId)) return;
     else if (this.#due === undefined) this.#due = new Set([journalId]);
     else if (this.#due !== "all") this.#due.add(journalId);
@@ -199,7 +208,9 @@ export class PlacedRuns {
     this.#isLooking = true;
     for (let due = this.#due; due !== undefined; due = this.#due) {
       this.#due = undefined;
-      await this.#readMail(due === "all" ? [...this.#receivers.keys()] : [...due]).catch(ignore);
+      const ids = due === "all" ? [...this.#receivers.keys()] : [...due];
+      await this.#readMail(ids).catch(ignore);
+      for (const id of ids) this.#receivers.get(id)?.onLooked();
       if (due === "all") await this.#lookAround().catch(ignore);
     }
     this.#isLooking = false;

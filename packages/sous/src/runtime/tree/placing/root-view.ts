@@ -43,7 +43,7 @@ export class RootView {
     this.#followed = new Followed({
       rootId: records.rootId,
       placing: { journals: (rootId) => patiently(() => placed.placing.journals(rootId), asking) },
-      read: (journalId, options) => patiently(() => records.journal(journalId, options), asking),
+      read: (journalId, options) => patiently(() => records.store.read(journalId, options), asking),
       isContinued: tree.earlierRuns !== undefined,
       onEvent: (event, place) => this.#see(event, place),
       onShown: () => this.#askAll(),

@@ -2,6 +2,7 @@
 
 import type { Clock } from "../../../core/clock.ts";
 import { ignore } from "../../../core/errors.ts";
+import { LACKS_APPROVAL } from "../../../core/outcome.ts";
 import type { AgentSummary, RunResult } from "../../../core/runtime.ts";
 import type { CancelMode } from "../../../core/spawn.ts";
 import type { RunRecord, Store } from "../../../core/store.ts";
@@ -75,7 +76,7 @@ async function resultOf(store: Store, runId: string, end: PlacedEnd): Promise<Ru
   const whole = { usage, costUsd, runId, agents, denied: [], lost: records[0]?.lost };
   if (typeof end === "string") {
     const questions = openQuestions(await store.read(runId)).map(toOpenQuestion);
-    const own = { status: "incomplete", stopReason: "consent", text: "", output: undefined, error: undefined } as const;
+    const own = { ...LACKS_APPROVAL, text: "", output: undefined, error: undefined };
     return { ...whole, ...own, turns: root?.turns ?? 0, durationMs: 0, questions };
   }
   const { status, stopReason, text, output, turns, durationMs, fault } = end;

@@ -51,10 +51,12 @@ const MAX_CLAIMS = 5;
  * key, and gives it back; the last time the run ends with that.
  */
 export async function workOn(parts: WorkParts, taken: TakenJournal, options: WorkOptions): Promise<WorkEnd> {
+  const { claims } = taken;
   try {
     return await workOnTaken(parts, taken, options);
   } catch (error) {
-    if (taken.claims >= MAX_CLAIMS && options.fault === undefined)
+    // A store that is away says nothing of the run.
+    if (claims >= MAX_CLAIMS && options.fault === undefined && !(error instanceof StoreError))
       return await workOn(parts, taken, { ...options, fault: notBegun(options.worker, error) });
     await release(parts.store, taken);
     throw error;
@@ -63,6 +65,11 @@ export async function workOn(parts: WorkParts, taken: TakenJournal, options: Wor
 
 async function workOnTaken(parts: WorkParts, taken: TakenJournal, options: WorkOptions): Promise<WorkEnd> {
   const { journalId, fence } = taken;
+  // It hears what was said before it begins, and one that was stopped asks no one.
+  const early: [Mail, boolean][] = [];
+  let receive = (...mail: [Mail, boolean]): void => void early.push(mail);
+  using mail = parts.placed.receive(journalId, (...given) => receive(...given));
+  await mail.looked;
   const opened = await openTaken(parts, taken, options);
   if (opened === undefined) {
     await parts.store.release(journalId, fence);
@@ -70,9 +77,10 @@ async function workOnTaken(parts: WorkParts, taken: TakenJournal, options: WorkO
   }
   const { tree, run, journal, answers } = opened;
   options.onOpen?.(() => tree.tree.book.isWaitingElsewhere);
-  using _mail = parts.placed.receive(journalId, (mail, isOld) => {
-    if (!isOld || !isLater(mail)) deliver(mail, run, answers, tree.earlier.mail);
-  });
+  receive = (given, isOld) => {
+    if (!isOld || !isLater(given)) deliver(given, run, answers, tree.earlier.mail);
+  };
+  for (const given of early) receive(...given);
   using _leaving = giveBack(opened, options.leaving);
   const { cause } = await run.ended;
   if (tree.tree.isParked) return "parked";

@@ -30,16 +30,20 @@ export class EarlierRuns {
   readonly tree: EarlierTree;
   readonly #book: AgentBook;
   readonly #parts: TreeParts;
-  readonly #messages: (runId: string) => Promise<Message[]>;
 
   constructor(tree: EarlierTree, book: AgentBook, parts: TreeParts) {
     this.tree = tree;
     this.#book = book;
     this.#parts = parts;
-    const { journal, run } = parts.records;
-    const own = tree.reader();
-    const read: Store["read"] = (id, which) => (id === tree.rootId ? own.read(id, which) : journal(id, which));
-    this.#messages = readHistory({ read, run }, tree.rootId).messages;
+  }
+
+  /** The messages of the journal as it was read, and what they began with from the journals that have it. */
+  #messages(runId: string): Promise<Message[]> {
+    const { store } = this.#parts.records;
+    const { rootId } = this.tree;
+    const own = this.tree.reader();
+    const read: Store["read"] = (id, which) => (id === rootId ? own : store).read(id, which);
+    return readHistory({ read, run: (id) => store.run(id) }, rootId).messages(runId);
   }
 
   /** Restores path, counts and budget share of every agent; the root gets no right that it did not have. */

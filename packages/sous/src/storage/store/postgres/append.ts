@@ -102,7 +102,7 @@ export function createAppend({ connection, schema, owner, patienceMs, isHeld }: 
     const values = [toColumn(rootId), first.event.time, fence, ofRoot === undefined ? null : toColumn(ofRoot)];
     const [row] = await query(sql.begin, values);
     if (row === undefined) return beginOrLock(query, rootId, given, fence);
-    const nobody = { owner: undefined, leasedUntil: 0, isOwned: false, isOpen: false };
+    const nobody = { owner: undefined, leasedUntil: 0, isOwned: () => false, isOpen: false };
     return { tree: Number(row.tree), id: rootId, ofRoot, fence, lastSeq: 0, ...nobody, questions: undefined };
   }
 

@@ -68,7 +68,7 @@ export function createReader(connection: Connection, schema: string, losses: Los
   };
 }
 
-/** Those of one journal stay in the order of its numbers, because a clock may be set back. */
+/** Runs of one journal stay in the order of its numbers, because a clock may be set back. */
 function inOrderOfStart(records: RunRecord[]): RunRecord[] {
   const [first] = records;
   if (records.every(({ journalId }) => journalId === first?.journalId)) return records;

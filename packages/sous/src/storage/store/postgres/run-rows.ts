@@ -230,6 +230,7 @@ function numberAt(value: Value): number | undefined {
 
 /** JSON keeps every character by itself. */
 function namesIn(row: Row, column: string): string[] {
+  if (row[column] === undefined) return [];
   try {
     return JSON.parse(String(row[column]));
   } catch {

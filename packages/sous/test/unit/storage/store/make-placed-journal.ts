@@ -7,8 +7,8 @@
 
 import { agent } from "../../../../src/core/agent.ts";
 import type { SousEvent } from "../../../../src/core/event.ts";
-import { runtimeOn } from "../../../../src/runtime.ts";
 import { storeEngine } from "../../../../src/runtime/tree/placing/store-engine.ts";
+import { runtimeOn } from "../../../../src/runtime.ts";
 import { exportTree } from "../../../../src/storage/store/export/tree.ts";
 import { openMemoryStore } from "../../../../src/storage/store/memory.ts";
 import { scriptedModel } from "../../../../src/testing/scripted-model.ts";
@@ -33,9 +33,17 @@ const SCRIPT = {
 /** The exported tree: one journal, into which those of the workers are joined. */
 export async function livePlaced(): Promise<string> {
   const store = openMemoryStore();
-  const budget = { tokens: 50_000, costUsd: 5, executions: 5 };
+  const budget = { tokens: 50_000, costUsd: 5, durationMs: 60_000, executions: 5 };
   const deep = agent({ name: "deep", description: "Digs.", model, tools: [], place: "worker" });
-  const scout = agent({ name: "scout", description: "Looks.", model, tools: [], subagents: [deep], budget, place: "worker" });
+  const scout = agent({
+    name: "scout",
+    description: "Looks.",
+    model,
+    tools: [],
+    subagents: [deep],
+    budget,
+    place: "worker",
+  });
   const lead = agent({ name: "lead", model, tools: [], subagents: [scout], delegate: true });
   const runtime = runtimeOn(() => scriptedModel(SCRIPT, { price: { input: 3, output: 15 } }), {
     store,

@@ -4,6 +4,7 @@ import { tool } from "../../../../../src/core/tool.ts";
 import { storeEngine } from "../../../../../src/runtime/tree/placing/store-engine.ts";
 import { runtimeOn } from "../../../../../src/runtime.ts";
 import { after, calls, hangs, says } from "../../../../../src/testing/steps.ts";
+import { changed } from "./changed.ts";
 import { endOf, eventsOf, lead, scout, setUp } from "./set-up.ts";
 
 suite("a worker that stops", () => {
@@ -50,8 +51,12 @@ suite("a worker that stops", () => {
       },
       { agents: [slow, lead.with({ subagents: [slow] })] },
     );
-    const first = await another({ agents: [lead.with({ subagents: [slow] })] }).work({ name: "one" });
-    const submitted = await root.submit(lead.with({ subagents: [slow] }), "Go.");
+    const asking = lead.with({ subagents: [slow] });
+    // It knows the root alone: a run that waits for others takes no place, and it would take the child, too.
+    const first = await runtimeOn(models, { store, engine: storeEngine(store), agents: [asking] }).work({
+      name: "one",
+    });
+    const submitted = await root.submit(asking, "Go.");
     const scouts = runtimeOn(models, { store, engine: storeEngine(store), agents: [slow] });
     const isTaken = Promise.withResolvers<void>();
     await using _scouts = await scouts.work({ name: "two", onRun: () => isTaken.resolve() });
@@ -158,6 +163,25 @@ suite("a submitted root", () => {
       onEvent: (event) => void (event.type === "turn-start" && event.path === "lead/scout" && submitted.cancel()),
     });
     assert.equal((await submitted.result).status, "cancelled");
+  });
+});
+
+suite("a run that was stopped before its worker took it", () => {
+  test("ends without a word to its model, however late the mail is read", async () => {
+    const { root, store, asked, models } = setUp({ lead: [says("Seen.")] });
+    const submitted = await root.submit(lead, "Go.");
+    submitted.cancel();
+    while ((await store.placing.mail([submitted.id], 0)).length === 0) await new Promise((next) => setImmediate(next));
+    const mail = async (...given: Parameters<typeof store.placing.mail>) => {
+      for (let turn = 0; turn < 200; turn++) await new Promise((next) => setImmediate(next));
+      return store.placing.mail(...given);
+    };
+    const placing = changed(store.placing, { mail });
+    const slow = changed(store, { placing });
+    const agents = [scout, lead];
+    await using _worker = await runtimeOn(models, { store: slow, engine: storeEngine(slow), agents }).work();
+    assert.equal((await submitted.result).status, "cancelled");
+    assert.equal(asked.get("lead"), undefined);
   });
 });
 

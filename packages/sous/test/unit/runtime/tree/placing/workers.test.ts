@@ -13,14 +13,6 @@ import { after, calls, says } from "../../../../../src/testing/steps.ts";
 import { endOf, eventsOf, lead, scout, setUp } from "./set-up.ts";
 
 suite("a worker", () => {
-  test("takes only runs whose tree was made in its folder", async () => {
-    const { root, store } = setUp({ lead: [says("Seen.")] }, { host: { cwd: "/srv/here" } });
-    await root.submit(lead, "Go.");
-    const facts = { name: "one", agents: ["lead"], places: 1 };
-    assert.deepEqual(await store.placing.take({ ...facts, folder: "/srv/there" }, 1), []);
-    assert.equal((await store.placing.take({ ...facts, folder: "/srv/here" }, 1)).length, 1);
-  });
-
   test("lists its folder, and takes what was placed in it", async () => {
     const { root, another, store } = setUp({ lead: [says("Seen.")] }, { host: { cwd: "/srv/here" } });
     await using _elsewhere = await another().work({ name: "one", folder: "/srv/there" });
@@ -81,22 +73,6 @@ suite("a worker", () => {
     );
     assert.ok(news.length > 1 && news.every(({ runId }) => runId === submitted.id));
     assert.ok(news.some(({ state, error }) => state === "left" && error instanceof UserError));
-  });
-
-  test("that stops gives back at once what waits for a child on another worker", async () => {
-    const { root, another, store } = setUp({
-      lead: [calls("subagent_scout", { task: "Look." }), says("Seen.")],
-      "lead/scout": [[after(2_000), says("A wall.")]],
-    });
-    const parents = await another({ agents: [lead] }).work({ name: "parents" });
-    await using _children = await another({ agents: [scout] }).work({ name: "children" });
-    const submitted = await root.submit(lead, "Go.");
-    while ((await store.tree(submitted.id))[1]?.status !== "running") await new Promise((go) => setImmediate(go));
-    await parents.stop();
-    const states = (await store.tree(submitted.id)).map(({ status }) => status);
-    assert.deepEqual(states, ["interrupted", "running"]);
-    await using _again = await another({ agents: [lead] }).work({ name: "parents" });
-    assert.equal((await submitted.result).text, "Seen.");
   });
 
   test("with one place continues a run and the children that this run waits for", async () => {
