@@ -19,10 +19,7 @@ export type EarlierCall =
 export type CallStates = Map<string, EarlierCall>;
 
 /** A call that had begun and asks now has done nothing yet: its tool asks by itself, before anything else. */
-export function noteQuestion(
-  calls: CallStates,
-  { callId, input, origin, target }: EventOf<"approval-request">,
-): void {
+export function noteQuestion(calls: CallStates, { callId, input, origin, target }: EventOf<"approval-request">): void {
   const call = calls.get(callId);
   if (call === undefined) return;
   const approved = call.state === "started" || call.state === "asked" ? call.approved : undefined;

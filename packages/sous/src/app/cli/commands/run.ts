@@ -2,7 +2,9 @@
 
 import { setImmediate } from "node:timers/promises";
 import type { AgentDefinition } from "../../../core/agent.ts";
-import { messageOf } from "../../../core/errors.ts";
+import type { PlacingStore } from "../../../core/engine.ts";
+import { ignore, messageOf } from "../../../core/errors.ts";
+import type { EventListener } from "../../../core/event.ts";
 import { toTools } from "../../../core/foreign-tool.ts";
 import type { UserInput } from "../../../core/message.ts";
 import { type RunHandle, type RunResult, withoutRun } from "../../../core/runtime.ts";
@@ -146,7 +148,7 @@ export async function watchHeadless(headless: HeadlessRun, stops: Stops): Promis
     clock,
     style,
     start: (show) => {
-      const onEvent = log === undefined ? show : [show, log.onEvent];
+      const onEvent = [show, ...(log === undefined ? [] : [log.onEvent]), waitHint(headless)];
       return runtime.run(agent, task, { ...runOptions, signal, onEvent });
     },
     wait: (handle, renderer) => {
@@ -159,6 +161,21 @@ export async function watchHeadless(headless: HeadlessRun, stops: Stops): Promis
   // Plain lines have said all of it; a live region leaves nothing behind.
   if (style?.isLive === true) progress.print(treeLines(tree, progress.columns, progress.style));
   return result;
+}
+
+/** Says once when a child waits for a worker, and there is none: it would wait without a word. */
+function waitHint({ application: { store }, request: { flags } }: HeadlessRun): EventListener {
+  let isSaid = false;
+  return (event) => {
+    if (event.type !== "placed" || isSaid || store === undefined || !("placing" in store)) return;
+    isSaid = true;
+    import("../run/able-workers.ts")
+      .then(({ waitSentence }) =>
+        waitSentence(inertLine(event.childPath, 200), event.agent, store as PlacingStore, databaseFlags(flags)),
+      )
+      .then((sentence) => sentence !== undefined && tell(`warning: ${sentence}`))
+      .catch(ignore);
+  };
 }
 
 type Shown = { renderer: Renderer; following: Promise<void> };

@@ -1,14 +1,14 @@
 /** `sous run --detach`: the run is placed in the database, and a worker continues it. The id is on stdout. */
 
-import type { WorkerState } from "../../../core/engine.ts";
 import type { UserInput } from "../../../core/message.ts";
 import type { JsonSchema } from "../../../core/schema.ts";
 import { openApplication } from "../application/open.ts";
 import { EXIT } from "../exit-codes.ts";
-import { processContext, thisFolder } from "../files/paths.ts";
+import { processContext } from "../files/paths.ts";
 import { databaseFlags, findDatabase, openDatabase, sameDatabase } from "../stored/database.ts";
 import { openUnlessStopped } from "../terminal/interrupts.ts";
 import { printJson, tell } from "../terminal/output.ts";
+import { waitSentence } from "./able-workers.ts";
 import type { RunRequest } from "./request.ts";
 
 type Detached = {
@@ -31,20 +31,9 @@ export async function detach(request: RunRequest, { task, schema, stop }: Detach
   if (format === "json") printJson({ schema: "sous.detached.v1", status: "queued", run_id: id });
   else process.stdout.write(`${id}\n`);
   if (!flags.log.isQuiet) {
-    const database = sameDatabase(databaseFlags(flags));
-    const workers = await store.placing.workers();
-    tell(`${waitSentence(workers, agent.name, database)} See it: sous replay --tree --id ${id}${database}`);
+    const waits = await waitSentence("The run", agent.name, store, databaseFlags(flags));
+    const look = `sous replay --tree --id ${id}${sameDatabase(databaseFlags(flags))}`;
+    tell(`${waits ?? "A worker continues the run."} See it: ${look}`);
   }
   return EXIT.ok;
-}
-
-function waitSentence(workers: readonly WorkerState[], agent: string, database: string): string {
-  const folder = thisFolder();
-  const able = workers.filter((each) => {
-    return each.isAlive && each.agents.includes(agent) && (each.folder ?? folder) === folder;
-  });
-  if (able.length === 0)
-    return `The run waits for a worker, and none is at work here: start one with sous worker${database}.`;
-  const isFree = able.some(({ held, places }) => held < places);
-  return isFree ? "A worker continues the run." : "The run waits: all workers are full.";
 }

@@ -12,6 +12,8 @@ export type WorkerProcess = AsyncDisposable & {
   said(text: string | RegExp): Promise<void>;
   stdout(): string;
   stderr(): string;
+  /** Resolves with its exit code when it ends by itself. */
+  ended(): Promise<number | null>;
   /** Resolves with its exit code, and how many milliseconds it took to end. */
   kill(signal: NodeJS.Signals): Promise<{ code: number | null; milliseconds: number }>;
 };
@@ -22,6 +24,8 @@ export type WorkerFolder = AsyncDisposable & {
   /** What the model answers from now on; a process that has asked it keeps what it read. */
   answers(script: object): Promise<void>;
   sous(...words: string[]): Promise<Ended>;
+  /** Another command that is watched while it works. */
+  start(...words: string[]): WorkerProcess;
   /** Resolves when it is at work. */
   worker(...options: string[]): Promise<WorkerProcess>;
 };
@@ -46,6 +50,7 @@ export async function workerFolder(agents: Readonly<Record<string, string>>): Pr
     database: join(path, "data/sous/sous.db"),
     answers: (script) => writeFile(join(path, "answers.json"), JSON.stringify(script)),
     sous: (...words) => sous(words, { cwd: path, env }),
+    start: (...words) => start(words, path, env),
     async worker(...options) {
       const worker = start(["worker", ...options], path, env);
       await worker.said(/Worker .* takes runs of this folder|"type":"init"/);
@@ -90,6 +95,7 @@ function start(words: readonly string[], cwd: string, env: Record<string, string
       }),
     stdout: () => output.stdout,
     stderr: () => output.stderr,
+    ended: async () => (await closed)[0],
     async kill(signal) {
       const before = performance.now();
       child.kill(signal);

@@ -122,10 +122,13 @@ suite("sous worker", { concurrency: true }, () => {
   test("a child of an attached run works on a worker of the folder, and one place is enough for both", async () => {
     await using folder = await workerFolder(SCOUT);
     await folder.answers(FAST);
+    await using attached = folder.start("run", "Go.");
+    await attached.said(
+      "warning: sous/scout waits for a worker, and none is at work here: start one with sous worker.",
+    );
     await using one = await folder.worker("--name", "one", "--places", "1");
-    const attached = await folder.sous("run", "Go.");
-    assert.deepEqual([attached.code, attached.stdout], [0, "Seen.\n"]);
-    assert.match(attached.stderr, /sous\/scout {2}is taken by one\n/);
+    assert.deepEqual([await attached.ended(), attached.stdout()], [0, "Seen.\n"]);
+    assert.match(attached.stderr(), /sous\/scout {2}is taken by one\n/);
     assert.equal(one.stderr().includes("sous  taken"), false);
     await folder.sous("run", "--detach", "--quiet", "Go.");
     await one.said(/sous {2}✓ completed/);
