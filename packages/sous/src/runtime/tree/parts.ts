@@ -4,7 +4,6 @@ import type { AgentDefinition } from "../../core/agent.ts";
 import type { Approve } from "../../core/approval.ts";
 import type { Deadlines } from "../../core/clock.ts";
 import { UserError } from "../../core/errors.ts";
-import type { StoredEvent } from "../../core/event.ts";
 import type { Account, Budget, Ledger } from "../../core/limits.ts";
 import type { Message } from "../../core/message.ts";
 import type { RunProfile } from "../../core/run.ts";

@@ -8,7 +8,7 @@ import type { ProfileSource } from "../profiles.ts";
 import { asStarted } from "../restore/as-started.ts";
 
 /** The call may have chosen another model than the definition has, or the definition may have none: the gate has decided. */
-export function modelOf({ model: own }: AgentDefinition, { model }: Pick<RunStart, "model">): ModelChoice {
+function modelOf({ model: own }: AgentDefinition, { model }: Pick<RunStart, "model">): ModelChoice {
   return typeof own === "object" && "id" in own && own.id === model ? own : model;
 }
 

@@ -27,9 +27,9 @@ import {
   settled,
   twoProcesses,
 } from "../../../support/storage/store/shared-budget/shared-budget-asks.ts";
+import { postgresWithoutPlacing } from "../../../support/storage/store/without-placing.ts";
 import { type CuttingProxy, openCuttingProxy } from "./cutting-proxy.ts";
 import { budgetWorker } from "./shared-budget-worker.ts";
-import { postgresWithoutPlacing } from "../../../support/storage/store/without-placing.ts";
 
 let server: PostgresServer;
 let proxy: CuttingProxy;
