@@ -13,6 +13,8 @@ export type Engine = {
   continueRun(runId: string): Promise<void>;
   /** Workers see the files of the one that places: only then may agents with tools for files or the terminal be placed. */
   readonly sharesWorkspace?: boolean | undefined;
+  /** Workers find what was placed by themselves: a run that no one waits for need not be asked for. */
+  readonly isStore?: boolean | undefined;
 };
 
 /** The words to a run in another process. Each is acted on once, in the order of the numbers. */

@@ -9,6 +9,8 @@ type FollowedParts = {
   read(journalId: string, options: { after: number; limit: number }): Promise<readonly StoredEvent[]>;
   /** Events from before the first look are old where the tree continues: they were shown before. */
   readonly isContinued: boolean;
+  /** The root works elsewhere, too: its own journal is shown with the others. */
+  readonly isRootElsewhere?: boolean;
   onEvent(event: StoredEvent, place: { journalId: string; isOld: boolean }): void;
   /** Called when everything that was kept has been passed on. */
   onShown?(): void;
@@ -57,6 +59,7 @@ export class Followed {
     );
     for (let index = 0; index < journals.length; index += AT_ONCE)
       await Promise.all(journals.slice(index, index + AT_ONCE).map(({ journalId }) => this.#showJournal(journalId)));
+    if (this.#parts.isRootElsewhere === true) await this.#showJournal(rootId);
     this.#isOld = false;
     this.#parts.onShown?.();
   }

@@ -97,7 +97,8 @@ export function placedStart(tree: TreeState, run: Run, plan: RunPlan): EventOf<"
     rootId: parts.records.rootId,
     ...(mode !== undefined && { summary: { mode, maxBytes: run.summary?.maxBytes ?? 0 } }),
     budgets: run.account.chain().map(({ name, limits = {} }) => ({ name, limits: given(limits) })),
-    ...(parts.approve !== undefined && { asks: true as const }),
+    // The process that submits a root need not stay, so such a tree has no person.
+    ...(parts.approve !== undefined && run.who.parentId !== null && { asks: true as const }),
   };
   const traceparent = traceAbove(run, plan, parts.settings.isSampled !== undefined);
   const ofJournal = { terms: termsOf(parts, profile), cwd: parts.settings.folder, traceparent, placed };

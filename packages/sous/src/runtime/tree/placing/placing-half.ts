@@ -2,7 +2,7 @@
 
 import type { AgentDefinition } from "../../../core/agent.ts";
 import type { TakenJournal } from "../../../core/engine.ts";
-import { UserError } from "../../../core/errors.ts";
+import { ignore, UserError } from "../../../core/errors.ts";
 import { messageFrom, type UserInput } from "../../../core/message.ts";
 import { type OpenTree, openTree, type Shared, type TreeOptions } from "../open.ts";
 import { placeRoot } from "./place-root.ts";
@@ -59,10 +59,9 @@ export function placingHalf(parts: Omit<Shared, "runOptions">, ownName: string):
       checkKnown(definition, parts);
       const opened: OpenTree = openTree({ ...parts, runOptions: options });
       await placeRoot(opened, placed, definition, messageFrom(task));
-      const { onEvent } = options;
-      const listeners = onEvent === undefined ? [] : [onEvent].flat();
-      const tell = listeners.length === 0 ? undefined : opened.journal;
-      for (const listener of listeners) opened.journal.subscribe(listener);
+      const tell = options.onEvent === undefined ? undefined : opened.journal;
+      // An engine beside the store has to be told; workers of the store find the run there.
+      if (placed.engine.isStore !== true) placed.engine.continueRun(opened.rootId).catch(ignore);
       return submitted<Output>(
         { placed, store, clock: parts.host.clock },
         { runId: opened.rootId, agent: definition.name },

@@ -14,6 +14,7 @@ export function storeEngine(store: Store, { sharesWorkspace = false }: StoreEngi
   const placing = placingOf(store);
   return {
     sharesWorkspace,
+    isStore: true,
     // Beginning the run has told the workers, and they look twice a second.
     continueRun: async (runId) => void (await endWatchOf(placing).ended(runId)),
   };

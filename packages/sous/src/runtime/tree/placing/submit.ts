@@ -42,6 +42,7 @@ export function submitted<Output>(
       placing: { journals: (rootId) => patiently(() => placed.placing.journals(rootId), asking) },
       read: (journalId, options) => patiently(() => store.read(journalId, options), asking),
       isContinued: false,
+      isRootElsewhere: true,
       onEvent: (event, { journalId }) => journal?.showForeign(event, journalId),
     });
     using _following = journal === undefined ? undefined : placed.follow(followed);

@@ -141,7 +141,9 @@ suite("a submitted root", () => {
       "lead/scout": [says("A wall.")],
     });
     const events: string[] = [];
-    const submitted = await root.submit(lead, "Go.", { onEvent: (event) => void events.push(event.type) });
+    const submitted = await root.submit(lead, "Go.", {
+      onEvent: ({ path, type }) => void events.push(`${path} ${type}`),
+    });
     assert.equal((await store.run(submitted.id))?.status, "queued");
     await using _worker = await another().work({ name: "one" });
     const result = await submitted.result;
@@ -150,7 +152,30 @@ suite("a submitted root", () => {
       result.usage.totalTokens,
       result.agents.reduce((sum, { usage }) => sum + usage.totalTokens, 0),
     );
-    assert.equal(events.filter((type) => type === "run-end").length, 2);
+    assert.deepEqual(events.filter((each) => each.endsWith("run-end") || each.endsWith("run-start")).sort(), [
+      "lead run-end",
+      "lead run-start",
+      "lead/scout run-end",
+      "lead/scout run-start",
+    ]);
+  });
+
+  test("has no person to ask, whatever the process that submitted it has", async () => {
+    const touch = tool({
+      name: "touch",
+      description: "Touches.",
+      tier: "confirm",
+      inputSchema: { type: "object" },
+      execute: () => "Done.",
+    });
+    const careful = lead.with({ tools: [touch], subagents: [] });
+    const { root, another } = setUp(
+      { lead: [calls("touch"), says("Not touched.")] },
+      { agents: [careful], approve: () => ({ allow: true }) },
+    );
+    await using _worker = await another().work({ name: "one" });
+    const { status, stopReason } = await (await root.submit(careful, "Go.")).result;
+    assert.deepEqual([status, stopReason], ["incomplete", "consent"]);
   });
 
   test("is cancelled by the process that submitted it", async () => {
