@@ -14,7 +14,7 @@ const BACK_MS: Record<Ending, number> = {
   stopped: 12_000,
   "stopped and cut off": 12_000,
 };
-/** Each child makes five calls of the model and four of tools: 12 seconds. */
+/** Each child makes five calls of the model and four of tools, 12 seconds, and their root one call before them and one behind. */
 const SCALE = { children: 1_000, callMs: 2_000, toolMs: 500 };
 
 export const WORKERS: readonly Figure[] = [

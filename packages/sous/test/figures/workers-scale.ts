@@ -8,7 +8,7 @@ import { WorkersStage } from "./workers-stage.ts";
 export type ScaleFigure = {
   readonly children: number;
   readonly seconds: number;
-  /** Of the time and the least time: that of the calls of one child. */
+  /** Of the time and the least time that the tree can take: the two calls of its root, and between them those of one child. */
   readonly ratio: number;
   readonly transactionsPerChild: number;
   readonly modelCallsAgain: number;
@@ -40,7 +40,7 @@ export async function measureScale(options: ScaleOptions): Promise<ScaleFigure> 
   }
   const result = await submitted.result;
   const seconds = (performance.now() - at) / 1_000;
-  const least = (SCOUT.modelCalls * callMs + SCOUT.toolCalls * toolMs) / 1_000;
+  const least = ((2 + SCOUT.modelCalls) * callMs + SCOUT.toolCalls * toolMs) / 1_000;
   const after = await transactions(stage);
   // A kill leaves the workers that are not replaced.
   const verdict = await judge(stage, { name: "scale", shape: [children], isPlayed: false }, result);
