@@ -31,6 +31,9 @@ export type StageOptions = {
   readonly share?: number | undefined;
 };
 
+/** The longest time that a server that was killed takes to answer again. */
+const SERVER_BACK_MS = 20_000;
+
 export class WorkersStage implements AsyncDisposable {
   readonly server: PostgresServer;
   readonly provider: WorkersProvider;
@@ -135,8 +138,20 @@ export class WorkersStage implements AsyncDisposable {
     return this.workers.find((each) => each.pid === pid);
   }
 
-  /** Asks the server on a connection of its own: it may be killed at any moment. */
+  /** Asks the server on a connection of its own: it may be killed at any moment, and is asked again when it is back. */
   async rows<Row>(text: string, values: unknown[] = []): Promise<Row[]> {
+    const latest = performance.now() + SERVER_BACK_MS;
+    for (;;) {
+      try {
+        return await this.#ask<Row>(text, values);
+      } catch (error) {
+        if (performance.now() > latest) throw error;
+        await pause(50);
+      }
+    }
+  }
+
+  async #ask<Row>(text: string, values: unknown[]): Promise<Row[]> {
     const client = new Client({ connectionString: this.server.connectionString() });
     client.on("error", () => {});
     await client.connect();
