@@ -27,6 +27,8 @@ export type WorkersKillOptions = {
   readonly trees: number;
   readonly shape: Shape;
   readonly victims?: readonly Victim[];
+  /** The budget of each tree, which is rows of the store then. */
+  readonly tokens?: number;
 };
 
 /** `holder`: the worker that has the root. `backend`: one process of the server, after which it starts again by itself. */
@@ -37,7 +39,7 @@ const VICTIMS: readonly Victim[] = ["worker", "holder", "server", "both", "backe
 const PATIENCE_MS = 120_000;
 
 export async function runWorkersKills(options: WorkersKillOptions): Promise<WorkersKillFigure> {
-  const { seed, trees, shape, victims = VICTIMS } = options;
+  const { seed, trees, shape, victims = VICTIMS, tokens } = options;
   const startedAt = performance.now();
   const kills = { worker: 0, holder: 0, server: 0, backend: 0, both: 0 };
   const figure: WorkersKillFigure = {
@@ -50,7 +52,8 @@ export async function runWorkersKills(options: WorkersKillOptions): Promise<Work
     const chosen = Array.from({ length: between(random, 1, 3) }, (_, index) =>
       index === 0 ? victims[tree % victims.length] : victims[between(random, 0, victims.length - 1)],
     ).filter((victim) => victim !== undefined);
-    const problems = await liveThrough(stage, { name: `t${seed}-${tree}`, shape, chosen, random }, figure);
+    const trial = { name: `t${seed}-${tree}`, shape, chosen, random, tokens };
+    const problems = await liveThrough(stage, trial, figure);
     figure.trees += 1;
     if (problems.length > 0) figure.broken.push({ tree, victims: chosen.join(), problems: problems.slice(0, 10) });
     if (problems.includes(HUNG)) break;
@@ -64,16 +67,17 @@ type Trial = {
   readonly shape: Shape;
   readonly chosen: readonly Victim[];
   readonly random: Random;
+  readonly tokens: number | undefined;
 };
 
 const HUNG = "The tree has no end";
 
 async function liveThrough(stage: WorkersStage, trial: Trial, figure: WorkersKillFigure): Promise<string[]> {
-  const { name, shape, chosen, random } = trial;
+  const { name, shape, chosen, random, tokens } = trial;
   const scouts = shape.reduce((product, children) => product * children, 1);
   const requests = scouts * SCOUT.modelCalls + (runsOf(shape) - scouts) * 2;
   const before = stage.provider.requests.length;
-  const submitted = await stage.submit(name, shape);
+  const submitted = await stage.submit(name, shape, tokens);
   let isOver = false;
   const killing = (async () => {
     // Spread over the whole of the tree, each a moment behind a request.

@@ -29,6 +29,8 @@ export type StageOptions = {
   readonly promptTokens?: number;
   /** Tokens that each lead may spend, with all below it. */
   readonly share?: number | undefined;
+  /** A server that others use, too, each in a schema of its own; one of its own when unset. */
+  readonly on?: { readonly server: PostgresServer; readonly schema: string };
 };
 
 /** The longest time that a server that was killed takes to answer again. */
@@ -63,10 +65,13 @@ export class WorkersStage implements AsyncDisposable {
   }
 
   static async open(options: StageOptions): Promise<WorkersStage> {
-    const [server, program] = await Promise.all([startPostgresServer(), bundleWorker("workers-process.ts")]);
+    const { on } = options;
+    const starting = on?.server ?? startPostgresServer();
+    const [server, program] = await Promise.all([starting, bundleWorker("workers-process.ts")]);
     const provider = await startWorkersProvider(options.delayMs, options.promptTokens);
     const { maxConnections = 4 } = options;
-    const store = await openPostgresStore({ connectionString: server.connectionString(), maxConnections });
+    const connectionString = server.connectionString();
+    const store = await openPostgresStore({ connectionString, maxConnections, schema: on?.schema });
     return new WorkersStage({ server, provider, store, options, program });
   }
 
@@ -79,6 +84,7 @@ export class WorkersStage implements AsyncDisposable {
     const { places, maxConnections, toolMs, share } = this.#options;
     await hand.begin({
       connectionString: this.server.connectionString(),
+      schema: this.#options.on?.schema,
       name: `worker ${this.#started}`,
       address: this.provider.address,
       log: this.#log,
@@ -110,9 +116,9 @@ export class WorkersStage implements AsyncDisposable {
     };
   }
 
-  submit(name: string, shape: Shape): Promise<SubmittedRun> {
+  submit(name: string, shape: Shape, tokens?: number): Promise<SubmittedRun> {
     const { root, runtime } = this.runtime();
-    return runtime.submit(root, taskOf(name, shape));
+    return runtime.submit(root, taskOf(name, shape), tokens === undefined ? {} : { budget: { tokens } });
   }
 
   /** A root of an agent that the workers do not know. */
@@ -182,7 +188,7 @@ export class WorkersStage implements AsyncDisposable {
     await Promise.all([...this.workers, this.#spare].map((each) => each.kill()));
     await this.store[Symbol.asyncDispose]();
     await this.provider[Symbol.asyncDispose]();
-    await this.server[Symbol.asyncDispose]();
+    if (this.#options.on === undefined) await this.server[Symbol.asyncDispose]();
     rmSync(this.folder, { recursive: true, force: true });
   }
 }

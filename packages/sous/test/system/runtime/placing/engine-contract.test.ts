@@ -1,13 +1,22 @@
 /** The engine of a Postgres store keeps the contract of engines, with workers that are processes of their own. */
 
-import { suite, test } from "node:test";
+import { after, before, suite, test } from "node:test";
 import { storeEngine } from "../../../../src/runtime/tree/placing/store-engine.ts";
 import { engineContract, type StagedRun } from "../../../../src/testing/engine-contract.ts";
+import { type PostgresServer, startPostgresServer } from "../../../support/storage/store/postgres-server.ts";
 import { WorkersStage } from "../../../figures/workers-stage.ts";
 
-suite("the engine of a Postgres store", () => {
+let server: PostgresServer;
+let schemas = 0;
+before(async () => {
+  server = await startPostgresServer();
+});
+after(() => server[Symbol.asyncDispose]());
+
+suite("the engine of a Postgres store", { concurrency: 3 }, () => {
   engineContract(test, async () => {
-    const stage = await WorkersStage.open({ delayMs: () => 5, toolMs: 2, places: 8 });
+    const on = { server, schema: `engine_${++schemas}` };
+    const stage = await WorkersStage.open({ delayMs: () => 5, toolMs: 2, places: 8, on });
     const { provider, store } = stage;
     const gate = Promise.withResolvers<void>();
     const names = new Map<string, string>();
