@@ -66,6 +66,8 @@ export class PlacedRuns {
   /** Answers to questions of runs that are not waited for yet. */
   readonly #answered = new Map<string, { readonly lastSeq: number }>();
   readonly #followed = new Set<Followed>();
+  /** Runs that the engine was asked for, and that have no end. */
+  readonly #asked = new Map<string, Promise<void>>();
   /** The trees whose stop is on its way. */
   readonly #stopping = new Set<string>();
   #listening: Disposable | undefined;
@@ -104,6 +106,15 @@ export class PlacedRuns {
     posted.catch(ignore).finally(() => this.#stopping.delete(rootId));
   }
 
+  /** Has the engine continue the run until its end. A second wish joins the first. */
+  ask(journalId: string): Promise<void> {
+    const known = this.#asked.get(journalId);
+    if (known !== undefined) return known;
+    const asked = this.engine.continueRun(journalId).finally(() => this.#asked.delete(journalId));
+    this.#asked.set(journalId, asked);
+    return asked;
+  }
+
   /** Waits for the end of a run that has begun, and has the engine see to it that it is continued. */
   async waitFor(
     journalId: string,
@@ -117,7 +128,7 @@ export class PlacedRuns {
     const wait: Wait = { rootId, agent, since, ...own };
     this.#waits.set(journalId, wait);
     this.#listen();
-    this.engine.continueRun(journalId).catch((error: unknown) => {
+    this.ask(journalId).catch((error: unknown) => {
       this.mustEnd(journalId, {
         type: "store",
         message: `No worker could be asked to continue it: ${messageOf(error)}`,

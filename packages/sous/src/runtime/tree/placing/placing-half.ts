@@ -61,7 +61,7 @@ export function placingHalf(parts: Omit<Shared, "runOptions">, ownName: string):
       await placeRoot(opened, placed, definition, messageFrom(task));
       const tell = options.onEvent === undefined ? undefined : opened.journal;
       // An engine beside the store has to be told; workers of the store find the run there.
-      if (placed.engine.isStore !== true) placed.engine.continueRun(opened.rootId).catch(ignore);
+      if (placed.engine.isStore !== true) placed.ask(opened.rootId).catch(ignore);
       return submitted<Output>(
         { placed, store, clock: parts.host.clock },
         { runId: opened.rootId, agent: definition.name },

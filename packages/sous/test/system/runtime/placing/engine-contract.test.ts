@@ -3,8 +3,8 @@
 import { after, before, suite, test } from "node:test";
 import { storeEngine } from "../../../../src/runtime/tree/placing/store-engine.ts";
 import { engineContract, type StagedRun } from "../../../../src/testing/engine-contract.ts";
-import { type PostgresServer, startPostgresServer } from "../../../support/storage/store/postgres-server.ts";
 import { WorkersStage } from "../../../figures/workers-stage.ts";
+import { type PostgresServer, startPostgresServer } from "../../../support/storage/store/postgres-server.ts";
 
 let server: PostgresServer;
 let schemas = 0;
