@@ -55,13 +55,13 @@ function takingPromises(check: CheckPlacing): void {
 
   check("a worker of a folder takes only runs that were made there", async ({ store, other }) => {
     const root = await begunRoot(store);
-    const folders = [undefined, "/work/here", "/work/there", "/work/here"];
+    const folders = [undefined, "/srv/here", "/srv/there", "/srv/here"];
     const starts = folders.map((cwd, index) => ({
       ...startOf(samplePlaced(root, "lead", `run${index}`, "scout")),
       cwd,
     }));
     await store.placing.place(starts);
-    const here = { ...worker(), folder: "/work/here" };
+    const here = { ...worker(), folder: "/srv/here" };
     assert.deepEqual(await other.placing.take(here, 9), [taken("run1"), taken("run3")]);
     assert.deepEqual(await other.placing.take({ ...here, folder: "/work" }, 9), []);
     assert.deepEqual(await other.placing.take(worker(), 9), [taken("run0"), taken("run2")]);
