@@ -80,7 +80,7 @@ export function lookingPromises(check: CheckPlacing): void {
 
   check("a worker is listed with what it holds, until it is gone", async ({ store, other }) => {
     await placeScouts(store, 3);
-    const facts = { name: "one", agents: ["scout", "writer"], places: 8, folder: "/work/\0here" };
+    const facts = { name: "one", agents: ["scout", "writer"], places: 8, folder: "/srv/\0here" };
     const enlisted = await other.placing.enlist(facts);
     await other.placing.take({ ...facts, folder: undefined }, 2);
     const [found, ...rest] = await store.placing.workers();
