@@ -9,7 +9,7 @@ import { checkHistory } from "../../src/testing/checker.ts";
 import { between, seededRandom } from "../../src/testing/world.ts";
 import { OUTPUT_TOKENS } from "./workers-provider.ts";
 import { type Shape, taskOf } from "./workers-script.ts";
-import { WorkersStage } from "./workers-stage.ts";
+import { resultWithin, WorkersStage } from "./workers-stage.ts";
 
 export type WorkersBudgetOptions = {
   readonly seed: number;
@@ -72,12 +72,7 @@ async function race(stage: WorkersStage, options: Race, figure: WorkersBudgetFig
       await stage.start();
     }
   })();
-  const late = new AbortController();
-  const result = await Promise.race([
-    submitted.result,
-    pause(PATIENCE_MS, undefined, { signal: late.signal }).catch(() => undefined),
-  ]);
-  late.abort();
+  const result = await resultWithin(submitted, PATIENCE_MS);
   isOver = true;
   await killing;
   if (result === undefined) return ["The tree has no end"];

@@ -41,7 +41,7 @@ export async function cancelWorkers({
     provider.requests.filter(({ part }) => part.split(".").length > shape.length).length >= 2 * scouts;
   while (!isAtWork()) await pause(20);
   const at = performance.now();
-  submitted.cancel();
+  await submitted.cancel();
   if (killAfterMs !== undefined) {
     await pause(killAfterMs);
     const [victim] = stage.workers;

@@ -8,7 +8,7 @@ import type { Random } from "../../src/core/clock.ts";
 import { between, seededRandom } from "../../src/testing/world.ts";
 import { judge } from "./workers-judge.ts";
 import { runsOf, SCOUT, type Shape } from "./workers-script.ts";
-import { WorkersStage } from "./workers-stage.ts";
+import { resultWithin, WorkersStage } from "./workers-stage.ts";
 
 export type WorkersKillFigure = {
   seed: number;
@@ -97,12 +97,7 @@ async function liveThrough(stage: WorkersStage, trial: Trial, figure: WorkersKil
       await strike(stage, victim, submitted.id, random);
     }
   })();
-  const late = new AbortController();
-  const result = await Promise.race([
-    submitted.result,
-    pause(PATIENCE_MS, undefined, { signal: late.signal }).catch(() => undefined),
-  ]);
-  late.abort();
+  const result = await resultWithin(submitted, PATIENCE_MS);
   isOver = true;
   await killing;
   if (result === undefined) return [HUNG, ...(await openJournals(stage, submitted.id))];

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { Client } from "pg";
 import { agent } from "../../src/core/agent.ts";
+import type { RunResult } from "../../src/core/runtime.ts";
 import { storeEngine } from "../../src/runtime/tree/placing/store-engine.ts";
 import type { SubmittedRun } from "../../src/runtime/tree/placing/submit.ts";
 import { createRuntime } from "../../src/runtime.ts";
@@ -191,4 +192,13 @@ export class WorkersStage implements AsyncDisposable {
     if (this.#options.on === undefined) await this.server[Symbol.asyncDispose]();
     rmSync(this.folder, { recursive: true, force: true });
   }
+}
+
+/** Undefined for a tree that has no end by then: it hangs. */
+export async function resultWithin(submitted: SubmittedRun, milliseconds: number): Promise<RunResult | undefined> {
+  const late = new AbortController();
+  const patience = pause(milliseconds, undefined, { signal: late.signal }).catch(() => undefined);
+  const result = await Promise.race([submitted.result, patience]);
+  late.abort();
+  return result;
 }

@@ -56,7 +56,7 @@ export async function runFanOut<Output>(
       }),
     );
     outcome = ended.outcome;
-    const adding = tree.addElsewhere(opened.store);
+    const adding = tree.addElsewhere(opened.store, rootId);
     if (adding !== undefined) await adding;
     if (tree.isParked) questions = await readQuestions(opened);
   } catch (error) {

@@ -155,7 +155,7 @@ function controlOf(tree: TreeState): ControlPorts {
 function spawnOrContinue(tree: TreeState, parent: Run, callId: string, request: SpawnRequest): Promise<SpawnReply> {
   const { earlierRuns, parts } = tree;
   const index = request.index ?? 0;
-  const placed = earlierRuns?.takePlaced(parent.who.runId, callId, index);
+  const placed = earlierRuns?.tree.takePlaced(parent.who.runId, callId, index);
   if (placed !== undefined) return continuePlaced(tree, parent, placed, request);
   const earlier = earlierRuns?.tree.take(parent.who.runId, callId, index); // guard: earlier-child
   if (earlierRuns === undefined || earlier === undefined) return spawn(tree, parent, callId, request);

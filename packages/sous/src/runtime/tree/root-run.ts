@@ -61,7 +61,7 @@ export class RootRun {
       const { run, outcome } = await runOnce(this.#opened, scope, () =>
         tree.runRoot(root, { ...beginning, scope }, work),
       );
-      const adding = tree.addElsewhere(this.#opened.store);
+      const adding = tree.addElsewhere(this.#opened.store, this.id);
       if (adding !== undefined) await adding;
       const questions = tree.isParked ? await readQuestions(this.#opened) : [];
       return { result: rootResult(run, outcome, tree, questions), cause: run.cause };

@@ -15,7 +15,7 @@ import type { AgentBook, AgentEntry } from "../subagents/agent-book.ts";
 import { makeRun, type RunPlan, startRun, type Work } from "./lifecycle.ts";
 import { closeParkedRun, parkedRuns } from "./park.ts";
 import { followUpOf, historyOf, type Spending, type TreeParts } from "./parts.ts";
-import { addElsewhere } from "./placing/elsewhere.ts";
+import { addElsewhere, deniedIn, recordsBelow } from "./placing/elsewhere.ts";
 import { placedProfile } from "./placing/placed-profile.ts";
 import { Ports } from "./ports.ts";
 import { newState, type TreeState } from "./state.ts";
@@ -114,11 +114,20 @@ export class Tree {
     }
   }
 
-  /** Adds what was done elsewhere to the agents of its result. */
-  addElsewhere(store: Pick<Store, "tree">): Promise<void> | undefined {
+  /** Adds what this run of the root had done elsewhere to its result. Undefined when nothing was. */
+  addElsewhere(store: Pick<Store, "tree" | "read">, runId: string): Promise<void> | undefined {
     const { elsewhere, parts } = this.#state;
-    if (elsewhere === undefined || parts.worker !== undefined) return undefined;
-    return store.tree(parts.records.rootId).then((records) => addElsewhere(this.#state, records));
+    return elsewhere === undefined || parts.worker !== undefined ? undefined : this.#addElsewhere(store, runId);
+  }
+
+  async #addElsewhere(store: Pick<Store, "tree" | "read">, runId: string): Promise<void> {
+    const { book, denied, parts } = this.#state;
+    const records = await store.tree(parts.records.rootId);
+    const known = new Set(records.map(({ agentId }) => agentId).filter((agentId) => book.get(agentId) !== undefined));
+    addElsewhere(this.#state, records, ({ agentId }) => !known.has(agentId));
+    const own = records.find(({ id }) => id === runId)?.journalId;
+    const below = recordsBelow(records, runId).filter(({ journalId }) => journalId !== own);
+    denied.push(...(await deniedIn(store, below)));
   }
 
   /** Nothing of the tree is at work: shows which runs wait, and lets any process resume it. */

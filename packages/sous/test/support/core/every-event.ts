@@ -172,7 +172,7 @@ export const EVERY_EVENT: Whole = {
     input: ["x"],
     origin: { server: "github", tool: "create/issue", definition: "9f8e7d6c" },
     toolReason: "Its description has changed.",
-    target: { paths: ["/work/docs/a.md"], sha256: "5b7a" },
+    target: { paths: ["/srv/docs/a.md"], sha256: "5b7a" },
   },
   "approval-end": { ...head, type: "approval-end", callId: "call_1", allowed: false, by: "person", reason: "No." },
   "budget-warning": { ...head, type: "budget-warning", message: "Token limit exceeded: 1200/1000" },

@@ -3,6 +3,7 @@
 import type { News, Placing } from "../../../core/engine.ts";
 import { messageOf, StoreError } from "../../../core/errors.ts";
 import type { EventOf } from "../../../core/event.ts";
+import { onDispose } from "../../../core/scope.ts";
 
 type End = EventOf<"run-end">;
 
@@ -17,9 +18,15 @@ export function endWatchOf(placing: Placing): EndWatch {
   return watch;
 }
 
+/** A wait for one end, shared by all that wait for it. */
+type Waited = PromiseWithResolvers<End> & { users: number };
+
+/** Waits until it is disposed. */
+type EndWait = Disposable & { readonly ended: Promise<End> };
+
 export class EndWatch {
   readonly #placing: Placing;
-  readonly #waits = new Map<string, PromiseWithResolvers<End>>();
+  readonly #waits = new Map<string, Waited>();
   #listening: Disposable | undefined;
   /** The journals to ask about next; all of them when it is not known which have news. */
   #due: Set<string> | "all" | undefined;
@@ -30,21 +37,24 @@ export class EndWatch {
     this.#placing = placing;
   }
 
-  /** Resolves when the first run of the journal has ended. Rejects when the store cannot be asked for half a minute. */
-  ended(journalId: string): Promise<End> {
-    const known = this.#waits.get(journalId);
-    if (known !== undefined) return known.promise;
-    const wait = Promise.withResolvers<End>();
-    this.#waits.set(journalId, wait);
-    this.#listening ??= this.#placing.listen((news) => this.#hear(news));
-    this.#hear({ kind: "ended", journalId });
-    return wait.promise;
-  }
-
-  /** No one in this process waits for it any more: it waits for an answer, and may do so for days. */
-  forget(journalId: string): void {
-    this.#waits.delete(journalId);
-    this.#rest();
+  /**
+   * `ended` resolves when the first run of the journal has ended, and rejects when the store cannot be asked for half a minute. Dispose
+   * it, or the process waits on: a run that waits for an answer may do so for days.
+   */
+  wait(journalId: string): EndWait {
+    const wait = this.#waits.get(journalId) ?? { ...Promise.withResolvers<End>(), users: 0 };
+    wait.users += 1;
+    if (wait.users === 1) {
+      this.#waits.set(journalId, wait);
+      this.#listening ??= this.#placing.listen((news) => this.#hear(news));
+      this.#hear({ kind: "ended", journalId });
+    }
+    const leave = onDispose(() => {
+      wait.users -= 1;
+      if (wait.users === 0 && this.#waits.get(journalId) === wait) this.#waits.delete(journalId);
+      this.#rest();
+    });
+    return { ended: wait.promise, [Symbol.dispose]: () => leave[Symbol.dispose]() };
   }
 
   #hear({ kind, journalId }: News): void {

@@ -1,7 +1,7 @@
 /** A child in a journal of its own, as its parent sees it: a run that does nothing here but wait for its end. */
 
-import { BudgetExceeded, messageOf, Refused } from "../../../core/errors.ts";
-import type { EventOf, RunIdentity } from "../../../core/event.ts";
+import { BudgetExceeded, ignore, messageOf, Refused } from "../../../core/errors.ts";
+import type { EventOf } from "../../../core/event.ts";
 import { LACKS_APPROVAL, type RunOutcome } from "../../../core/outcome.ts";
 import type { Run } from "../../../core/run.ts";
 import type { PlacedStart } from "../../../core/run-start.ts";
@@ -105,13 +105,8 @@ export function placedStart(tree: TreeState, run: Run, plan: RunPlan): EventOf<"
   // Each journal is read alone, so it has its tools in full.
   const start = startOf(run, plan, tree.shownTools.whole(profile.tools), ofJournal);
   const body = { ...start, rights: { ...start.rights, spawn: start.rights.spawn && hasChildren } };
-  const identity: RunIdentity = who;
-  return buildEvent(
-    1,
-    run.tree.clock.now(),
-    identity,
-    redactBody(body, parts.settings.redactor),
-  ) as EventOf<"run-start">;
+  const event = buildEvent(1, run.tree.clock.now(), who, redactBody(body, parts.settings.redactor));
+  return event as EventOf<"run-start">;
 }
 
 /** Without the limits that are not set. */
@@ -136,9 +131,9 @@ function standIn(run: Run, placed: PlacedRuns): NonNullable<Run["placed"]> {
     stop(mode, callId, path) {
       if (isStopped) return;
       isStopped = mode === "stop" && path === undefined;
-      placed.post({ to, body: { kind: "stop", mode, callId, path } });
+      placed.mail.tell({ to, body: { kind: "stop", mode, callId, path } });
     },
-    steer: (path, text, callId) => placed.post({ to, body: { kind: "steer", path, text, callId } }),
+    steer: (path, text, callId) => placed.mail.tell({ to, body: { kind: "steer", path, text, callId } }),
   };
 }
 
@@ -149,7 +144,7 @@ function stopPlaced(run: Run, { parts }: TreeState, placed: PlacedRuns): void {
   let top = run;
   while (top.parent !== undefined) top = top.parent;
   const isWholeTree = top.scope.aborted && top.who.parentId === null;
-  if (isWholeTree) placed.stopTree(parts.records.rootId);
+  if (isWholeTree) placed.mail.stopTree(parts.records.rootId).catch(ignore);
   else run.placed?.stop("stop");
   const type = run.scope.reason instanceof BudgetExceeded ? "quota" : "cancelled";
   placed.mustEnd(run.who.runId, { type, message: "Subagent cancelled" });

@@ -1,6 +1,7 @@
 /** The runs of a runtime that work elsewhere: begun together, waited for together, and heard from through the store. */
 
-import type { Engine, Mail, NewMail, News, Placing } from "../../../core/engine.ts";
+import type { Clock } from "../../../core/clock.ts";
+import type { Engine, Placing } from "../../../core/engine.ts";
 import { ignore, messageOf } from "../../../core/errors.ts";
 import type { EventOf } from "../../../core/event.ts";
 import type { Fault } from "../../../core/outcome.ts";
@@ -8,6 +9,7 @@ import { onDispose } from "../../../core/scope.ts";
 import { endWatchOf } from "./end-watch.ts";
 import type { Followed } from "./followed.ts";
 import { Gathered } from "./gathered.ts";
+import { Mailbox } from "./mailbox.ts";
 
 /**
  * The end of a wait for a placed run. `parked`: it waits for an answer, and no worker has it. `left`: the journal of the one that
@@ -32,21 +34,10 @@ type Wait = {
   readonly endless: PromiseWithResolvers<"parked" | "left">;
 };
 
-/** `isOld`: the message was there when the receiver came. */
-type OnMail = (mail: Mail, isOld: boolean) => void;
-type Receiver = { readonly seen: Set<number>; readonly onMail: OnMail; isNew: boolean; onLooked(): void };
-
-/** The mail of a journal, while this process works on it. */
-export type Receiving = Disposable & {
-  /** Resolves when what was kept before has been passed on, or could not be read. */
-  readonly looked: Promise<void>;
-};
-
 export type PlacedRunsParts = {
   readonly engine: Engine;
   readonly placing: Placing;
-  /** Milliseconds that only grow. */
-  now(): number;
+  readonly clock: Pick<Clock, "monotonic" | "timer">;
   /** Ends a run that no worker has, or that none can continue. */
   close(journalId: string, fault: Fault): Promise<void>;
 };
@@ -58,21 +49,16 @@ const STATES_EVERY_MS = 900;
 
 export class PlacedRuns {
   readonly engine: Engine;
+  readonly mail: Mailbox;
   readonly #parts: PlacedRunsParts;
   readonly #begin: Gathered<EventOf<"run-start">>;
-  readonly #post: Gathered<NewMail>;
   readonly #waits = new Map<string, Wait>();
-  readonly #receivers = new Map<string, Receiver>();
   /** Answers to questions of runs that are not waited for yet. */
   readonly #answered = new Map<string, { readonly lastSeq: number }>();
   readonly #followed = new Set<Followed>();
   /** Runs that the engine was asked for, and that have no end. */
   readonly #asked = new Map<string, Promise<void>>();
-  /** The trees whose stop is on its way. */
-  readonly #stopping = new Set<string>();
   #listening: Disposable | undefined;
-  /** The journals to look into for mail; all of them when it is not known which have some. */
-  #due: Set<string> | "all" | undefined;
   #isLooking = false;
   #statesAt = 0;
 
@@ -81,7 +67,7 @@ export class PlacedRuns {
     this.engine = parts.engine;
     this.#parts = parts;
     this.#begin = new Gathered((starts) => placing.place(starts));
-    this.#post = new Gathered((mail) => placing.post(mail));
+    this.mail = new Mailbox(parts);
   }
 
   get placing(): Placing {
@@ -93,21 +79,9 @@ export class PlacedRuns {
     return this.#begin.add(start);
   }
 
-  post(mail: NewMail): void {
-    // A message that is not kept is like one that was never sent: what it is about still has an end.
-    this.#post.add(mail).catch(ignore);
-  }
-
-  /** One message stops every run of the tree that works elsewhere. */
-  stopTree(rootId: string): void {
-    if (this.#stopping.has(rootId)) return;
-    this.#stopping.add(rootId);
-    const posted = this.#post.add({ to: rootId, isForTree: true, body: { kind: "stop", mode: "stop" } });
-    posted.catch(ignore).finally(() => this.#stopping.delete(rootId));
-  }
-
-  /** Has the engine continue the run until its end. A second wish joins the first. */
-  ask(journalId: string): Promise<void> {
+  /** Has the engine continue the run until its end. A second wish joins the first. Workers of the store find it by themselves. */
+  async ask(journalId: string): Promise<void> {
+    if (this.engine.isStore === true) return;
     const known = this.#asked.get(journalId);
     if (known !== undefined) return known;
     const asked = this.engine.continueRun(journalId).finally(() => this.#asked.delete(journalId));
@@ -121,7 +95,7 @@ export class PlacedRuns {
     { rootId, agent, holder }: Pick<Wait, "rootId" | "agent"> & Partial<Pick<Wait, "holder">>,
   ): Promise<PlacedEnd> {
     const endless = Promise.withResolvers<"parked" | "left">();
-    const since = this.#parts.now();
+    const since = this.#parts.clock.monotonic();
     const answer = this.#answered.get(journalId);
     this.#answered.delete(journalId);
     const own = { stop: undefined, isClosing: false, answer, lastSeq: 0, holder, endless };
@@ -134,9 +108,9 @@ export class PlacedRuns {
         message: `No worker could be asked to continue it: ${messageOf(error)}`,
       });
     });
+    using waiting = endWatchOf(this.placing).wait(journalId);
     try {
-      const end = await Promise.race([endWatchOf(this.placing).ended(journalId), endless.promise]);
-      if (end === "parked") endWatchOf(this.placing).forget(journalId);
+      const end = await Promise.race([waiting.ended, endless.promise]);
       // Everything below is shown before the parent hears of the end.
       if (end !== "left") for (const followed of this.#followed) if (followed.rootId === rootId) await followed.show();
       return end;
@@ -171,20 +145,6 @@ export class PlacedRuns {
     this.#statesAt = 0;
   }
 
-  /** Passes each message to the journal on once, in the order of their numbers, from those that were kept before. */
-  receive(journalId: string, onMail: OnMail): Receiving {
-    const { promise: looked, resolve: onLooked } = Promise.withResolvers<void>();
-    const receiver: Receiver = { seen: new Set(), onMail, isNew: true, onLooked };
-    this.#receivers.set(journalId, receiver);
-    this.#listen();
-    this.#hear({ kind: "mail", journalId });
-    const stop = onDispose(() => {
-      if (this.#receivers.get(journalId) === receiver) this.#receivers.delete(journalId);
-      this.#rest();
-    });
-    return { looked, [Symbol.dispose]: () => stop[Symbol.dispose]() };
-  }
-
   /** Shows what is new in the journals of a tree, until the result is disposed. */
   follow(followed: Followed): Disposable {
     this.#followed.add(followed);
@@ -196,56 +156,28 @@ export class PlacedRuns {
   }
 
   #listen(): void {
-    this.#listening ??= this.#parts.placing.listen((news) => this.#hear(news));
+    this.#listening ??= this.#parts.placing.listen(({ kind }) => {
+      if (kind === "all" && !this.#isLooking) void this.#look();
+    });
   }
 
   #rest(): void {
-    if (this.#waits.size + this.#receivers.size + this.#followed.size > 0) return;
+    if (this.#waits.size + this.#followed.size > 0) return;
     this.#listening?.[Symbol.dispose]();
     this.#listening = undefined;
   }
 
-  #hear({ kind, journalId }: News): void {
-    // Mail to many at once does not say to whom.
-    if (kind === "all" || (kind === "mail" && journalId === undefined)) this.#due = "all";
-    else if (kind !== "mail" || journalId === undefined || !this.#receivers.has(journalId)) return;
-    else if (this.#due === undefined) this.#due = new Set([journalId]);
-    else if (this.#due !== "all") this.#due.add(journalId);
-    if (!this.#isLooking) void this.#look();
-  }
-
-  /** One look at a time; what is heard meanwhile is for the next. A look that fails is made again with the next news. */
   async #look(): Promise<void> {
     this.#isLooking = true;
-    for (let due = this.#due; due !== undefined; due = this.#due) {
-      this.#due = undefined;
-      const ids = due === "all" ? [...this.#receivers.keys()] : [...due];
-      await this.#readMail(ids).catch(ignore);
-      for (const id of ids) this.#receivers.get(id)?.onLooked();
-      if (due === "all") await this.#lookAround().catch(ignore);
-    }
+    // A look that fails is made again with the next news.
+    await this.#lookAround().catch(ignore);
     this.#isLooking = false;
-  }
-
-  async #readMail(journalIds: readonly string[]): Promise<void> {
-    if (journalIds.length === 0) return;
-    // All of it each time, for numbers are given before they are kept: a lower one may come later.
-    for (const mail of await this.#parts.placing.mail(journalIds, 0)) {
-      const receiver = this.#receivers.get(mail.journalId);
-      if (receiver === undefined || receiver.seen.has(mail.id)) continue;
-      receiver.seen.add(mail.id);
-      receiver.onMail(mail, receiver.isNew);
-    }
-    for (const id of journalIds) {
-      const receiver = this.#receivers.get(id);
-      if (receiver !== undefined) receiver.isNew = false;
-    }
   }
 
   /** Looks at the states that no news tell. */
   async #lookAround(): Promise<void> {
     for (const followed of this.#followed) await followed.show();
-    const now = this.#parts.now();
+    const now = this.#parts.clock.monotonic();
     if (now - this.#statesAt < STATES_EVERY_MS) return;
     this.#statesAt = now;
     for (const rootId of new Set([...this.#waits.values()].map((wait) => wait.rootId))) await this.#lookAt(rootId, now);

@@ -4,6 +4,7 @@ import type { AgentDefinition } from "../../../core/agent.ts";
 import type { TakenJournal } from "../../../core/engine.ts";
 import { ignore, UserError } from "../../../core/errors.ts";
 import { messageFrom, type UserInput } from "../../../core/message.ts";
+import { Scope } from "../../../core/scope.ts";
 import { type OpenTree, openTree, type Shared, type TreeOptions } from "../open.ts";
 import { placeRoot } from "./place-root.ts";
 import { PlacedRuns } from "./placed-runs.ts";
@@ -37,7 +38,7 @@ export function placedRunsOf(parts: Omit<Shared, "runOptions" | "placed">): Plac
   const placed: PlacedRuns = new PlacedRuns({
     engine,
     placing: placingOf(parts.store),
-    now: parts.host.clock.monotonic,
+    clock: parts.host.clock,
     async close(journalId, fault) {
       const { fence } = await parts.store.claim(journalId);
       await workOn({ ...parts, placed }, { journalId, fence, claims: 0 }, { worker: "its parent", fault });
@@ -59,20 +60,18 @@ export function placingHalf(parts: Omit<Shared, "runOptions">, ownName: string):
       checkKnown(definition, parts);
       const opened: OpenTree = openTree({ ...parts, runOptions: options });
       await placeRoot(opened, placed, definition, messageFrom(task));
-      const tell = options.onEvent === undefined ? undefined : opened.journal;
-      // An engine beside the store has to be told; workers of the store find the run there.
-      if (placed.engine.isStore !== true) placed.ask(opened.rootId).catch(ignore);
-      return submitted<Output>(
-        { placed, store, clock: parts.host.clock },
-        { runId: opened.rootId, agent: definition.name },
-        tell,
-      );
+      placed.ask(opened.rootId).catch(ignore);
+      const isWatched = options.onEvent !== undefined;
+      return submitted<Output>({ placed, store, clock: parts.host.clock }, opened, {
+        agent: definition.name,
+        isWatched,
+      });
     },
     async workOn(runId, { name = ownName, signal } = {}) {
       const working = withEngine();
       const { fence } = await working.store.claim(runId);
       const taken: TakenJournal = { journalId: runId, fence, claims: 1 };
-      return workOn(working, taken, { worker: name, ...(signal !== undefined && { leaving: asLeaving(signal) }) });
+      return workOn(working, taken, { worker: name, ...(signal !== undefined && { leaving: scopeOf(signal) }) });
     },
     async work(options = {}) {
       return startWorker(withEngine(), options, ownName);
@@ -86,12 +85,10 @@ function checkKnown({ name }: AgentDefinition, { options, roots }: Pick<Shared, 
   throw new UserError(`A worker finds an agent by its name: give ${name} in agents, here and to the workers`);
 }
 
-function asLeaving(signal: AbortSignal) {
-  return {
-    get aborted() {
-      return signal.aborted;
-    },
-    listen: (listener: () => void) => signal.addEventListener("abort", listener, { once: true }),
-    unlisten: (listener: () => void) => signal.removeEventListener("abort", listener),
-  };
+function scopeOf(signal: AbortSignal): Scope {
+  const scope = new Scope();
+  const abort = () => scope.abort(signal.reason);
+  if (signal.aborted) abort();
+  else signal.addEventListener("abort", abort, { once: true });
+  return scope;
 }

@@ -1,7 +1,7 @@
 /** Questions of a stored tree in journals of placed runs, and the answers that `resume` was given to them. */
 
 import type { GivenAnswer, OpenQuestion } from "../../../core/approval.ts";
-import type { NewMail, Placing } from "../../../core/engine.ts";
+import type { NewMail } from "../../../core/engine.ts";
 import { isPlainRecord } from "../../../core/schema.ts";
 import type { Store } from "../../../core/store.ts";
 import { AskedQuestions, openQuestions, toOpenQuestion } from "../../rights/open-questions.ts";
@@ -45,9 +45,4 @@ export async function divideAnswers(
     elsewhere.push(...new GivenAnswers(questions, given).toMail(journalId));
   }
   return { own: Object.fromEntries(own), elsewhere };
-}
-
-/** Has the placed runs of a tree that continues waited for again. */
-export async function readEnds(placing: Placing, journalIds: readonly string[]) {
-  return journalIds.length === 0 ? [] : placing.ends(journalIds);
 }

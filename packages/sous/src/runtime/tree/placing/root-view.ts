@@ -70,7 +70,6 @@ export class RootView {
         this.#note(event, journalId);
         break;
       case "approval-end":
-        if (event.by === "nobody") this.#deny(event);
         this.#close(event);
         break;
       case "run-end":
@@ -100,13 +99,6 @@ export class RootView {
     this.#open.delete(key);
   }
 
-  #deny({ runId, callId, path }: EventOf<"approval-end">): void {
-    const question = this.#open.get(keyOfQuestion({ runId, callId }));
-    if (question === undefined) return;
-    const { toolName, input, toolReason } = question.asked;
-    this.#tree.denied.push({ path, toolName, input, ...(toolReason !== undefined && { toolReason }) });
-  }
-
   async #ask({ asked, journalId, scope }: Omit<Asked, "isPut">): Promise<void> {
     const { approve, rules } = this.#tree.parts;
     if (approve === undefined) return;
@@ -124,7 +116,7 @@ export class RootView {
       answer = { allow: false, reason: `the question failed: ${messageOf(error)}` };
     }
     this.#placed.asking(journalId, answer === "later" ? "later" : "answered");
-    if (!scope.aborted) this.#placed.post({ to: journalId, body: { runId, callId, digest, ...mailOf(answer) } });
+    if (!scope.aborted) this.#placed.mail.tell({ to: journalId, body: { runId, callId, digest, ...mailOf(answer) } });
   }
 
   #requestOf({ runId, path, callId, toolName, origin, input, target, toolReason }: Asked["asked"]): ApprovalRequest {

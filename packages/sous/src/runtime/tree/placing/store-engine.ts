@@ -16,7 +16,10 @@ export function storeEngine(store: Store, { sharesWorkspace = false }: StoreEngi
     sharesWorkspace,
     isStore: true,
     // Beginning the run has told the workers, and they look twice a second.
-    continueRun: async (runId) => void (await endWatchOf(placing).ended(runId)),
+    async continueRun(runId) {
+      using wait = endWatchOf(placing).wait(runId);
+      await wait.ended;
+    },
   };
 }
 

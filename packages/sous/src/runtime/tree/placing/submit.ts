@@ -3,13 +3,12 @@
 import type { Clock } from "../../../core/clock.ts";
 import { ignore } from "../../../core/errors.ts";
 import { LACKS_APPROVAL } from "../../../core/outcome.ts";
-import type { AgentSummary, RunResult } from "../../../core/runtime.ts";
+import type { RunResult } from "../../../core/runtime.ts";
 import type { CancelMode } from "../../../core/spawn.ts";
-import type { RunRecord, Store } from "../../../core/store.ts";
-import type { Journal } from "../../../core/tree-ports.ts";
-import { addCost, addUsage } from "../../../core/usage.ts";
-import { isUnended } from "../../../core/words/outcomes.ts";
-import { openQuestions, toOpenQuestion } from "../../rights/open-questions.ts";
+import { type RunRecord, type Store, sumOfRuns } from "../../../core/store.ts";
+import type { OpenTree } from "../open.ts";
+import { readQuestions } from "../root-run.ts";
+import { addElsewhere, deniedIn } from "./elsewhere.ts";
 import { Followed } from "./followed.ts";
 import { patiently } from "./patiently.ts";
 import type { PlacedEnd, PlacedRuns } from "./placed-runs.ts";
@@ -19,91 +18,75 @@ export type SubmittedRun<Output = unknown> = {
   readonly id: string;
   /** Resolves with the result of the run, whatever its ending; with `questions` when it waits for an answer. */
   readonly result: Promise<RunResult<Output>>;
-  /** Says something to a run of the tree; it reads it before its next turn. */
-  steer(path: string, text: string): void;
-  /** Stops the run at `path`, or the whole tree. */
-  cancel(path?: string, options?: { mode?: CancelMode }): void;
+  /** Says something to a run of the tree; it reads it before its next turn. Resolves when that is kept. */
+  steer(path: string, text: string): Promise<void>;
+  /** Stops the run at `path`, or the whole tree. Resolves when that is kept: from then on it happens without this process. */
+  cancel(path?: string, options?: { mode?: CancelMode }): Promise<void>;
 };
+
+type Watched = { readonly agent: string; readonly isWatched: boolean };
 
 export function submitted<Output>(
   { placed, store, clock }: { placed: PlacedRuns; store: Store; clock: Clock },
-  { runId, agent }: { runId: string; agent: string },
-  journal: Pick<Journal, "showForeign"> | undefined,
+  opened: OpenTree,
+  { agent, isWatched }: Watched,
 ): SubmittedRun<Output> {
+  const { rootId, journal } = opened;
   // A program that only submits can end: nothing is waited for before it is asked for.
-  let result = journal === undefined ? undefined : follow();
+  let result = isWatched ? follow() : undefined;
   result?.catch(ignore);
 
   async function follow(): Promise<RunResult<Output>> {
-    // It has no journal here that could be lost.
-    const asking = { clock, journal: { degraded: undefined } };
+    const asking = { clock, journal };
     const followed = new Followed({
-      rootId: runId,
-      placing: { journals: (rootId) => patiently(() => placed.placing.journals(rootId), asking) },
+      rootId,
+      placing: { journals: (id) => patiently(() => placed.placing.journals(id), asking) },
       read: (journalId, options) => patiently(() => store.read(journalId, options), asking),
       isContinued: false,
       isRootElsewhere: true,
-      onEvent: (event, { journalId }) => journal?.showForeign(event, journalId),
+      onEvent: (event, { journalId }) => journal.showForeign(event, journalId),
     });
-    using _following = journal === undefined ? undefined : placed.follow(followed);
-    const end = await placed.waitFor(runId, { rootId: runId, agent });
-    return (await patiently(() => resultOf(store, runId, end), asking)) as RunResult<Output>;
+    using _following = isWatched ? placed.follow(followed) : undefined;
+    const end = await placed.waitFor(rootId, { rootId, agent });
+    const records = await patiently(() => store.tree(rootId), asking);
+    const denied = await patiently(() => deniedIn(store, records), asking);
+    const questions = typeof end === "string" ? await patiently(() => readQuestions({ store, rootId }), asking) : [];
+    return resultOf(opened, records, { end, denied, questions }) as RunResult<Output>;
   }
 
   return {
-    id: runId,
+    id: rootId,
     get result() {
       result ??= follow();
       return result;
     },
-    steer: (path, text) => placed.post({ to: runId, body: { kind: "steer", path, text } }),
+    steer: (path, text) => placed.mail.post({ to: rootId, body: { kind: "steer", path, text } }),
     cancel(path, { mode = "stop" } = {}) {
-      if (path === undefined && mode === "stop") placed.stopTree(runId);
-      else placed.post({ to: runId, body: { kind: "stop", mode, path } });
+      if (path === undefined && mode === "stop") return placed.mail.stopTree(rootId);
+      return placed.mail.post({ to: rootId, body: { kind: "stop", mode, path } });
     },
   };
 }
 
-async function resultOf(store: Store, runId: string, end: PlacedEnd): Promise<RunResult> {
-  const records = await store.tree(runId);
-  const agents = summariesOf(records);
-  const [root] = agents;
-  const usage = { ...records[0]?.usage } as RunResult["usage"];
-  let costUsd = root?.costUsd ?? null;
-  for (const each of agents.slice(1)) {
-    addUsage(usage, each.usage);
-    costUsd = addCost(costUsd, each.costUsd);
-  }
-  const whole = { usage, costUsd, runId, agents, denied: [], lost: records[0]?.lost };
-  if (typeof end === "string") {
-    const questions = openQuestions(await store.read(runId)).map(toOpenQuestion);
-    const own = { ...LACKS_APPROVAL, text: "", output: undefined, error: undefined };
-    return { ...whole, ...own, turns: root?.turns ?? 0, durationMs: 0, questions };
-  }
-  const { status, stopReason, text, output, turns, durationMs, fault } = end;
-  const error = fault && { type: fault.type, message: fault.message, kind: fault.kind };
-  return { ...whole, status, stopReason, text, output, turns, durationMs, error, questions: [] };
-}
+type Ended = Pick<RunResult, "denied" | "questions"> & { readonly end: PlacedEnd };
 
-/** One line an agent, over all its runs. */
-function summariesOf(records: readonly RunRecord[]): AgentSummary[] {
-  const agentOf = new Map(records.map(({ id, agentId }) => [id, agentId]));
-  const byAgent = new Map<string, AgentSummary>();
-  for (const record of records) {
-    const { agentId: id, parentId, path, label, depth, status, turns, toolCount, usage, costUsd, durationMs } = record;
-    const before = byAgent.get(id);
-    if (before === undefined) {
-      const parent = parentId === null ? null : (agentOf.get(parentId) ?? parentId);
-      const own = { id, parentId: parent, path, label, depth, turns, toolCount, usage: { ...usage }, costUsd };
-      byAgent.set(id, { ...own, status: isUnended(status) ? "running" : status, durationMs: durationMs ?? 0 });
-      continue;
-    }
-    before.status = isUnended(status) ? "running" : status;
-    before.turns += turns;
-    before.toolCount += toolCount;
-    before.durationMs += durationMs ?? 0;
-    before.costUsd = addCost(before.costUsd, costUsd);
-    addUsage(before.usage, usage);
-  }
-  return [...byAgent.values()];
+function resultOf({ tree, rootId, rootAgentId }: OpenTree, records: readonly RunRecord[], ended: Ended): RunResult {
+  const { end, denied, questions } = ended;
+  addElsewhere(tree.state, records, () => true);
+  const { usage, costUsd } = sumOfRuns(records);
+  const agents = tree.book.summaries(rootAgentId);
+  const whole = { usage, costUsd, runId: rootId, agents, denied, questions, lost: records[0]?.lost };
+  if (typeof end === "string")
+    return {
+      ...whole,
+      ...LACKS_APPROVAL,
+      text: "",
+      output: undefined,
+      error: undefined,
+      turns: records[0]?.turns ?? 0,
+      durationMs: 0,
+    };
+  const { status, stopReason, text, output, durationMs, fault } = end;
+  const error = fault && { type: fault.type, message: fault.message, kind: fault.kind };
+  return { ...whole, status, stopReason, text, output, turns: end.turns, durationMs, error };
 }

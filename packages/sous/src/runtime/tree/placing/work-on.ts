@@ -7,7 +7,7 @@ import { messageOf, StaleOwner, StoreError, UserError } from "../../../core/erro
 import type { EventOf } from "../../../core/event.ts";
 import type { Model } from "../../../core/model.ts";
 import { type Fault, statusOfRefusal } from "../../../core/outcome.ts";
-import { onDispose } from "../../../core/scope.ts";
+import type { Scope } from "../../../core/scope.ts";
 import type { Store } from "../../../core/store.ts";
 import type { Work } from "../lifecycle.ts";
 import { openTree, type Shared } from "../open.ts";
@@ -17,23 +17,15 @@ import { GivenAnswers } from "../restore/given-answers.ts";
 import { toRunOptions } from "../restore/resume.ts";
 import { RootRun } from "../root-run.ts";
 import type { PlacedRuns } from "./placed-runs.ts";
-import { readEnds } from "./questions-elsewhere.ts";
 import { RemoteAnswers } from "./remote-answers.ts";
 
 export type WorkParts = Omit<Shared, "runOptions"> & { readonly placed: PlacedRuns };
-
-/** Something that tells a worker to stop. */
-export type Leaving = {
-  readonly aborted: boolean;
-  listen(listener: () => void): void;
-  unlisten(listener: () => void): void;
-};
 
 export type WorkOptions = {
   /** The name of the worker, as the journal has it. */
   readonly worker: string;
   /** When it aborts, the journal is given back as it is: nothing is cancelled. */
-  readonly leaving?: Leaving | undefined;
+  readonly leaving?: Scope | undefined;
   /** Called when the run is open; the function says whether everything in it waits for runs that work elsewhere. */
   readonly onOpen?: ((isWaiting: () => boolean) => void) | undefined;
   /** The run is ended with this fault, instead of being continued. */
@@ -68,7 +60,7 @@ async function workOnTaken(parts: WorkParts, taken: TakenJournal, options: WorkO
   // It hears what was said before it begins, and one that was stopped asks no one.
   const early: [Mail, boolean][] = [];
   let receive = (...mail: [Mail, boolean]): void => void early.push(mail);
-  using mail = parts.placed.receive(journalId, (...given) => receive(...given));
+  using mail = parts.placed.mail.receive(journalId, (...given) => receive(...given));
   await mail.looked;
   const opened = await openTaken(parts, taken, options);
   if (opened === undefined) {
@@ -81,10 +73,16 @@ async function workOnTaken(parts: WorkParts, taken: TakenJournal, options: WorkO
     if (!isOld || !isLater(given)) deliver(given, run, answers, tree.earlier.mail);
   };
   for (const given of early) receive(...given);
-  using _leaving = giveBack(opened, options.leaving);
+  // The journal goes back as it stands: the next worker continues from there.
+  using _leaving = options.leaving?.onAbort(() => {
+    void journal.leave("The worker was stopped and gave the run back").then(() => run.cancel(undefined, "stop"));
+  });
   const { cause } = await run.ended;
   if (tree.tree.isParked) return "parked";
-  return cause instanceof StaleOwner || journal.degraded !== undefined ? "left" : "ended";
+  if (!(cause instanceof StaleOwner) && journal.degraded === undefined) return "ended";
+  // Free before this is said: another one may take it at once.
+  await release(parts.store, taken);
+  return "left";
 }
 
 /** For a run that did not begin here. What cannot be given back now is free when its lease is over. */
@@ -104,7 +102,7 @@ async function openTaken(parts: WorkParts, { journalId, fence, claims }: TakenJo
   if (start.placed === undefined) throw new UserError(`Run ${journalId} was not placed: continue it with resume()`);
   const reason = fault ?? (claims > MAX_CLAIMS ? poisoned(claims) : undefined);
   const definition = await definitionOf(start, parts, reason !== undefined);
-  earlier.placed.setEnds(await readEnds(parts.placed.placing, earlier.placed.ids));
+  earlier.placed.setEnds(await parts.placed.placing.ends(earlier.placed.ids));
   const answers = new RemoteAnswers();
   // The budgets that it shares are named in its start.
   const terms = start.terms && { ...start.terms, sharedBudget: undefined };
@@ -171,13 +169,13 @@ function isLater({ body }: Mail): boolean {
 
 /** A message that is in the journal was acted on. A stop holds for as long as the run has no end. */
 function deliver({ id, body }: Mail, run: RootRun, answers: RemoteAnswers, known: ReadonlySet<number>): void {
+  const by = "callId" in body && body.callId !== undefined ? { mail: id, callId: body.callId } : { mail: id };
   switch (body.kind) {
     case "stop":
-      run.cancel(body.path, body.mode, { mail: id, ...(body.callId !== undefined && { callId: body.callId }) });
+      run.cancel(body.path, body.mode, by);
       return;
     case "steer":
-      if (!known.has(id))
-        run.steer(body.path, body.text, { mail: id, ...(body.callId !== undefined && { callId: body.callId }) });
+      if (!known.has(id)) run.steer(body.path, body.text, by);
       return;
     case "answer":
       answers.take(body);
@@ -185,18 +183,4 @@ function deliver({ id, body }: Mail, run: RootRun, answers: RemoteAnswers, known
     default:
       body satisfies never;
   }
-}
-
-/** The journal goes back as it stands: the next worker continues from there. */
-function giveBack(
-  { journal, run }: { journal: { leave(reason: string): Promise<void> }; run: RootRun },
-  leaving: Leaving | undefined,
-): Disposable | undefined {
-  if (leaving === undefined) return undefined;
-  const leave = () => {
-    void journal.leave("The worker was stopped and gave the run back").then(() => run.cancel(undefined, "stop"));
-  };
-  if (leaving.aborted) leave();
-  else leaving.listen(leave);
-  return onDispose(() => leaving.unlisten(leave));
 }

@@ -120,11 +120,6 @@ export class EarlierRuns {
     if (end !== undefined && !this.tree.isAskedAgain(placed)) this.#book.count(entry, end);
   }
 
-  /** The placed child that this call made before the restart; each is found once. */
-  takePlaced(parentRunId: string, callId: string, index: number): EventOf<"placed"> | undefined {
-    return this.tree.takePlaced(parentRunId, callId, index);
-  }
-
   /** The run of the root that it was started in. */
   #messageOf({ runId, parentId }: EventOf<"run-start">): string {
     const parent = parentId === null ? undefined : this.tree.run(parentId);

@@ -24,7 +24,7 @@ import { repairHistory } from "../../loop/repair-history.ts";
 import type { AgentEntry } from "../../subagents/agent-book.ts";
 import { fanOutTask, holderOf, runFanOut } from "../fan-out.ts";
 import { type OpenTree, openTree, type Shared, type TreeOptions } from "../open.ts";
-import { divideAnswers, readEnds } from "../placing/questions-elsewhere.ts";
+import { divideAnswers } from "../placing/questions-elsewhere.ts";
 import { rootHandle } from "../root-handle.ts";
 import { RootRun } from "../root-run.ts";
 import type { EarlierRun } from "./earlier-run.ts";
@@ -192,7 +192,7 @@ async function continueElsewhere(
   if (parts.placed === undefined)
     throw new UserError(`Run ${rootId} has children on workers: give createRuntime() an engine, as when it began`);
   const { placing } = parts.placed;
-  placed.setEnds(await readEnds(placing, placed.ids));
+  placed.setEnds(await placing.ends(placed.ids));
   if (mail.length === 0) return;
   const ends = new Map((await placing.journals(rootId)).map(({ journalId, lastSeq }) => [journalId, lastSeq]));
   for (const { to } of mail) parts.placed.expectTaking(to, ends.get(to) ?? 0);

@@ -76,6 +76,7 @@ export function createPlacing(options: PlacingOptions): Placing & Disposable {
     },
     async ends(journalIds) {
       if (journalIds.length === 0) return [];
+      if (journalIds.length === 0) return [];
       const rows = await connection.query(sql.ends, [journalIds.map(toColumn)]);
       const events = await toEvents(connection.query, schema, rows, undefined);
       return events.filter((event): event is EventOf<"run-end"> => event.type === "run-end");

@@ -4,7 +4,7 @@ import { StoreError, UserError } from "../../../../../src/core/errors.ts";
 import { storeEngine } from "../../../../../src/runtime/tree/placing/store-engine.ts";
 import { runtimeOn } from "../../../../../src/runtime.ts";
 import { openMemoryStore } from "../../../../../src/storage/store/memory.ts";
-import { calls, says } from "../../../../../src/testing/steps.ts";
+import { calls, hangs, says } from "../../../../../src/testing/steps.ts";
 import { changed } from "./changed.ts";
 import { lead, scout, setUp } from "./set-up.ts";
 
@@ -49,6 +49,23 @@ suite("a store that is away for a moment", () => {
       assert.equal(seen.failed, 1, `${method} has failed`);
     });
   }
+});
+
+test("a cancel is kept all the same when the store is away as it is said", async () => {
+  const { store, inner, calls: seen } = shaky("post");
+  const { models, another } = setUp(
+    { ...SCRIPT, "lead/scout": [hangs()] },
+    { store: inner, engine: storeEngine(inner) },
+  );
+  await using _worker = await another().work({ name: "one" });
+  const root = runtimeOn(models, { store, engine: storeEngine(store), agents: [scout, lead] });
+  const isAtWork = Promise.withResolvers<void>();
+  const submitted = await root.submit(lead, "Go.", {
+    onEvent: ({ type, path }) => void (type === "turn-start" && path === "lead/scout" && isAtWork.resolve()),
+  });
+  await isAtWork.promise;
+  await submitted.cancel();
+  assert.deepEqual([(await submitted.result).status, seen.failed], ["cancelled", 1]);
 });
 
 suite("a run that cannot begin in a worker", () => {

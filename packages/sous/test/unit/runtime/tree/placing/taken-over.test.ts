@@ -174,8 +174,12 @@ suite("a submitted root", () => {
       { agents: [careful], approve: () => ({ allow: true }) },
     );
     await using _worker = await another().work({ name: "one" });
-    const { status, stopReason } = await (await root.submit(careful, "Go.")).result;
+    const { status, stopReason, denied } = await (await root.submit(careful, "Go.")).result;
     assert.deepEqual([status, stopReason], ["incomplete", "consent"]);
+    assert.deepEqual(
+      denied.map(({ path, toolName }) => [path, toolName]),
+      [["lead", "touch"]],
+    );
   });
 
   test("is cancelled by the process that submitted it", async () => {
