@@ -9,7 +9,11 @@ test("a process listens for ends as long as one of those that wait has not left"
     ends: async () => [],
     listen() {
       listening += 1;
-      return { [Symbol.dispose]: () => void (listening -= 1) };
+      return {
+        [Symbol.dispose]() {
+          listening -= 1;
+        },
+      };
     },
   } as unknown as Placing;
   const watch = endWatchOf(placing);
